@@ -1,0 +1,94 @@
+/** What the server knows of one request: a fixed shape, built once, passed to every hook. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Logger } from 'pino'
+
+/** Cost and quota classes. Spec: [rate_limit.cost]. */
+export type RequestClass = 'read' | 'search' | 'write' | 'bundle' | 'operation' | 'export' | 'sync' | 'admin'
+
+/** Who calls. Without a token a caller is known by address alone. Spec: Authentication 8. */
+export interface Caller {
+  /** `anonymous` when no plugin recognised a caller. */
+  readonly kind: 'anonymous' | 'client' | 'user' | 'internal'
+  readonly client?: string
+  /** FHIR reference of the user, e.g. `Practitioner/p1`. */
+  readonly user?: string
+  readonly scopes?: readonly string[]
+  /** Identifies the token (its `jti`), never the token itself. */
+  readonly tokenId?: string
+}
+
+export const ANONYMOUS: Caller = Object.freeze({ kind: 'anonymous' })
+
+/** A FHIR interaction, https://hl7.org/fhir/R4/valueset-type-restful-interaction.html */
+export type InteractionKind =
+  | 'read'
+  | 'vread'
+  | 'update'
+  | 'patch'
+  | 'delete'
+  | 'history-instance'
+  | 'history-type'
+  | 'history-system'
+  | 'create'
+  | 'search-type'
+  | 'search-system'
+  | 'capabilities'
+  | 'transaction'
+  | 'batch'
+  | 'operation'
+  | 'admin'
+
+/** One interaction with the data; a Bundle has one for each entry. */
+export interface Interaction {
+  readonly kind: InteractionKind
+  readonly type?: string | undefined
+  readonly id?: string | undefined
+  readonly version?: number | undefined
+  /** Name of an operation without the `$`, or the path of an admin endpoint. */
+  readonly operation?: string | undefined
+  /** Index of the Bundle entry this came from. */
+  readonly entry?: number | undefined
+}
+
+export interface RequestContextInit {
+  id: string
+  method: string
+  url: string
+  address: string
+  headers: IncomingHttpHeaders
+  requestClass: RequestClass
+  startedAt: number
+  log: Logger
+  signal: AbortSignal | undefined
+}
+
+/** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`. */
+export class RequestContext {
+  /** X-Request-Id: the caller's own when well-formed, else made here. */
+  readonly id: string
+  readonly method: string
+  /** Path and query as received, without host and mount prefix. */
+  readonly url: string
+  /** The client's address behind trusted proxies. */
+  readonly address: string
+  readonly headers: IncomingHttpHeaders
+  readonly requestClass: RequestClass
+  /** Milliseconds since the epoch, from the kernel's clock. */
+  readonly startedAt: number
+  readonly log: Logger
+  /** Aborted when the client goes away; undefined for internal requests. */
+  readonly signal: AbortSignal | undefined
+  caller: Caller = ANONYMOUS
+
+  constructor(init: RequestContextInit) {
+    this.id = init.id
+    this.method = init.method
+    this.url = init.url
+    this.address = init.address
+    this.headers = init.headers
+    this.requestClass = init.requestClass
+    this.startedAt = init.startedAt
+    this.log = init.log
+    this.signal = init.signal
+  }
+}

@@ -1,0 +1,55 @@
+/** What hooks are told: a write, a commit, a fact for the trail, the use of one request. */
+import type { Interaction, RequestContext } from './context.ts'
+
+/** One version of a resource. `json` is the exact text that is stored and sent; absent for a deletion. */
+export interface ResourceVersion {
+  readonly type: string
+  readonly id: string
+  /** 1, 2, 3, … without gaps. */
+  readonly version: number
+  /** Milliseconds since the epoch, as in `meta.lastUpdated`. */
+  readonly lastUpdated: number
+  readonly json?: string
+}
+
+/** A change inside its transaction. Throwing from `onWrite` undoes it. */
+export interface Write {
+  readonly request: RequestContext
+  readonly interaction: Interaction
+  readonly previous?: ResourceVersion | undefined
+  readonly next: ResourceVersion
+  /** The parsed resource; undefined for a deletion. Do not change it. */
+  readonly resource?: Readonly<Record<string, unknown>> | undefined
+  /** The transaction this write belongs to: pass it to the Database service to write beside it. */
+  readonly transaction: unknown
+}
+
+/** The same changes after COMMIT returned. */
+export interface Committed {
+  readonly request: RequestContext
+  readonly changes: readonly Omit<Write, 'transaction' | 'request'>[]
+}
+
+/** One fact for the audit trail. Names references only, never content. */
+export interface AuditFact {
+  readonly request: RequestContext
+  readonly interaction: Interaction
+  /** HTTP status of this interaction's answer. */
+  readonly status: number
+  /** Version the interaction read or made. */
+  readonly version?: number | undefined
+  /** References of the patients concerned, when known. */
+  readonly patients?: readonly string[] | undefined
+  /** Set for a change: the transaction it is made in. */
+  readonly transaction?: unknown
+}
+
+/** What one request used; counted after its last byte. */
+export interface Usage {
+  readonly request: RequestContext
+  readonly status: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Milliseconds from the first byte of the request to the last of the answer. */
+  readonly duration: number
+}

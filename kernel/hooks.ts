@@ -1,0 +1,41 @@
+/** Every hook: its kind, its arguments, who calls it and what a return value means. One hook, one question. */
+import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
+import type { Caller, Interaction, RequestContext } from './context.ts'
+import type { ServerError } from './errors.ts'
+import type { AuditFact, Committed, Usage, Write } from './facts.ts'
+import type { Ruling } from './ruling.ts'
+
+/** An answer given in place of the server's own. */
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer | NodeJS.ReadableStream
+}
+
+/** A refusal of `admit`: the error to answer with. */
+export type Refusal = ServerError
+
+export const createHooks = () => ({
+  /** Called by the kernel first: nobody is known yet. Throw to refuse, return a Reply to answer. */
+  beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'beforeRequest'),
+  /** Called by the kernel: who calls? The first Caller wins; no answer means an anonymous caller, known by address. */
+  authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(['request'], 'authenticate'),
+  /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
+  admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
+  /** Called once per interaction, so once per entry of a Bundle. A tap can refuse or narrow; it can never grant. */
+  authorize: new AsyncSeriesHook<[RequestContext, Interaction, Ruling]>(
+    ['request', 'interaction', 'ruling'],
+    'authorize',
+  ),
+  /** Called by the storage inside the transaction, with the previous version and the new one. Throwing undoes the write. */
+  onWrite: new AsyncSeriesHook<[Write]>(['write'], 'onWrite'),
+  /** Called after commit; too late to refuse. A throwing tap is logged and the next one runs. */
+  onCommit: new SyncHook<[Committed]>(['committed'], 'onCommit'),
+  /** One fact for the trail; for a change, inside its transaction, so both exist or neither. */
+  onAudit: new AsyncSeriesHook<[AuditFact]>(['fact'], 'onAudit'),
+  /** Called after the last byte. Counts in memory: never awaits, never throws. */
+  meter: new SyncHook<[Usage]>(['usage'], 'meter'),
+})
+
+export type Hooks = ReturnType<typeof createHooks>
+export type HookName = keyof Hooks

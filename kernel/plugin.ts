@@ -1,0 +1,89 @@
+/** What a plugin is, and what the kernel hands it. */
+import type { EntitySchema, MigrationObject } from '@mikro-orm/core'
+import type { Command } from '@oclif/core'
+import type { FastifyPluginCallback } from 'fastify'
+import type { Logger } from 'pino'
+import type { Static, TObject } from 'typebox'
+import type { Clock, Random } from './clock.ts'
+import type { ErrorKind } from './errors.ts'
+import type { Runners } from './freeze.ts'
+import type { Hooks } from './hooks.ts'
+import type { Service } from './services.ts'
+
+/** The kernel's plugin API, semver. A third-party plugin states the range it was written for in `api`. */
+export const KERNEL_API = '1.0.0'
+
+/** Section path of server.toml (`audit`, `smart.oidc`) → TypeBox object. Several plugins may add keys to a section; a key has one owner. */
+export type Sections = Readonly<Record<string, TObject>>
+export type Config<C extends Sections> = { readonly [Path in keyof C]: Static<C[Path]> }
+/** Name of your choice → token of the service. */
+export type Needs = Readonly<Record<string, Service<any>>>
+export type Instances<N extends Needs> = {
+  readonly [Name in keyof N]: N[Name] extends Service<infer T> ? T : never
+}
+
+/** Declarations are data and always count; `setup` runs only when enabled, is synchronous and does no I/O. */
+export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> {
+  /** Log name, error prefix, migration prefix; for a third party also its section `[plugin.<name>]`. */
+  readonly name: string
+  /** One sentence for `server plugins`. */
+  readonly description?: string
+  /** Range of kernel API it was written for, checked at load. */
+  readonly api?: string
+  readonly config?: C
+  /** Services provided by plugins that are set up earlier. */
+  readonly needs?: N
+  /** Services used when an enabled plugin provides them: set up after it, asked for with `host.optional`. */
+  readonly uses?: readonly Service<any>[]
+  readonly provides?: readonly Service<any>[]
+  readonly entities?: readonly EntitySchema<any>[]
+  /** In order; each touches only this plugin's tables. */
+  readonly migrations?: readonly MigrationObject[]
+  /** Its rows of the status-code table. */
+  readonly errors?: Readonly<Record<string, ErrorKind>>
+  /** `migrate` → class. Loaded when asked for, so a command costs nothing at start. */
+  readonly commands?: Readonly<Record<string, () => Promise<Command.Class>>>
+  enabled?(config: Config<C>): boolean
+  setup(host: Host<C, N>): Lifecycle | void
+}
+
+export type AnyPlugin = Plugin<any, any>
+
+/** Keeps the types of the literal. */
+export const definePlugin = <const C extends Sections = {}, const N extends Needs = {}>(
+  plugin: Plugin<C, N>,
+): Plugin<C, N> => Object.freeze(plugin)
+
+export interface RouteOptions {
+  /** Outside all request hooks: no token, no limit, no log. For probes. */
+  readonly bare?: boolean
+}
+
+export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
+  /** To tap, in setup only. */
+  readonly hooks: Hooks
+  /** To call, at request time only: null when nobody taps, so `if (run.x !== null)`. */
+  readonly run: Runners
+  readonly config: Config<C>
+  readonly needs: Instances<N>
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: Random
+  provide<T>(service: Service<T>, instance: T): void
+  /** A service listed in `uses`, if an enabled plugin provides it. */
+  optional<T>(service: Service<T>): T | undefined
+  /** Encapsulated: decorations stay inside. */
+  routes(plugin: FastifyPluginCallback, options?: RouteOptions): void
+  /** A named check of `/readyz`; `reason` is the fixed phrase a refusal shows. `signal` ends after two seconds. */
+  readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
+  /** Says what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
+  busy(reason: string): void
+  /** All plugins of the kernel, enabled ones in order: for plugins that run others' declarations (migrations, docs). */
+  readonly plugins: readonly AnyPlugin[]
+}
+
+/** `start` in order of needs, `stop` in reverse. A failing start stops the server, by name. */
+export interface Lifecycle {
+  start?(signal: AbortSignal): Promise<void>
+  stop?(): Promise<void>
+}
