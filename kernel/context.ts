@@ -1,4 +1,5 @@
 /** What the server knows of one request: a fixed shape, built once, passed to every hook. */
+import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
 
@@ -51,15 +52,17 @@ export interface Interaction {
 }
 
 export interface RequestContextInit {
-  id: string
-  method: string
-  url: string
-  address: string
-  headers: IncomingHttpHeaders
-  requestClass: RequestClass
-  startedAt: number
-  log: Logger
-  signal: AbortSignal | undefined
+  readonly id: string
+  readonly method: string
+  readonly url: string
+  readonly baseUrl: string
+  readonly address: string
+  readonly headers: IncomingHttpHeaders
+  readonly requestClass: RequestClass
+  readonly startedAt: number
+  readonly log: Logger
+  /** Emits `close` when the client goes away; null for internal requests. */
+  readonly connection: EventEmitter | null
 }
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`. */
@@ -69,26 +72,46 @@ export class RequestContext {
   readonly method: string
   /** Path and query as received, without host and mount prefix. */
   readonly url: string
+  /** Where this server is mounted, absolute and without a slash at the end: `[server] public_url`, else the Host asked. */
+  readonly baseUrl: string
   /** The client's address behind trusted proxies. */
   readonly address: string
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
-  readonly log: Logger
-  /** Aborted when the client goes away; undefined for internal requests. */
-  readonly signal: AbortSignal | undefined
   caller: Caller = ANONYMOUS
+  readonly #root: Logger
+  readonly #connection: EventEmitter | null
+  #log: Logger | undefined
+  #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
     this.id = init.id
     this.method = init.method
     this.url = init.url
+    this.baseUrl = init.baseUrl
     this.address = init.address
     this.headers = init.headers
     this.requestClass = init.requestClass
     this.startedAt = init.startedAt
-    this.log = init.log
-    this.signal = init.signal
+    this.#root = init.log
+    this.#connection = init.connection
+  }
+
+  /** Lines that carry this request's id. Made when asked for: most requests log nothing of their own. */
+  get log(): Logger {
+    this.#log ??= this.#root.child({ request: this.id })
+    return this.#log
+  }
+
+  /** Aborted when the client goes away. Made when asked for, by whoever starts slow work. */
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      const controller = new AbortController()
+      this.#connection?.once('close', () => controller.abort())
+      this.#signal = controller.signal
+    }
+    return this.#signal
   }
 }

@@ -166,6 +166,12 @@ export const NotFrozen = defineError(
   'exception',
   'A hook was called before all plugins were set up; call run.* at request time only.',
 )
+export const PeerRange = defineError(
+  'kernel/peer-range',
+  500,
+  'exception',
+  '[server] trusted_proxy_peers: "%s" is not a network range; write 10.0.0.0/8 or 2001:db8::/32.',
+)
 export const WrongPhase = defineError('kernel/wrong-phase', 500, 'exception', 'The kernel cannot go from %s to %s.')
 
 // What a request can run into before any plugin sees it.

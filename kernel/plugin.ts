@@ -1,5 +1,5 @@
 /** What a plugin is, and what the kernel hands it. */
-import type { EntitySchema, MigrationObject } from '@mikro-orm/core'
+import type { EntitySchema } from '@mikro-orm/core'
 import type { Command } from '@oclif/core'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
@@ -22,6 +22,17 @@ export type Instances<N extends Needs> = {
   readonly [Name in keyof N]: N[Name] extends Service<infer T> ? T : never
 }
 
+/**
+ * One step of the schema. SQL as data, not a MikroORM class: importing MikroORM costs a third of a second, which a
+ * start with nothing to migrate does not pay. The database plugin makes the classes when there is something to do.
+ */
+export interface SchemaChange {
+  /** `audit/0001-trail`: the plugin's name, a number, a word. */
+  readonly name: string
+  /** Statements in order; a plain list serves every kind of database. */
+  readonly sql: readonly string[] | { readonly sqlite: readonly string[]; readonly postgres: readonly string[] }
+}
+
 /** Declarations are data and always count; `setup` runs only when enabled, is synchronous and does no I/O. */
 export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> {
   /** Log name, error prefix, migration prefix; for a third party also its section `[plugin.<name>]`. */
@@ -36,9 +47,10 @@ export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> 
   /** Services used when an enabled plugin provides them: set up after it, asked for with `host.optional`. */
   readonly uses?: readonly Service<any>[]
   readonly provides?: readonly Service<any>[]
-  readonly entities?: readonly EntitySchema<any>[]
+  /** Administrative tables as MikroORM entities; imported when the first of them is used. */
+  readonly entities?: () => Promise<readonly EntitySchema<any>[]>
   /** In order; each touches only this plugin's tables. */
-  readonly migrations?: readonly MigrationObject[]
+  readonly migrations?: readonly SchemaChange[]
   /** Its rows of the status-code table. */
   readonly errors?: Readonly<Record<string, ErrorKind>>
   /** `migrate` → class. Loaded when asked for, so a command costs nothing at start. */
@@ -78,7 +90,7 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
   /** Says what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
-  /** All plugins of the kernel, enabled ones in order: for plugins that run others' declarations (migrations, docs). */
+  /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */
   readonly plugins: readonly AnyPlugin[]
 }
 

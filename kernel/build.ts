@@ -1,0 +1,14 @@
+/** The version of this build, from package.json: printed by --version and recorded in the database. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** package.json lies one folder up from the sources and two up from the compiled tree. */
+const findPackage = (folder: string): string => {
+  const candidate = join(folder, 'package.json')
+  return existsSync(candidate) ? candidate : findPackage(dirname(folder))
+}
+
+export const BUILD: string = (
+  JSON.parse(readFileSync(findPackage(dirname(fileURLToPath(import.meta.url))), 'utf8')) as { version: string }
+).version

@@ -1,0 +1,53 @@
+/** The kernel's own sections of server.toml: [server], [plugins], [log]. */
+import { Type } from 'typebox'
+
+const serverSection = Type.Object({
+  bind: Type.String({
+    default: '127.0.0.1:8080',
+    pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):\\d{1,5}$',
+    allowed: 'host:port',
+    sample: '0.0.0.0:8080',
+    flag: 'bind',
+    description: 'Listen address. The default is reachable from this machine only.',
+  }),
+  public_url: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^\\s?#]+$',
+      allowed: 'an http or https URL',
+      sample: 'https://fhir.example.org',
+      env: 'SERVER_PUBLIC_URL',
+      flag: 'public-url',
+      description: 'The URL clients reach the server at: base of all links it sends, and the SMART issuer.',
+    }),
+  ),
+  trusted_proxy_hops: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 100,
+    description:
+      'Number of reverse proxies in front. With N, the Nth entry from the right of X-Forwarded-For is the client; 0 ignores that header.',
+  }),
+  trusted_proxy_peers: Type.Array(Type.String(), {
+    default: [],
+    sample: ['10.0.0.0/8'],
+    description: 'Network ranges (CIDR) the proxies connect from; X-Forwarded-For is believed only from them.',
+  }),
+})
+
+const pluginsSection = Type.Object({
+  load: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    sample: ['@acme/server-kafka', './mine.js'],
+    description:
+      'Third-party plugins: package names, or paths relative to the file. Their settings stand under [plugin.<name>].',
+  }),
+})
+
+const logSection = Type.Object({
+  level: Type.Union(
+    ['fatal', 'error', 'warn', 'info', 'debug', 'trace'].map((level) => Type.Literal(level)),
+    { default: 'info', env: 'SERVER_LOG_LEVEL', flag: 'log-level', description: 'Least severe lines that are logged.' },
+  ),
+})
+
+export const kernelConfig = { server: serverSection, plugins: pluginsSection, log: logSection }

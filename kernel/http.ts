@@ -1,0 +1,189 @@
+/**
+ * The Fastify host: builds one RequestContext, calls the request hooks, mounts the plugins' routes, answers errors.
+ * It is one encapsulated Fastify plugin, so that the same code serves our own listener and an embedding host's app.
+ */
+import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Clock, Random } from './clock.ts'
+import { ANONYMOUS, type RequestClass, RequestContext } from './context.ts'
+import {
+  BodyTooLarge,
+  MalformedRequest,
+  MalformedUrl,
+  MediaTypeRefused,
+  MethodRefused,
+  NoSuchRoute,
+  type ServerError,
+  Starting,
+  Stopping,
+} from './errors.ts'
+import type { Runners } from './freeze.ts'
+import type { Reply } from './hooks.ts'
+import { checkHead } from './http-guard.ts'
+import { toOutcome, toServerError } from './outcome.ts'
+import type { ReadinessBoard } from './readiness.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The kernel's view of the request; set before any handler of a plugin runs. */
+    ctx: RequestContext
+  }
+  interface FastifyContextConfig {
+    /** Cost and quota class of a route; `read` when unset. */
+    requestClass?: RequestClass
+  }
+}
+
+export interface MountedRoutes {
+  readonly plugin: string
+  readonly callback: FastifyPluginCallback
+  readonly bare: boolean
+}
+
+export interface HttpParts {
+  readonly run: Runners
+  readonly routes: readonly MountedRoutes[]
+  readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
+  readonly publicUrl: string | undefined
+  readonly readiness: ReadinessBoard
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly isStopping: () => boolean
+}
+
+const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
+
+/** Fastify's own complaints, by code, in our words. */
+const fromFastify = (error: FastifyError): ServerError | undefined => {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return BodyTooLarge('the limit').with({ headers: { connection: 'close' } })
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return MediaTypeRefused()
+    case 'FST_ERR_BAD_URL':
+      return MalformedUrl()
+    default:
+      if (error.code?.startsWith('FST_') && error.statusCode !== undefined && error.statusCode < 500)
+        return MalformedRequest('the body does not match its headers')
+      return undefined
+  }
+}
+
+export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
+  const { run, readiness, clock, random, log } = parts
+
+  /** Anything thrown → status, headers and an OperationOutcome; the cause goes to the log when it is our fault. */
+  const answerError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
+    if (error.status >= 500) {
+      const { plugin, hook, extras } = error
+      log.error({
+        request: request.ctx?.id,
+        key: error.key,
+        plugin,
+        hook,
+        detail: extras.detail,
+        err: error.cause ?? error,
+      })
+    }
+    reply.code(error.status)
+    if (error.extras.headers !== undefined) reply.headers(error.extras.headers)
+    reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
+  }
+
+  const buildContext = (request: FastifyRequest, prefix: string): RequestContext => {
+    const { raw } = request
+    const { headers } = raw
+    const given = headers['x-request-id']
+    const url = raw.url ?? '/'
+    const secure = (raw.socket as { encrypted?: boolean }).encrypted === true
+    return new RequestContext({
+      id: typeof given === 'string' && WELL_FORMED_ID.test(given) ? given : random.id(),
+      method: raw.method ?? 'GET',
+      url: prefix !== '' && url.startsWith(prefix) ? url.slice(prefix.length) || '/' : url,
+      baseUrl: parts.publicUrl ?? `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}${prefix}`,
+      address: parts.readAddress(raw.socket.remoteAddress ?? '', headers['x-forwarded-for']),
+      headers,
+      requestClass: request.routeOptions.config.requestClass ?? 'read',
+      startedAt: clock.now(),
+      log,
+      connection: raw.socket,
+    })
+  }
+
+  const sendReply = (reply: FastifyReply, answer: Reply): void => {
+    reply.code(answer.status)
+    if (answer.headers !== undefined) reply.headers(answer.headers)
+    reply.send(answer.body)
+  }
+
+  /** beforeRequest → authenticate → admit. Only mounted when one of them is tapped. */
+  const runRequestHooks = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { ctx } = request
+    if (run.beforeRequest !== null) {
+      const answer = await run.beforeRequest(ctx)
+      if (answer !== undefined) return sendReply(reply, answer)
+    }
+    if (run.authenticate !== null) ctx.caller = (await run.authenticate(ctx)) ?? ANONYMOUS
+    if (run.admit !== null) {
+      const refusal = await run.admit(ctx)
+      if (refusal !== undefined) throw refusal
+    }
+  }
+
+  const mountRequestHooks = (scope: FastifyInstance, prefix: string): void => {
+    scope.decorateRequest('ctx', null as unknown as RequestContext)
+    scope.addHook('onRequest', (request, reply, done) => {
+      const ctx = buildContext(request, prefix)
+      request.ctx = ctx
+      reply.raw.setHeader('x-request-id', ctx.id)
+      const refused = checkHead(request.raw)
+      if (refused !== undefined) return done(refused)
+      if (readiness.starting !== undefined)
+        return done(Starting(readiness.starting).with({ headers: { 'retry-after': '1' } }))
+      if (parts.isStopping()) return done(Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } }))
+      done()
+    })
+    if (run.beforeRequest !== null || run.authenticate !== null || run.admit !== null)
+      scope.addHook('onRequest', runRequestHooks)
+    const { meter } = run
+    if (meter !== null)
+      scope.addHook('onResponse', (request, reply, done) => {
+        meter({
+          request: request.ctx,
+          status: reply.statusCode,
+          bytesIn: Number(request.headers['content-length'] ?? 0),
+          bytesOut: Number(reply.getHeader('content-length') ?? 0),
+          duration: reply.elapsedTime,
+        })
+        done()
+      })
+    scope.setErrorHandler((error, request, reply) => answerError(error, request, reply))
+    scope.setNotFoundHandler((request, reply) => {
+      const known = scope.supportedMethods.includes(request.method)
+      answerError(
+        known ? NoSuchRoute() : MethodRefused(request.method).with({ headers: { allow: 'GET, HEAD' } }),
+        request,
+        reply,
+      )
+    })
+  }
+
+  return (app, _options, done) => {
+    const { prefix } = app
+    app.addHook('onSend', (_request, reply, payload, next) => {
+      // A keep-alive connection would hold the graceful stop for as long as its client likes.
+      if (parts.isStopping()) reply.header('connection', 'close')
+      next(null, payload)
+    })
+    for (const { callback, bare } of parts.routes) if (bare) app.register(callback)
+    app.register((scope, _scopeOptions, scopeDone) => {
+      mountRequestHooks(scope, prefix)
+      for (const { callback, bare } of parts.routes) if (!bare) scope.register(callback)
+      scopeDone()
+    })
+    done()
+  }
+}

@@ -1,0 +1,51 @@
+/** The kernel's public face: the only file outsiders import. */
+export { BUILD } from './build.ts'
+export type { Clock, Random } from './clock.ts'
+export {
+  ANONYMOUS,
+  type Caller,
+  type Interaction,
+  type InteractionKind,
+  type RequestClass,
+  RequestContext,
+} from './context.ts'
+export {
+  BodyTooLarge,
+  defineError,
+  type ErrorExtras,
+  type ErrorKind,
+  type Issue,
+  type IssueCode,
+  MediaTypeRefused,
+  MethodRefused,
+  NoSuchRoute,
+  ServerError,
+} from './errors.ts'
+export type { AuditFact, Committed, ResourceVersion, Usage, Write } from './facts.ts'
+export type { Runners } from './freeze.ts'
+export type { Hooks, Refusal, Reply } from './hooks.ts'
+export {
+  createKernel,
+  isServerError,
+  type Kernel,
+  type KernelOptions,
+  type Phase,
+  type PluginDescription,
+} from './kernel.ts'
+export type { Logger, LogOptions } from './log.ts'
+export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
+export {
+  type AnyPlugin,
+  type Config,
+  definePlugin,
+  type Host,
+  KERNEL_API,
+  type Lifecycle,
+  type Plugin,
+  type RouteOptions,
+  type SchemaChange,
+  type Sections,
+} from './plugin.ts'
+export type { Readiness } from './readiness.ts'
+export { type Compartment, type Condition, type Restriction, Ruling } from './ruling.ts'
+export { defineService, type Service } from './services.ts'

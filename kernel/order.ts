@@ -1,0 +1,39 @@
+/** Sorts plugins by needs: a plugin comes after those that provide what it needs or uses; else the given order stays. */
+import { PluginCycle, PluginNeeds, PluginTwice } from './errors.ts'
+import type { AnyPlugin } from './plugin.ts'
+import type { Service } from './services.ts'
+
+export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[] => {
+  const names = new Set<string>()
+  const providers = new Map<Service<unknown>, AnyPlugin>()
+  for (const plugin of plugins) {
+    if (names.has(plugin.name)) throw PluginTwice(plugin.name)
+    names.add(plugin.name)
+    for (const service of plugin.provides ?? []) providers.set(service, plugin)
+  }
+  const ordered: AnyPlugin[] = []
+  const done = new Set<AnyPlugin>()
+  const path: AnyPlugin[] = []
+  const visit = (plugin: AnyPlugin): void => {
+    if (done.has(plugin)) return
+    if (path.includes(plugin)) {
+      const circle = [...path.slice(path.indexOf(plugin)), plugin]
+      throw PluginCycle(circle.map((one) => one.name).join(' → '))
+    }
+    path.push(plugin)
+    for (const service of Object.values(plugin.needs ?? {}) as Service<unknown>[]) {
+      const provider = providers.get(service)
+      if (provider === undefined) throw PluginNeeds(plugin.name, service.name)
+      visit(provider)
+    }
+    for (const service of (plugin.uses ?? []) as readonly Service<unknown>[]) {
+      const provider = providers.get(service)
+      if (provider !== undefined) visit(provider)
+    }
+    path.pop()
+    done.add(plugin)
+    ordered.push(plugin)
+  }
+  for (const plugin of plugins) visit(plugin)
+  return ordered
+}

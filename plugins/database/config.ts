@@ -1,0 +1,37 @@
+/** [database] and the pool. Spec: Configuration settings. */
+import { Type } from 'typebox'
+
+export const databaseSection = Type.Object({
+  kind: Type.Union([Type.Literal('sqlite'), Type.Literal('memory'), Type.Literal('postgres')], {
+    default: 'sqlite',
+    flagValues: { memory: 'memory' },
+    description: 'Kind of database: one SQLite file, SQLite in memory that leaves no file, or a PostgreSQL server.',
+  }),
+  sqlite_path: Type.String({
+    default: 'refhir.sqlite',
+    minLength: 1,
+    flag: 'sqlite',
+    flagSets: { 'database.kind': 'sqlite' },
+    description: 'Path of the SQLite file, relative to the working directory.',
+  }),
+})
+
+export const clusterSection = Type.Object({
+  db_pool: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      env: 'SERVER_DB_POOL',
+      flag: 'db-pool',
+      description:
+        'Most connections to PostgreSQL (8 when unset); for SQLite, the read connections next to the one writer (4 when unset).',
+    }),
+  ),
+})
+
+export const fhirSection = Type.Object({
+  version: Type.Union([Type.Literal('r4')], {
+    default: 'r4',
+    description: 'FHIR release. Pinned per database: an existing database cannot be pointed at another release.',
+  }),
+})

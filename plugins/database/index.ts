@@ -1,0 +1,45 @@
+/** The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning. */
+import { BUILD, definePlugin } from '../../kernel/index.ts'
+import { clusterSection, databaseSection, fhirSection } from './config.ts'
+import * as errors from './errors.ts'
+import { createLateDatabase } from './late.ts'
+import { openDatabase } from './open.ts'
+import { Database } from './service.ts'
+
+export default definePlugin({
+  name: 'database',
+  description: 'Stores everything in SQLite or PostgreSQL and migrates the schema of all plugins',
+  config: { database: databaseSection, cluster: clusterSection, fhir: fhirSection },
+  provides: [Database],
+  migrations: [
+    {
+      name: 'database/0001-pins',
+      sql: ['CREATE TABLE database_pin (name varchar(64) PRIMARY KEY, value text NOT NULL)'],
+    },
+  ],
+  errors,
+  setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, log }) {
+    const late = createLateDatabase(database.kind)
+    provide(Database, late.database)
+    readiness('the database does not answer', async (signal) => (await late.opened?.check(signal)) ?? false)
+    return {
+      async start() {
+        busy('opening the database')
+        late.open(
+          await openDatabase({
+            kind: database.kind,
+            sqlitePath: database.sqlite_path,
+            pool: cluster.db_pool,
+            release: fhir.version,
+            build: BUILD,
+            plugins,
+            entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
+            clock,
+            log,
+          }),
+        )
+      },
+      stop: () => late.close(),
+    }
+  },
+})

@@ -1,0 +1,44 @@
+/**
+ * The Database service before the database is open. Other plugins hold it from setup on; start opens what is behind
+ * it, and nobody may use it earlier.
+ */
+import { DatabaseUnavailable } from './errors.ts'
+import type { Opened } from './open.ts'
+import type { Database } from './service.ts'
+
+export interface LateDatabase {
+  readonly database: Database
+  readonly opened: Opened | undefined
+  open(opened: Opened): void
+  close(): Promise<void>
+}
+
+export const createLateDatabase = (kind: Database['kind']): LateDatabase => {
+  let opened: Opened | undefined
+  const behind = (): Database => {
+    if (opened === undefined) throw DatabaseUnavailable()
+    return opened.database
+  }
+  return {
+    database: {
+      kind,
+      get: (statement, params) => behind().get(statement, params),
+      all: (statement, params) => behind().all(statement, params),
+      slow: async (statement, params, signal) => behind().slow(statement, params, signal),
+      transact: async (work) => behind().transact(work),
+      orm: async () => behind().orm(),
+      status: () => behind().status(),
+    },
+    get opened() {
+      return opened
+    },
+    open(one) {
+      opened = one
+    },
+    async close() {
+      const closing = opened
+      opened = undefined
+      await closing?.close()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** Opens the configured kind of database; only the driver that is configured is imported. */
+import type { EntitySchema } from '@mikro-orm/core'
+import type { AnyPlugin, Clock, Logger } from '../../kernel/index.ts'
+import type { Database } from './service.ts'
+
+export interface OpenOptions {
+  readonly kind: 'sqlite' | 'memory' | 'postgres'
+  readonly sqlitePath: string
+  /** [cluster] db_pool; the kind's own default when unset. */
+  readonly pool: number | undefined
+  readonly release: string
+  readonly build: string
+  readonly plugins: readonly AnyPlugin[]
+  readonly entities: () => Promise<readonly EntitySchema<any>[]>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** An open database and what only its plugin may do with it. */
+export interface Opened {
+  readonly database: Database
+  /** One small query; throws or answers false when the database cannot be used. */
+  check(signal: AbortSignal): Promise<boolean>
+  close(): Promise<void>
+}
+
+export const openDatabase = async (options: OpenOptions): Promise<Opened> => {
+  const { openSqlite } = await import('./sqlite/database.ts')
+  return openSqlite(options)
+}

@@ -1,0 +1,71 @@
+/**
+ * MikroORM over connections that are ours: it owns the entities and runs the migrations, we own the handle. Imported
+ * only when there is something to migrate or an administrative table is used.
+ */
+import type { EntitySchema, MikroORM } from '@mikro-orm/core'
+import type BetterSqlite from 'better-sqlite3'
+import type { SchemaChange } from '../../kernel/index.ts'
+import { MIGRATION_TABLE } from './schema.ts'
+
+export interface OrmOptions {
+  readonly entities: readonly EntitySchema<any>[]
+  readonly changes: readonly SchemaChange[]
+  readonly kind: 'sqlite' | 'postgres'
+}
+
+/** The classes MikroORM wants, from the SQL the plugins declare. */
+export const toMigrations = async ({ changes, kind }: Pick<OrmOptions, 'changes' | 'kind'>) => {
+  const { Migration } = await import('@mikro-orm/migrations')
+  return changes.map(({ name, sql }) => ({
+    name,
+    class: class extends Migration {
+      override async up(): Promise<void> {
+        for (const statement of 'sqlite' in sql ? sql[kind] : sql) this.addSql(statement)
+      }
+    },
+  }))
+}
+
+/** Options both drivers share: the list of migrations in code, all of them in one transaction, no folder, no snapshot. */
+export const ormOptions = async (options: OrmOptions) => {
+  const { Migrator } = await import('@mikro-orm/migrations')
+  return {
+    entities: [...options.entities],
+    discovery: { warnWhenNoEntities: false },
+    extensions: [Migrator],
+    migrations: {
+      tableName: MIGRATION_TABLE,
+      migrationsList: await toMigrations(options),
+      snapshot: false,
+      silent: true,
+      allOrNothing: true,
+      transactional: true,
+      disableForeignKeys: false,
+    },
+  }
+}
+
+/** MikroORM on a better-sqlite3 handle that stays open when MikroORM closes. */
+export const openSqliteOrm = async (handle: BetterSqlite.Database, options: OrmOptions): Promise<MikroORM> => {
+  const [{ MikroORM: Orm }, { BetterSqliteKnexDialect, knex }] = await Promise.all([
+    import('@mikro-orm/better-sqlite'),
+    import('@mikro-orm/knex'),
+  ])
+  class OwnHandle extends (BetterSqliteKnexDialect as any) {
+    async acquireRawConnection() {
+      return handle
+    }
+    async destroyRawConnection() {}
+  }
+  const client = knex({
+    client: OwnHandle as any,
+    connection: { filename: handle.name },
+    pool: { min: 1, max: 1 },
+    useNullAsDefault: true,
+  })
+  return (await Orm.init({
+    ...(await ormOptions(options)),
+    dbName: handle.name,
+    driverOptions: client,
+  })) as unknown as MikroORM
+}

@@ -1,0 +1,120 @@
+/** The Database service on SQLite: one writer, a reader on the main thread, reader threads for slow queries. */
+import { rmSync } from 'node:fs'
+import type { EntitySchema, MikroORM } from '@mikro-orm/core'
+import type BetterSqlite from 'better-sqlite3'
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import { DatabaseUnavailable } from '../errors.ts'
+import type { Opened, OpenOptions } from '../open.ts'
+import { changesOf, planSchema } from '../schema.ts'
+import type { Database, Param, Sql } from '../service.ts'
+import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
+import { fromSqlite } from './failure.ts'
+import { inspectFile } from './inspect.ts'
+import { createLane, type Lane } from './lane.ts'
+import { openReader, openToInspect, openWriter, readRecordedSchema } from './open.ts'
+import { createStatements, type Statements } from './statements.ts'
+import { createWriter } from './writer.ts'
+
+const READERS = 4 // spec: default db_pool, read connections for SQLite
+
+const openOrm = async (
+  handle: BetterSqlite.Database,
+  { plugins }: OpenOptions,
+  entities: readonly EntitySchema<any>[],
+): Promise<MikroORM> => {
+  const { openSqliteOrm } = await import('../orm.ts')
+  return openSqliteOrm(handle, { entities, changes: changesOf(plugins), kind: 'sqlite' })
+}
+
+/** Brings the schema up to date; a new file that fails half-way is removed again. */
+const migrate = async (handle: BetterSqlite.Database, options: OpenOptions, log: Logger): Promise<void> => {
+  const plan = planSchema(readRecordedSchema(handle), options.plugins, options.build, options.release)
+  for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
+  if (plan.pending.length === 0) return
+  const { applyMigrations } = await import('../migrate.ts')
+  const orm = await openOrm(handle, options, [])
+  try {
+    const applied = await applyMigrations(orm, { fhir_version: options.release, build: options.build })
+    log.info({ applied }, 'migrated the database')
+  } finally {
+    await orm.close(true)
+  }
+}
+
+const guard = <T>(work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw fromSqlite(error)
+  }
+}
+
+export const openSqlite = async (options: OpenOptions & { readonly clock: Clock }): Promise<Opened> => {
+  const { log } = options
+  const inMemory = options.kind === 'memory'
+  const path = inMemory ? ':memory:' : options.sqlitePath
+  const isNew = inMemory || guard(() => inspectFile(path, openToInspect)) === 'new'
+  const handle = guard(() => openWriter(path, isNew))
+  try {
+    await migrate(handle, options, log)
+  } catch (error) {
+    handle.close()
+    if (isNew && !inMemory) for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+    throw error
+  }
+
+  const statements = createStatements(handle)
+  const checkpointer: Checkpointer | undefined = inMemory
+    ? undefined
+    : createCheckpointer(path, (message) => log.warn({ message }, 'the write-ahead log could not be moved'))
+  const writer = createWriter(handle, statements, options.clock, () => checkpointer?.committed())
+  // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
+  const readHandle = inMemory ? handle : openReader(path)
+  const reader: Statements = inMemory ? statements : createStatements(readHandle)
+  const lane: Lane | undefined = inMemory ? undefined : createLane(path, options.pool ?? READERS)
+  let orm: Promise<MikroORM> | undefined
+
+  const read = <T>(work: () => T): T | Promise<T> => {
+    const { busy } = inMemory ? writer : { busy: undefined }
+    if (busy !== undefined) return busy.then(() => guard(work))
+    return guard(work)
+  }
+  const database: Database = {
+    kind: options.kind,
+    get: <R>(statement: Sql, params: readonly Param[]) =>
+      read(() => reader.of(statement).get(...params) as R | undefined),
+    all: <R>(statement: Sql, params: readonly Param[]) => read(() => reader.of(statement).all(...params) as R[]),
+    slow: async <R>(statement: Sql, params: readonly Param[], signal?: AbortSignal) => {
+      if (lane === undefined) return read(() => reader.of(statement).all(...params) as R[])
+      return lane.all<R>(statement, params, signal).catch((error) => {
+        throw fromSqlite(error)
+      })
+    },
+    transact: (work) => writer.transact(work),
+    orm: () => {
+      orm ??= options.entities().then((entities) => openOrm(handle, options, entities))
+      return orm
+    },
+    status: () => ({
+      kind: options.kind,
+      pool: lane?.status ?? { size: 0, busy: 0, waiting: 0 },
+      commits: { ...writer.counters },
+    }),
+  }
+  return {
+    database,
+    async check() {
+      if (!handle.open) throw DatabaseUnavailable()
+      guard(() => readHandle.prepare('SELECT 1').get())
+      return true
+    },
+    async close() {
+      await writer.close()
+      await (await orm)?.close(true)
+      await Promise.all([lane?.close(), checkpointer?.close()])
+      if (readHandle !== handle) readHandle.close()
+      // The last connection moves the log into the file and removes it.
+      handle.close()
+    },
+  }
+}

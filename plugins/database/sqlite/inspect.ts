@@ -1,0 +1,81 @@
+/**
+ * Looks at a SQLite file before it is opened for writing: one of another application, a truncated or damaged one, or
+ * one that cannot be written is refused and left unchanged.
+ */
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type BetterSqlite from 'better-sqlite3'
+import { DatabaseDamaged, DatabaseForeign, DatabaseReadOnly } from '../errors.ts'
+
+/** Marks a file as ours in its header: PRAGMA application_id, "rfhr". */
+export const APPLICATION_ID = 0x72666872
+const MAGIC = 'SQLite format 3\0'
+const HEADER_BYTES = 100
+const CHECKED_BYTES = 64 * 1024 * 1024 // a larger file is not read through at each start
+
+interface Header {
+  readonly magic: string
+  readonly pageSize: number
+  readonly pages: number
+  readonly applicationId: number
+}
+
+const readHeader = (path: string): Header => {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, bytes, 0, HEADER_BYTES, 0)
+  } finally {
+    closeSync(file)
+  }
+  // https://sqlite.org/fileformat.html#the_database_header
+  const size = bytes.readUInt16BE(16)
+  return {
+    magic: bytes.toString('latin1', 0, 16),
+    pageSize: size === 1 ? 65_536 : size,
+    pages: bytes.readUInt32BE(28),
+    applicationId: bytes.readUInt32BE(68),
+  }
+}
+
+const checkWritable = (path: string): void => {
+  try {
+    accessSync(path, constants.W_OK)
+    accessSync(dirname(resolve(path)), constants.W_OK)
+  } catch {
+    throw DatabaseReadOnly(path, 'its permissions forbid it')
+  }
+  // A superuser may write what nobody is meant to: the bits say what was meant.
+  if ((statSync(path).mode & 0o222) === 0) throw DatabaseReadOnly(path, 'its permissions forbid it')
+}
+
+const checkPages = (path: string, open: (path: string) => BetterSqlite.Database, size: number): void => {
+  const handle = open(path)
+  try {
+    if (size > CHECKED_BYTES) return
+    const [first] = handle.pragma('quick_check(1)') as { quick_check: string }[]
+    if (first?.quick_check !== 'ok') throw DatabaseDamaged(path, first?.quick_check ?? 'it cannot be read')
+  } catch (error) {
+    const code = (error as { code?: string }).code
+    if (code?.startsWith('SQLITE_')) throw DatabaseDamaged(path, (error as Error).message).with({ cause: error })
+    throw error
+  } finally {
+    handle.close()
+  }
+}
+
+/** 'new' when there is no file (or an empty one), 'ours' when it is sound; throws otherwise. */
+export const inspectFile = (path: string, open: (path: string) => BetterSqlite.Database): 'new' | 'ours' => {
+  if (!existsSync(path)) return 'new'
+  const { size } = statSync(path)
+  if (size === 0) return 'new'
+  const header = readHeader(path)
+  if (header.magic !== MAGIC) throw DatabaseForeign(path, 'not a SQLite file')
+  if (header.applicationId !== APPLICATION_ID) throw DatabaseForeign(path, 'made by another application')
+  // With a log beside it, the header may be older than the last commit and count fewer pages; never more.
+  if (size < header.pages * header.pageSize)
+    throw DatabaseDamaged(path, `it holds ${size} of ${header.pages * header.pageSize} bytes`)
+  checkWritable(path)
+  checkPages(path, open, size)
+  return 'ours'
+}

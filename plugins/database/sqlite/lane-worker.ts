@@ -1,0 +1,25 @@
+/** A reader thread: its own read-only connection, one query at a time. */
+import { parentPort, workerData } from 'node:worker_threads'
+import BetterSqlite from 'better-sqlite3'
+import type { LaneAnswer } from './lane.ts'
+
+const handle = new BetterSqlite((workerData as { path: string }).path, { readonly: true, fileMustExist: true })
+const prepared = new Map<string, BetterSqlite.Statement<unknown[], unknown>>()
+
+const answer = (text: string, params: unknown[]): LaneAnswer => {
+  try {
+    let statement = prepared.get(text)
+    if (statement === undefined) {
+      statement = handle.prepare<unknown[], unknown>(text)
+      prepared.set(text, statement)
+    }
+    return { rows: statement.all(...params) }
+  } catch (error) {
+    const { message, code } = error as Error & { code?: string }
+    return { error: code === undefined ? { message } : { message, code } }
+  }
+}
+
+parentPort?.on('message', ({ text, params }: { text: string; params: unknown[] }) => {
+  parentPort?.postMessage(answer(text, params))
+})
