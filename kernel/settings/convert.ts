@@ -1,0 +1,24 @@
+/** Text of an environment variable or a flag → value of the setting's type. What does not convert stays text, for the check to refuse. */
+import type { SettingSchema } from './annotation.ts'
+
+const WORDS: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false }
+
+export const convert = (schema: SettingSchema, text: string | boolean | readonly string[]): unknown => {
+  if (typeof text === 'boolean') return text
+  if (schema.type === 'array') {
+    // A flag is repeated; only a variable, which cannot be, separates by commas.
+    const items =
+      typeof text === 'string'
+        ? text
+            .split(',')
+            .map((item) => item.trim())
+            .filter((item) => item !== '')
+        : text
+    return items.map((item) => convert(schema.items ?? {}, item))
+  }
+  if (typeof text !== 'string') return text
+  if (schema.type === 'boolean') return Object.hasOwn(WORDS, text.toLowerCase()) ? WORDS[text.toLowerCase()] : text
+  if (schema.type === 'integer' || schema.type === 'number')
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : text
+  return text
+}
