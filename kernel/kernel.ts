@@ -124,7 +124,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const plugins = [...options.plugins, ...loaded]
   const settings = decode([...kernelSections, ...sectionsOf(plugins, thirdParty)], layered)
   root.mask(settings.secrets())
-  log.level = (settings.section('log').level as string | undefined) ?? log.level
+  if (options.log?.level === undefined) log.level = settings.section('log').level as string
   const configOf = (plugin: AnyPlugin): Record<string, unknown> =>
     Object.fromEntries(
       Object.keys(plugin.config ?? {}).map((path) => [
@@ -157,6 +157,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     optional: (service) => (services.has(service) ? services.get(service) : undefined),
     routes: (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
     readiness: (reason, check) => readiness.add(plugin.name, reason, check),
+    state: () => readiness.state(),
     busy: (reason) => readiness.busy(reason),
     plugins,
   })

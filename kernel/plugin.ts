@@ -8,6 +8,7 @@ import type { Clock, Random } from './clock.ts'
 import type { ErrorKind } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Hooks } from './hooks.ts'
+import type { Readiness } from './readiness.ts'
 import type { Service } from './services.ts'
 
 /** The kernel's plugin API, semver. A third-party plugin states the range it was written for in `api`. */
@@ -56,13 +57,17 @@ export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> 
   /** `migrate` → class. Loaded when asked for, so a command costs nothing at start. */
   readonly commands?: Readonly<Record<string, () => Promise<Command.Class>>>
   enabled?(config: Config<C>): boolean
+  // biome-ignore lint/suspicious/noConfusingVoidType: a setup without a return statement is the usual one
   setup(host: Host<C, N>): Lifecycle | void
 }
 
 export type AnyPlugin = Plugin<any, any>
 
 /** Keeps the types of the literal. */
-export const definePlugin = <const C extends Sections = {}, const N extends Needs = {}>(
+export const definePlugin = <
+  const C extends Sections = Record<never, never>,
+  const N extends Needs = Record<never, never>,
+>(
   plugin: Plugin<C, N>,
 ): Plugin<C, N> => Object.freeze(plugin)
 
@@ -88,6 +93,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   routes(plugin: FastifyPluginCallback, options?: RouteOptions): void
   /** A named check of `/readyz`; `reason` is the fixed phrase a refusal shows. `signal` ends after two seconds. */
   readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
+  /** What /readyz says now. */
+  state(): Promise<Readiness>
   /** Says what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
   /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */

@@ -11,16 +11,24 @@ export interface OrmOptions {
   readonly entities: readonly EntitySchema<any>[]
   readonly changes: readonly SchemaChange[]
   readonly kind: 'sqlite' | 'postgres'
+  /** Recorded beside the last pending change, in the same transaction. */
+  readonly pins?: { readonly beside: string; readonly values: Readonly<Record<string, string>> }
 }
 
+const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const toPin = ([name, value]: [string, string]): string =>
+  `INSERT INTO database_pin (name, value) VALUES (${quote(name)}, ${quote(value)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+
 /** The classes MikroORM wants, from the SQL the plugins declare. */
-export const toMigrations = async ({ changes, kind }: Pick<OrmOptions, 'changes' | 'kind'>) => {
+export const toMigrations = async ({ changes, kind, pins }: Omit<OrmOptions, 'entities'>) => {
   const { Migration } = await import('@mikro-orm/migrations')
   return changes.map(({ name, sql }) => ({
     name,
     class: class extends Migration {
       override async up(): Promise<void> {
         for (const statement of 'sqlite' in sql ? sql[kind] : sql) this.addSql(statement)
+        if (pins?.beside === name) for (const pin of Object.entries(pins.values)) this.addSql(toPin(pin))
       }
     },
   }))

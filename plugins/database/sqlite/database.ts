@@ -1,8 +1,8 @@
 /** The Database service on SQLite: one writer, a reader on the main thread, reader threads for slow queries. */
 import { rmSync } from 'node:fs'
-import type { EntitySchema, MikroORM } from '@mikro-orm/core'
+import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
-import type { Clock, Logger } from '../../../kernel/index.ts'
+import type { Clock } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
 import { changesOf, planSchema } from '../schema.ts'
@@ -17,28 +17,31 @@ import { createWriter } from './writer.ts'
 
 const READERS = 4 // spec: default db_pool, read connections for SQLite
 
-const openOrm = async (
-  handle: BetterSqlite.Database,
-  { plugins }: OpenOptions,
-  entities: readonly EntitySchema<any>[],
-): Promise<MikroORM> => {
-  const { openSqliteOrm } = await import('../orm.ts')
-  return openSqliteOrm(handle, { entities, changes: changesOf(plugins), kind: 'sqlite' })
-}
-
-/** Brings the schema up to date; a new file that fails half-way is removed again. */
-const migrate = async (handle: BetterSqlite.Database, options: OpenOptions, log: Logger): Promise<void> => {
-  const plan = planSchema(readRecordedSchema(handle), options.plugins, options.build, options.release)
+/** Brings the schema up to date: all that is pending, with release and build beside it, in one transaction. */
+const migrate = async (handle: BetterSqlite.Database, options: OpenOptions): Promise<void> => {
+  const { plugins, build, release, log } = options
+  const plan = planSchema(readRecordedSchema(handle), plugins, build, release)
   for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
-  if (plan.pending.length === 0) return
-  const { applyMigrations } = await import('../migrate.ts')
-  const orm = await openOrm(handle, options, [])
+  const last = plan.pending.at(-1)
+  if (last === undefined) return
+  const { openSqliteOrm } = await import('../orm.ts')
+  const orm = await openSqliteOrm(handle, {
+    entities: [],
+    changes: changesOf(plugins),
+    kind: 'sqlite',
+    pins: { beside: last.name, values: { fhir_version: release, build } },
+  })
   try {
-    const applied = await applyMigrations(orm, { fhir_version: options.release, build: options.build })
-    log.info({ applied }, 'migrated the database')
+    const applied = await orm.getMigrator().up()
+    log.info({ applied: applied.map(({ name }) => name) }, 'migrated the database')
   } finally {
     await orm.close(true)
   }
+}
+
+const openOrm = async (handle: BetterSqlite.Database, { plugins, entities }: OpenOptions): Promise<MikroORM> => {
+  const { openSqliteOrm } = await import('../orm.ts')
+  return openSqliteOrm(handle, { entities: await entities(), changes: changesOf(plugins), kind: 'sqlite' })
 }
 
 const guard = <T>(work: () => T): T => {
@@ -56,7 +59,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   const isNew = inMemory || guard(() => inspectFile(path, openToInspect)) === 'new'
   const handle = guard(() => openWriter(path, isNew))
   try {
-    await migrate(handle, options, log)
+    await migrate(handle, options)
   } catch (error) {
     handle.close()
     if (isNew && !inMemory) for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
@@ -92,7 +95,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
     },
     transact: (work) => writer.transact(work),
     orm: () => {
-      orm ??= options.entities().then((entities) => openOrm(handle, options, entities))
+      orm ??= openOrm(handle, options)
       return orm
     },
     status: () => ({

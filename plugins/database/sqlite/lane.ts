@@ -19,6 +19,14 @@ interface Job {
   readonly signal: AbortSignal | undefined
 }
 
+/** A Buffer crosses threads as a plain Uint8Array: made a Buffer again, over the same bytes. */
+const toOwnBytes = (row: unknown): unknown => {
+  for (const [column, value] of Object.entries(row as Record<string, unknown>))
+    if (value instanceof Uint8Array && !Buffer.isBuffer(value))
+      (row as Record<string, unknown>)[column] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  return row
+}
+
 export interface Lane {
   all<R>(statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<R[]>
   readonly status: { readonly size: number; readonly busy: number; readonly waiting: number }
@@ -36,7 +44,7 @@ export const createLane = (path: string, size: number): Lane => {
   const settle = (worker: Worker, { rows, error }: LaneAnswer): void => {
     const job = workers.get(worker)
     workers.set(worker, undefined)
-    if (error === undefined) job?.resolve(rows ?? [])
+    if (error === undefined) job?.resolve((rows ?? []).map(toOwnBytes))
     else job?.reject(Object.assign(new Error(error.message), { code: error.code }))
     next()
   }

@@ -1,0 +1,117 @@
+/**
+ * What the installed packages make of this server: resource types, their summaries, their search parameters. Compiled
+ * once per set of packages and kept in the database, because reading all definitions takes longer than a start should.
+ */
+import type { Database } from '../database/service.ts'
+import type { Definition, Definitions } from '../packages/service.ts'
+import { clearCatalog, insertCatalog, readCatalog } from './store/tables.ts'
+
+export interface ResourceType {
+  readonly name: string
+  /** Canonical of the StructureDefinition. */
+  readonly profile: string
+  /** Elements of `_summary=true`, by name. */
+  readonly summary: readonly string[]
+  /** Elements that must be there, whatever is asked for. */
+  readonly mandatory: readonly string[]
+  /** Elements of choice type, without [x]: `value` for valueQuantity and its siblings. */
+  readonly choices: readonly string[]
+}
+
+export interface SearchParameter {
+  readonly code: string
+  readonly url: string
+  readonly type: string
+  readonly base: readonly string[]
+  readonly documentation: string
+}
+
+export interface Catalog {
+  readonly fhirVersion: string
+  readonly types: ReadonlyMap<string, ResourceType>
+  readonly searchParameters: readonly SearchParameter[]
+}
+
+interface StoredCatalog {
+  readonly layout: number
+  readonly fhirVersion: string
+  readonly types: readonly ResourceType[]
+  readonly searchParameters: readonly SearchParameter[]
+}
+
+// Counts up when the compiled form changes, so that one made by an older build is not read.
+const LAYOUT = 1
+
+interface ElementDefinition {
+  readonly path: string
+  readonly min: number
+  readonly isSummary?: boolean
+}
+
+interface StructureDefinition {
+  readonly url: string
+  readonly type: string
+  readonly kind: string
+  readonly abstract: boolean
+  readonly derivation?: string
+  readonly fhirVersion?: string
+  readonly snapshot?: { readonly element: readonly ElementDefinition[] }
+}
+
+const toType = ({ type, url, snapshot }: StructureDefinition): ResourceType => {
+  const top = (snapshot?.element ?? []).filter(({ path }) => path.split('.').length === 2)
+  const nameOf = ({ path }: ElementDefinition): string => path.slice(type.length + 1).replace(/\[x\]$/, '')
+  return {
+    name: type,
+    profile: url,
+    summary: top.filter(({ isSummary }) => isSummary === true).map(nameOf),
+    mandatory: top.filter(({ min }) => min > 0).map(nameOf),
+    choices: top.filter(({ path }) => path.endsWith('[x]')).map(nameOf),
+  }
+}
+
+const isConcrete = ({ kind, abstract, derivation }: StructureDefinition): boolean =>
+  kind === 'resource' && !abstract && derivation !== 'constraint'
+
+const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
+
+const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
+  const structures = (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>).filter(isConcrete)
+  const parameters = (await definitions.all('SearchParameter')).map(
+    parse<{ code: string; url: string; type: string; base: string[]; description?: string }>,
+  )
+  return {
+    layout: LAYOUT,
+    fhirVersion: structures.find(({ type }) => type === 'Patient')?.fhirVersion ?? '4.0.1',
+    types: [...new Map(structures.map((one) => [one.type, toType(one)])).values()].sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    ),
+    searchParameters: parameters.map(({ code, url, type, base, description }) => ({
+      code,
+      url,
+      type,
+      base,
+      documentation: description ?? '',
+    })),
+  }
+}
+
+/** The catalog of the installed packages, from the database or, after an installation, compiled and stored. */
+export const loadCatalog = async (database: Database, definitions: Definitions): Promise<Catalog> => {
+  const held = await database.get<{ body: string }>(readCatalog, [definitions.fingerprint])
+  let stored = held === undefined ? undefined : (JSON.parse(held.body) as StoredCatalog)
+  if (stored?.layout !== LAYOUT) {
+    const fresh = await compile(definitions)
+    const body = JSON.stringify(fresh)
+    await database.transact(async (transaction) => {
+      await transaction.run(clearCatalog, [])
+      await transaction.run(insertCatalog, [definitions.fingerprint, body])
+    })
+    stored = fresh
+  }
+  return {
+    fhirVersion: stored.fhirVersion,
+    types: new Map(stored.types.map((type) => [type.name, type])),
+    searchParameters: stored.searchParameters,
+  }
+}

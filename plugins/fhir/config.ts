@@ -1,0 +1,37 @@
+/** Settings of the FHIR interface. Spec: [conformance]. */
+import { Type } from 'typebox'
+
+export const conformanceSection = Type.Object({
+  update_as_create: Type.Boolean({
+    default: false,
+    env: 'SERVER_UPDATE_AS_CREATE',
+    flag: 'update-as-create',
+    description: "When true, PUT [type]/[id] to a missing id creates the resource under the client's id.",
+  }),
+})
+
+export const fhirSection = Type.Object({
+  max_body_bytes: Type.Integer({
+    default: 16 * 1024 * 1024,
+    minimum: 1024,
+    maximum: 1024 * 1024 * 1024,
+    description: 'Largest request body in bytes, after unpacking gzip; a larger one is refused with 413.',
+  }),
+  cache_bytes: Type.Integer({
+    default: 32 * 1024 * 1024,
+    minimum: 0,
+    description: 'Bytes of current resources kept in memory; 0 keeps none.',
+  }),
+  page_size: Type.Integer({
+    default: 50,
+    minimum: 1,
+    maximum: 10_000,
+    description: 'Entries of a page when _count is not given.',
+  }),
+  max_page_size: Type.Integer({
+    default: 1000,
+    minimum: 1,
+    maximum: 10_000,
+    description: 'Most entries of a page, whatever _count asks for.',
+  }),
+})

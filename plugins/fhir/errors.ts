@@ -1,0 +1,174 @@
+/** The status codes of the FHIR interface. https://hl7.org/fhir/R4/http.html */
+import { defineError } from '../../kernel/index.ts'
+
+// The text of a body
+
+export const NotUtf8 = defineError('fhir/not-utf8', 400, 'structure', 'The body is not valid UTF-8.')
+export const JsonEmpty = defineError('fhir/json-empty', 400, 'structure', 'The body is empty; send a resource as JSON.')
+export const JsonMalformed = defineError('fhir/json-malformed', 400, 'structure', 'The body is not valid JSON: %s.')
+export const JsonDepth = defineError('fhir/json-depth', 400, 'structure', 'The body nests deeper than %s levels.')
+export const JsonDuplicate = defineError(
+  'fhir/json-duplicate',
+  400,
+  'structure',
+  'The member "%s" stands twice in the same object.',
+)
+export const JsonPrototype = defineError(
+  'fhir/json-prototype',
+  400,
+  'structure',
+  'The member "__proto__" is not an element of any resource.',
+)
+export const JsonString = defineError(
+  'fhir/json-string',
+  400,
+  'value',
+  'A string holds \\u0000 or half of a surrogate pair; neither is a character.',
+)
+export const JsonNumber = defineError(
+  'fhir/json-number',
+  400,
+  'value',
+  'A number is larger than a FHIR decimal can be.',
+)
+export const NotAnObject = defineError(
+  'fhir/not-an-object',
+  400,
+  'structure',
+  'A resource is a JSON object, and so is its meta.',
+)
+export const BodyEncoding = defineError(
+  'fhir/body-encoding',
+  415,
+  'not-supported',
+  'Content-Encoding "%s" is not supported; send gzip or none.',
+)
+export const BodyCorrupt = defineError('fhir/body-corrupt', 400, 'structure', 'The gzip body is damaged or incomplete.')
+export const BodyType = defineError(
+  'fhir/body-type',
+  415,
+  'not-supported',
+  'Content-Type "%s" is not supported; send application/fhir+json in UTF-8.',
+)
+export const NotAcceptable = defineError(
+  'fhir/not-acceptable',
+  406,
+  'not-supported',
+  'The server answers in application/fhir+json; "%s" asks for something else.',
+)
+
+// What is addressed
+
+export const UnknownType = defineError(
+  'fhir/unknown-type',
+  404,
+  'not-supported',
+  'The resource type "%s" is not known to this server; /metadata lists those that are.',
+)
+export const NotFound = defineError('fhir/not-found', 404, 'not-found', 'There is no %s/%s.')
+export const VersionNotFound = defineError(
+  'fhir/version-not-found',
+  404,
+  'not-found',
+  'There is no version %s of %s/%s.',
+)
+export const Deleted = defineError('fhir/deleted', 410, 'deleted', '%s/%s was deleted.')
+export const VersionDeleted = defineError(
+  'fhir/version-deleted',
+  410,
+  'deleted',
+  'Version %s of %s/%s is its deletion and has no content.',
+)
+export const MethodNotAllowed = defineError(
+  'fhir/method-not-allowed',
+  405,
+  'not-supported',
+  '%s is not supported at this address; the Allow header lists what is.',
+)
+export const SearchUnsupported = defineError(
+  'fhir/search-unsupported',
+  400,
+  'not-supported',
+  'This build does not search; read resources by their id.',
+)
+
+// What is written
+
+export const TypeMissing = defineError(
+  'fhir/type-missing',
+  400,
+  'structure',
+  'The resource has no resourceType; %s was expected.',
+)
+export const TypeMismatch = defineError(
+  'fhir/type-mismatch',
+  400,
+  'invalid',
+  'The resource is of type "%s" and the address of type "%s".',
+)
+export const IdMissing = defineError(
+  'fhir/id-missing',
+  400,
+  'invalid',
+  'An update names its id in the address and in the resource; the resource has none. Add "id": "%s".',
+)
+export const IdMismatch = defineError(
+  'fhir/id-mismatch',
+  400,
+  'invalid',
+  'The resource has the id "%s" and the address "%s".',
+)
+export const IdMalformed = defineError(
+  'fhir/id-malformed',
+  400,
+  'value',
+  'An id has 1 to 64 of the characters A-Z, a-z, 0-9, "-" and ".".',
+)
+export const UpdateAsCreateOff = defineError(
+  'fhir/update-as-create-off',
+  405,
+  'not-supported',
+  'There is no %s/%s and this server assigns ids itself; POST to %s, or set update_as_create.',
+)
+export const VersionConflict = defineError(
+  'fhir/version-conflict',
+  412,
+  'conflict',
+  'The current version of %s/%s is %s; If-Match names another. Read it again and repeat the change.',
+)
+export const NoMatch = defineError('fhir/no-match', 412, 'conflict', 'There is no %s/%s for If-Match to match.')
+export const Exists = defineError(
+  'fhir/exists',
+  412,
+  'conflict',
+  '%s/%s exists, and If-None-Match asks that it does not.',
+)
+
+// How it is asked
+
+export const HeaderMalformed = defineError(
+  'fhir/header-malformed',
+  400,
+  'value',
+  'The header %s is not well-formed; it looks like %s.',
+)
+export const ParameterUnknown = defineError(
+  'fhir/parameter-unknown',
+  400,
+  'not-supported',
+  'The parameter "%s" is not supported here; known are: %s.',
+)
+export const ParameterValue = defineError('fhir/parameter-value', 400, 'value', 'The parameter %s takes %s.')
+export const RestrictionUnsupported = defineError(
+  'fhir/restriction-unsupported',
+  403,
+  'forbidden',
+  'Access is limited to part of the data, and this interaction cannot be limited to it.',
+)
+export const TypeForbidden = defineError('fhir/type-forbidden', 403, 'forbidden', 'Access to %s is not allowed.')
+export const NotStarted = defineError(
+  'fhir/not-started',
+  503,
+  'transient',
+  'The FHIR interface has not started yet. Try again when /readyz answers 200.',
+)

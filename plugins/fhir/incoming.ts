@@ -1,0 +1,43 @@
+/** The resource of a create or update: read, and checked against the address it was sent to. */
+import { IdMalformed, IdMismatch, IdMissing, TypeMismatch, TypeMissing, UnknownType } from './errors.ts'
+import { readResource } from './json/read.ts'
+import { type Template, toTemplate } from './json/splice.ts'
+import { type FhirServer, isId } from './server.ts'
+
+export interface Incoming {
+  readonly resource: Record<string, unknown>
+  readonly template: Template
+}
+
+const checkType = (server: FhirServer, resource: Record<string, unknown>, type: string): void => {
+  const { resourceType } = resource
+  if (typeof resourceType !== 'string') throw TypeMissing(type)
+  if (resourceType === type) return
+  if (!server.catalog.types.has(resourceType)) throw UnknownTypeInBody(resourceType)
+  throw TypeMismatch(resourceType, type)
+}
+
+/** An unknown type in the address is 404; in a body it is the body that is wrong. */
+const UnknownTypeInBody = (name: string) => {
+  const error = UnknownType(name.slice(0, 64))
+  return TypeMismatch(name.slice(0, 64), 'another').with({
+    issues: [{ severity: 'error', code: 'structure', diagnostics: error.message }],
+  })
+}
+
+const checkId = (resource: Record<string, unknown>, id: string): void => {
+  if (resource.id === undefined) throw IdMissing(id)
+  if (typeof resource.id !== 'string' || !isId(resource.id))
+    throw IdMalformed().with({ expression: [`${resource.resourceType}.id`] })
+  if (resource.id !== id) throw IdMismatch(resource.id, id)
+}
+
+/** `id` is the address of an update; a create has none, and an id in the body is ignored. */
+export const readIncoming = (server: FhirServer, body: unknown, type: string, id?: string): Incoming => {
+  const read = readResource(body instanceof Uint8Array ? body : new Uint8Array())
+  checkType(server, read.resource, type)
+  if (id !== undefined) checkId(read.resource, id)
+  else if (read.resource.id !== undefined && (typeof read.resource.id !== 'string' || !isId(read.resource.id)))
+    throw IdMalformed().with({ expression: [`${type}.id`] })
+  return { resource: read.resource, template: toTemplate(read) }
+}

@@ -1,0 +1,34 @@
+/** FHIR storage over HTTP: resource types from the installed packages, instance interactions, history, /metadata. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { Definitions } from '../packages/service.ts'
+import type { CapabilityPart } from './capability.ts'
+import { conformanceSection, fhirSection } from './config.ts'
+import * as errors from './errors.ts'
+import { createLateServer } from './late.ts'
+import { fhirRoutes } from './routes.ts'
+import { Fhir } from './service.ts'
+import { migrations } from './store/tables.ts'
+
+export default definePlugin({
+  name: 'fhir',
+  description: 'Stores, versions and serves FHIR R4 resources',
+  config: { conformance: conformanceSection, fhir: fhirSection },
+  needs: { database: Database, definitions: Definitions },
+  provides: [Fhir],
+  migrations,
+  errors,
+  setup({ config: { conformance, fhir }, needs, run, provide, routes, busy, clock, random }) {
+    const late = createLateServer()
+    const parts: CapabilityPart[] = []
+    provide(Fhir, { describe: (part) => void parts.push(part) })
+    const updateAsCreate = conformance.update_as_create
+    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts }))
+    return {
+      async start() {
+        busy('reading the definitions')
+        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir })
+      },
+    }
+  },
+})

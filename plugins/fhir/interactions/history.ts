@@ -1,0 +1,126 @@
+/** history of an instance, a type and the whole server. https://hl7.org/fhir/R4/http.html#history */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestContext } from '../../../kernel/index.ts'
+import { read } from '../dispatch.ts'
+import { NotFound, ParameterValue } from '../errors.ts'
+import { readSpan } from '../instant.ts'
+import { checkAccept, FHIR_JSON } from '../media.ts'
+import { toETag } from '../precondition.ts'
+import { needsWork, present } from '../present.ts'
+import { type Presentation, readPrefer, readQuery } from '../query.ts'
+import { type FhirServer, isId, typeOf, urlOf } from '../server.ts'
+import type { HistoryPage, HistoryQuery } from '../store/history.ts'
+import type { StoredVersion } from '../store/version.ts'
+
+type Addressed = FastifyRequest<{ Params: { type?: string; id?: string } }>
+
+const KNOWN = ['_count', '_since', '_at', '_page']
+const PAGE = /^[1-9]\d{0,15}$/
+const STATUS = { POST: '201 Created', PUT: '200 OK', PATCH: '200 OK', DELETE: '204 No Content' } as const
+
+const readCount = (value: string | undefined, { usual, most }: FhirServer['page']): number => {
+  if (value === undefined) return usual
+  if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw ParameterValue('_count', 'a positive integer')
+  return Math.min(Number(value), most)
+}
+
+const readMoment = (name: string, value: string | undefined, now: number): { from: number; to: number } | undefined => {
+  if (value === undefined) return undefined
+  // A plus sign in a URL may arrive as a space; only the zone of an instant has one.
+  const span = readSpan(value.replace(' ', '+'))
+  if (span === undefined) throw ParameterValue(name, 'a date or instant such as 2024-02-29T12:00:00Z')
+  if (span.from > now) throw ParameterValue(name, 'a moment that is not in the future')
+  return span
+}
+
+const readHistoryQuery = (
+  server: FhirServer,
+  values: ReadonlyMap<string, string>,
+): Omit<HistoryQuery, 'type' | 'id'> => {
+  const now = server.clock.now() * 1000
+  const page = values.get('_page')
+  if (page !== undefined && !PAGE.test(page)) throw ParameterValue('_page', 'what a next link of this server holds')
+  return {
+    count: readCount(values.get('_count'), server.page),
+    since: readMoment('_since', values.get('_since'), now)?.from,
+    during: readMoment('_at', values.get('_at'), now),
+    before: page === undefined ? undefined : Number(page),
+  }
+}
+
+const toEntry = (
+  server: FhirServer,
+  request: RequestContext,
+  version: StoredVersion,
+  presentation: Presentation,
+): string => {
+  const { type, id, method } = version
+  const stored = version.deleted ? '' : version.plain.toString('utf8')
+  const described = server.catalog.types.get(type)
+  const shown =
+    stored !== '' && described !== undefined && needsWork(presentation)
+      ? present(stored, described, presentation)
+      : stored
+  const resource = shown === '' ? '' : `,"resource":${shown}`
+  const url = method === 'POST' ? type : `${type}/${id}`
+  // An update that made the resource answered 201.
+  const status = version.version === 1 ? STATUS.POST : STATUS[method]
+  const lastModified = new Date(version.lastUpdated).toISOString()
+  return (
+    `{"fullUrl":${JSON.stringify(urlOf(request, type, id))}${resource}` +
+    `,"request":{"method":"${method}","url":"${url}"}` +
+    `,"response":{"status":"${status}","etag":${JSON.stringify(toETag(version.version))},"lastModified":"${lastModified}"}}`
+  )
+}
+
+const toLinks = (
+  request: RequestContext,
+  path: string,
+  values: ReadonlyMap<string, string>,
+  query: HistoryQuery,
+  next: number | undefined,
+): string => {
+  const link = (relation: string, page: number | undefined): string => {
+    const params = new URLSearchParams([...values].filter(([name]) => name !== '_page' && name !== '_count'))
+    params.set('_count', String(query.count))
+    if (page !== undefined) params.set('_page', String(page))
+    return JSON.stringify({ relation, url: `${request.baseUrl}${path}?${params}` })
+  }
+  return [link('self', query.before), ...(next === undefined ? [] : [link('next', next)])].join(',')
+}
+
+const find = async (
+  server: FhirServer,
+  request: RequestContext,
+  query: HistoryQuery,
+): Promise<HistoryPage & { total?: number }> => {
+  const { type, id } = query
+  if (type === undefined || id === undefined) return server.store.history(query, request.signal)
+  const current = isId(id) ? await server.store.read(type, id) : undefined
+  if (current === undefined) throw NotFound(type, id.slice(0, 64))
+  const page = await server.store.history(query, request.signal)
+  // Versions are numbered without gaps, so the newest number is the total.
+  return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
+}
+
+export const history = async (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> => {
+  const { ctx, params, headers } = request
+  const { type, id } = params
+  if (type !== undefined) typeOf(server, type)
+  const { presentation, values } = readQuery(request.raw.url ?? '', KNOWN, readPrefer(headers.prefer).lenient)
+  checkAccept(headers.accept, presentation.format)
+  const query: HistoryQuery = { type, id, ...readHistoryQuery(server, values) }
+  const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
+  return read(server.run, ctx, { kind, type, id }, async () => {
+    const { versions, next, total } = await find(server, ctx, query)
+    const path = [type, id, '_history']
+      .filter((part) => part !== undefined)
+      .map((part) => `/${part}`)
+      .join('')
+    const entries = versions.map((version) => toEntry(server, ctx, version, presentation)).join(',')
+    const body =
+      `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
+      `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
+    return { result: reply.code(200).header('content-type', FHIR_JSON).send(body), status: 200 }
+  })
+}

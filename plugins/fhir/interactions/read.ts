@@ -1,0 +1,60 @@
+/** read and vread. https://hl7.org/fhir/R4/http.html#read */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { read as interact } from '../dispatch.ts'
+import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
+import { checkAccept } from '../media.ts'
+import { isUnchanged } from '../precondition.ts'
+import { readPrefer, readQuery } from '../query.ts'
+import { sendUnchanged, sendVersion } from '../respond.ts'
+import { type FhirServer, isId, typeOf } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
+
+type Addressed = FastifyRequest<{ Params: { type: string; id: string; version?: string } }>
+
+const VERSION = /^[1-9]\d{0,9}$/
+
+const current = async ({ store }: FhirServer, type: string, id: string): Promise<StoredVersion> => {
+  const held = isId(id) ? store.read(type, id) : undefined
+  const version = held instanceof Promise ? await held : held
+  if (version === undefined) throw NotFound(type, id.slice(0, 64))
+  if (version.deleted) throw Deleted(type, id).with({ headers: { etag: `W/"${version.version}"` } })
+  return version
+}
+
+const past = async ({ store }: FhirServer, type: string, id: string, number: string): Promise<StoredVersion> => {
+  const version = isId(id) && VERSION.test(number) ? await store.vread(type, id, Number(number)) : undefined
+  if (version === undefined) throw VersionNotFound(number.slice(0, 20), type, id.slice(0, 64))
+  if (version.deleted) throw VersionDeleted(number, type, id)
+  return version
+}
+
+const answer = async (
+  server: FhirServer,
+  request: Addressed,
+  reply: FastifyReply,
+  kind: 'read' | 'vread',
+  find: () => Promise<StoredVersion>,
+): Promise<FastifyReply> => {
+  const { type: name, id, version } = request.params
+  const type = typeOf(server, name)
+  const { presentation } = readQuery(request.raw.url ?? '', [], readPrefer(request.headers.prefer).lenient)
+  checkAccept(request.headers.accept, presentation.format)
+  const interaction = { kind, type: name, id, version: version === undefined ? undefined : Number(version) }
+  return interact(server.run, request.ctx, interaction, async () => {
+    const found = await find()
+    const unchanged = isUnchanged(request.headers, found)
+    return {
+      result: unchanged ? sendUnchanged(reply, found) : sendVersion(request, reply, found, type, presentation),
+      status: unchanged ? 304 : 200,
+      version: found.version,
+    }
+  })
+}
+
+export const read = (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> =>
+  answer(server, request, reply, 'read', () => current(server, request.params.type, request.params.id))
+
+export const vread = (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> => {
+  const { type, id, version = '' } = request.params
+  return answer(server, request, reply, 'vread', () => past(server, type, id, version))
+}

@@ -1,0 +1,39 @@
+/** The FHIR server before it has started: routes hold it from setup on, start makes it. */
+import type { Static } from 'typebox'
+import type { Clock, Random, Runners } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { Definitions } from '../packages/service.ts'
+import { loadCatalog } from './catalog.ts'
+import type { fhirSection } from './config.ts'
+import { NotStarted } from './errors.ts'
+import type { FhirServer } from './server.ts'
+import { openStore } from './store/store.ts'
+import { createWrite } from './store/write.ts'
+
+export interface LateParts {
+  readonly database: Database
+  readonly definitions: Definitions
+  readonly run: Runners
+  readonly clock: Clock
+  readonly random: Random
+  readonly updateAsCreate: boolean
+  readonly fhir: Static<typeof fhirSection>
+}
+
+export const createLateServer = () => {
+  let server: FhirServer | undefined
+  return {
+    get(): FhirServer {
+      if (server === undefined) throw NotStarted()
+      return server
+    },
+    async open({ database, definitions, run, clock, random, updateAsCreate, fhir }: LateParts): Promise<void> {
+      const catalog = await loadCatalog(database, definitions)
+      const types = [...catalog.types.keys()]
+      const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
+      const write = createWrite({ store, run, updateAsCreate })
+      const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
+      server = { run, clock, random, catalog, store, write, page }
+    },
+  }
+}

@@ -1,0 +1,75 @@
+/** Media types of FHIR JSON, asked for and sent. https://hl7.org/fhir/R4/http.html#mime-type */
+import { BodyType, NotAcceptable } from './errors.ts'
+
+export const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+
+const JSON_TYPES = new Set(['application/fhir+json', 'application/json', 'text/json', 'application/json+fhir'])
+const ANY_TYPES = new Set(['*/*', 'application/*', 'text/*'])
+// `_format` has short names, and a plus in a URL may arrive as a space.
+const FORMATS = new Set([...JSON_TYPES, 'json', 'application/fhir json', 'application/json fhir'])
+
+interface MediaType {
+  readonly type: string
+  readonly params: ReadonlyMap<string, string>
+}
+
+const parse = (text: string): MediaType => {
+  const [type = '', ...rest] = text.split(';')
+  const params = new Map<string, string>()
+  for (const part of rest) {
+    const equals = part.indexOf('=')
+    if (equals > 0)
+      params.set(
+        part.slice(0, equals).trim().toLowerCase(),
+        part
+          .slice(equals + 1)
+          .trim()
+          .replace(/^"(.*)"$/, '$1')
+          .toLowerCase(),
+      )
+  }
+  return { type: type.trim().toLowerCase(), params }
+}
+
+const isR4 = ({ params }: MediaType): boolean => {
+  const version = params.get('fhirversion')
+  return version === undefined || version === '4.0' || version === '4.0.1'
+}
+
+/** Throws 415 unless the body is FHIR JSON of this release in UTF-8. */
+export const checkContentType = (header: string): void => {
+  if (header === 'application/fhir+json' || header === 'application/json') return
+  const media = parse(header)
+  const charset = media.params.get('charset')
+  if (
+    !JSON_TYPES.has(media.type) ||
+    !isR4(media) ||
+    (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
+  )
+    throw BodyType(header.slice(0, 100))
+}
+
+/** Throws 406 unless the client takes FHIR JSON. `_format` counts more than Accept. */
+export const checkAccept = (accept: string | undefined, format: string | undefined): void => {
+  if (format !== undefined) {
+    const media = parse(format)
+    if (!(FORMATS.has(media.type) && isR4(media))) throw NotAcceptable(format.slice(0, 100))
+    return
+  }
+  if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return
+  for (const part of accept.split(',')) {
+    const media = parse(part)
+    if ((JSON_TYPES.has(media.type) || ANY_TYPES.has(media.type)) && isR4(media) && !isZero(media.params.get('q')))
+      return
+  }
+  throw NotAcceptable(accept.slice(0, 100))
+}
+
+const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
+
+/** True when the client takes gzip: then stored bytes go out untouched. RFC 9110, section 12.5.3. */
+export const takesGzip = (accepted: string | string[] | undefined): boolean => {
+  if (typeof accepted !== 'string' || !accepted.includes('gzip')) return false
+  const part = accepted.split(',').find((one) => one.trim().startsWith('gzip'))
+  return part !== undefined && !/;\s*q=0(\.0*)?\s*$/.test(part)
+}

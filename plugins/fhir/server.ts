@@ -1,0 +1,31 @@
+/** What the interactions share: made at start, once the packages are installed. */
+import type { Clock, Random, RequestContext, Runners } from '../../kernel/index.ts'
+import type { Catalog, ResourceType } from './catalog.ts'
+import { UnknownType } from './errors.ts'
+import type { Store } from './store/store.ts'
+import type { WritePath } from './store/write.ts'
+
+export interface FhirServer {
+  readonly run: Runners
+  readonly clock: Clock
+  readonly random: Random
+  readonly catalog: Catalog
+  readonly store: Store
+  readonly write: WritePath
+  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  readonly page: { readonly usual: number; readonly most: number }
+}
+
+/** The type addressed. Throws 404 for one that no package brought. */
+export const typeOf = ({ catalog }: FhirServer, name: string): ResourceType => {
+  const type = catalog.types.get(name)
+  if (type === undefined) throw UnknownType(name.slice(0, 64))
+  return type
+}
+
+const ID = /^[A-Za-z0-9\-.]{1,64}$/
+
+/** https://hl7.org/fhir/R4/datatypes.html#id */
+export const isId = (id: string): boolean => ID.test(id)
+
+export const urlOf = (request: RequestContext, type: string, id: string): string => `${request.baseUrl}/${type}/${id}`

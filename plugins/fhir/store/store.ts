@@ -1,0 +1,94 @@
+/** FHIR storage: reads of current and past versions; writes go through `change` inside a transaction. */
+import type { Clock } from '../../../kernel/index.ts'
+import type { Database, Transaction } from '../../database/service.ts'
+import { createCache } from './cache.ts'
+import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
+import { createStamper, type Stamper } from './stamp.ts'
+import { lockCurrent, readCurrent, readNewest, readSuperseded, type VersionRow } from './tables.ts'
+import { loadTypeCodes, type TypeCodes } from './types.ts'
+import { StoredVersion } from './version.ts'
+
+export interface StoreOptions {
+  readonly database: Database
+  readonly clock: Clock
+  /** Types known from the installed packages. */
+  readonly types: readonly string[]
+  /** Most bytes of current versions kept in memory; 0 keeps none. */
+  readonly cacheBytes: number
+}
+
+export interface Store {
+  readonly database: Database
+  readonly types: TypeCodes
+  readonly stamper: Stamper
+  /** The current version, a deletion too; undefined when there never was one. */
+  read(type: string, id: string): StoredVersion | undefined | Promise<StoredVersion | undefined>
+  /** One version by number. */
+  vread(type: string, id: string, version: number): Promise<StoredVersion | undefined>
+  history(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>
+  /** The current version inside a transaction: nobody else changes it before COMMIT. */
+  lock(transaction: Transaction, type: string, id: string): Promise<StoredVersion | undefined>
+  /** The number of the next resource. Numbers are given in order and never again. */
+  nextRid(): number
+  /** After COMMIT: what is current now. */
+  committed(versions: readonly StoredVersion[]): void
+  /** Reads where the numbering stands: at start, and when this process becomes the one that writes. */
+  reload(): Promise<void>
+}
+
+export const openStore = async ({ database, clock, types, cacheBytes }: StoreOptions): Promise<Store> => {
+  const codes = await loadTypeCodes(database, types)
+  const cache = cacheBytes > 0 ? createCache(cacheBytes) : undefined
+  let rid = 0
+  let stamper: Stamper = createStamper(clock, 0)
+  const reload = async (): Promise<void> => {
+    const newest = await database.get<{ rid: number | null; upd: number | null }>(readNewest, [])
+    rid = newest?.rid ?? 0
+    stamper = createStamper(clock, newest?.upd ?? 0)
+  }
+  await reload()
+
+  const toVersion = (type: string, row: VersionRow | undefined): StoredVersion | undefined =>
+    row === undefined ? undefined : new StoredVersion(type, row)
+  const keep = (version: StoredVersion | undefined): StoredVersion | undefined => {
+    if (version !== undefined) cache?.put(version)
+    return version
+  }
+  const read: Store['read'] = (type, id) => {
+    const cached = cache?.get(type, id)
+    if (cached !== undefined) return cached
+    const code = codes.code(type)
+    if (code === undefined) return undefined
+    const row = database.get<VersionRow>(readCurrent, [code, id])
+    // A read that had to wait may have been overtaken by a write: only what was read at once may be kept.
+    if (row instanceof Promise) return row.then((found) => toVersion(type, found))
+    return keep(toVersion(type, row))
+  }
+  return {
+    database,
+    types: codes,
+    get stamper() {
+      return stamper
+    },
+    read,
+    async vread(type, id, version) {
+      const current = await read(type, id)
+      if (current === undefined || version > current.version || version < 1) return undefined
+      if (version === current.version) return current
+      const row = await database.get<VersionRow>(readSuperseded, [codes.code(type) ?? 0, id, version])
+      return toVersion(type, row)
+    },
+    history: createHistory(database, codes),
+    async lock(transaction, type, id) {
+      return toVersion(type, await transaction.get<VersionRow>(lockCurrent, [codes.code(type) ?? 0, id]))
+    },
+    nextRid() {
+      rid += 1
+      return rid
+    },
+    committed(versions) {
+      if (cache !== undefined) for (const version of versions) cache.put(version)
+    },
+    reload,
+  }
+}

@@ -1,0 +1,66 @@
+/** What the packages offer to other plugins: the definitions of all installed packages, read from the database. */
+import { defineService } from '../../kernel/index.ts'
+
+/** One conformance or terminology resource of a package. */
+export interface Definition {
+  /** `name@version` of the package that holds it. */
+  readonly package: string
+  /** Resource type, e.g. `StructureDefinition`. */
+  readonly type: string
+  readonly id: string
+  /** Canonical URL; R4 gives none to a NamingSystem. */
+  readonly url?: string
+  /** Business version. */
+  readonly version?: string
+  /** The exact text of the file in the package. */
+  readonly json: string
+}
+
+export interface Definitions {
+  /** In the order of installation: dependencies before what depends on them. Empty before the start of this plugin. */
+  readonly packages: readonly { readonly name: string; readonly version: string }[]
+  /** Changes when the installed set changes: a key for what is compiled from it. */
+  readonly fingerprint: string
+  /**
+   * Every definition of a type: one database read, not kept in memory. Those that count for their URL come last, so a
+   * Map filled in this order by `url` answers what `find` answers without a version. A URL and version that two
+   * packages hold is given once, from the package that was installed first.
+   */
+  all(type: string): Promise<readonly Definition[]>
+  /**
+   * The definition with this canonical URL (without `|version`). Without a version: of one package's versions the
+   * highest, of several packages the one installed last.
+   */
+  find(type: string, url: string, version?: string): Promise<Definition | undefined>
+  /** Reads the installed set again, e.g. on a replica whose primary has installed a package. True when it changed. */
+  refresh(): Promise<boolean>
+}
+
+export const Definitions = defineService<Definitions>('packages.definitions')
+
+/** What an installation is doing, for a line on a terminal. Sizes in bytes, times in milliseconds. */
+export type InstallStep =
+  | {
+      readonly step: 'download'
+      readonly package: string
+      readonly from: string
+      readonly received: number
+      /** Unknown when the source does not say. */
+      readonly total?: number
+    }
+  | { readonly step: 'read'; readonly package: string; readonly files: number }
+  | {
+      readonly step: 'installed'
+      readonly package: string
+      readonly from: string
+      readonly definitions: number
+      readonly duration: number
+    }
+
+/** Lets the command line show progress: watch between setting up and starting. */
+export interface InstallProgress {
+  /** Calls `listener` at each step until the returned function is called. A throwing listener is ignored. */
+  watch(listener: (step: InstallStep) => void): () => void
+}
+
+export const InstallProgress = defineService<InstallProgress>('packages.progress')

@@ -1,0 +1,22 @@
+/** Probes for liveness and readiness. Spec: Endpoints, States and transitions. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { probeRoutes } from './routes.ts'
+
+export default definePlugin({
+  name: 'probes',
+  description: 'Answers /livez, /readyz and /healthz',
+  uses: [Database],
+  setup({ routes, state, optional }) {
+    const database = optional(Database)
+    const counters = () => {
+      try {
+        return database?.status()
+      } catch {
+        // Not open yet: a probe says so by its status, not by failing.
+        return undefined
+      }
+    }
+    routes(probeRoutes({ state, role: 'primary', counters }), { bare: true })
+  },
+})

@@ -1,0 +1,49 @@
+/** The Definitions service straight from hl7.fhir.r4.examples: no installation, nothing in the database. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
+import { type Definition, Definitions } from '../../plugins/packages/service.ts'
+
+export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
+
+const readAll = (type: string, accept: (name: string) => boolean): Definition[] =>
+  readdirSync(examplesFolder)
+    .filter((name) => name.startsWith(`${type}-`) && name.endsWith('.json') && accept(name))
+    .map((name) => {
+      const json = readFileSync(join(examplesFolder, name), 'utf8')
+      const { id, url, version } = JSON.parse(json) as { id: string; url: string; version?: string }
+      return { package: 'hl7.fhir.r4.examples', type, id, url, json, ...(version === undefined ? {} : { version }) }
+    })
+
+/** Only these resource types unless all are asked for: parsing 655 StructureDefinitions takes a while. */
+const USUAL = [
+  'Patient',
+  'Observation',
+  'Practitioner',
+  'Organization',
+  'Encounter',
+  'Binary',
+  'Bundle',
+  'Basic',
+  'AuditEvent',
+]
+
+export const stubDefinitions = (types: readonly string[] | 'all' = USUAL): AnyPlugin =>
+  definePlugin({
+    name: 'stub-definitions',
+    provides: [Definitions],
+    setup({ provide }) {
+      const wanted = (name: string): boolean =>
+        types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
+      const all = async (type: string): Promise<readonly Definition[]> =>
+        readAll(type, type === 'StructureDefinition' ? wanted : () => types === 'all')
+      provide(Definitions, {
+        packages: [{ name: 'hl7.fhir.r4.examples', version: '4.0.1' }],
+        fingerprint: `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 100)}`,
+        all,
+        find: async (type, url) => (await all(type)).find((one) => one.url === url),
+        refresh: async () => false,
+      })
+    },
+  })
