@@ -61,8 +61,8 @@ export interface RequestContextInit {
   readonly requestClass: RequestClass
   readonly startedAt: number
   readonly log: Logger
-  /** Emits `close` when the client goes away; null for internal requests. */
-  readonly connection: EventEmitter | null
+  /** Its `close` before it is finished means that the client went away; null for internal requests. */
+  readonly response: (EventEmitter & { readonly writableFinished: boolean }) | null
 }
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`. */
@@ -82,7 +82,7 @@ export class RequestContext {
   readonly startedAt: number
   caller: Caller = ANONYMOUS
   readonly #root: Logger
-  readonly #connection: EventEmitter | null
+  readonly #response: RequestContextInit['response']
   #log: Logger | undefined
   #signal: AbortSignal | undefined
 
@@ -96,7 +96,7 @@ export class RequestContext {
     this.requestClass = init.requestClass
     this.startedAt = init.startedAt
     this.#root = init.log
-    this.#connection = init.connection
+    this.#response = init.response
   }
 
   /** Lines that carry this request's id. Made when asked for: most requests log nothing of their own. */
@@ -109,7 +109,10 @@ export class RequestContext {
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()
-      this.#connection?.once('close', () => controller.abort())
+      const response = this.#response
+      response?.once('close', () => {
+        if (!response.writableFinished) controller.abort()
+      })
       this.#signal = controller.signal
     }
     return this.#signal

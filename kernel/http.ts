@@ -93,7 +93,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
     reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
   }
 
-  const buildContext = (request: FastifyRequest, prefix: string): RequestContext => {
+  const buildContext = (request: FastifyRequest, reply: FastifyReply, prefix: string): RequestContext => {
     const { raw } = request
     const { headers } = raw
     const given = headers['x-request-id']
@@ -109,7 +109,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
       requestClass: request.routeOptions.config.requestClass ?? 'read',
       startedAt: clock.now(),
       log,
-      connection: raw.socket,
+      response: reply.raw,
     })
   }
 
@@ -136,7 +136,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
   const mountRequestHooks = (scope: FastifyInstance, prefix: string): void => {
     scope.decorateRequest('ctx', null as unknown as RequestContext)
     scope.addHook('onRequest', (request, reply, done) => {
-      const ctx = buildContext(request, prefix)
+      const ctx = buildContext(request, reply, prefix)
       request.ctx = ctx
       reply.raw.setHeader('x-request-id', ctx.id)
       const refused = checkHead(request.raw)

@@ -331,7 +331,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
         host: bind.slice(0, at).replace(/^\[|\]$/g, ''),
         port: Number(bind.slice(at + 1)),
       })
-      enter('listening')
+      // A host may start first and open the port later; then it is ready already.
+      if (phase === 'set-up') enter('listening')
       // Whoever wants to know awaits start(); nobody doing so must not end the process.
       start().catch(() => undefined)
       return address

@@ -12,7 +12,7 @@ export const conformanceSection = Type.Object({
 
 export const fhirSection = Type.Object({
   max_body_bytes: Type.Integer({
-    default: 16 * 1024 * 1024,
+    default: 40 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 * 1024 * 1024,
     description: 'Largest request body in bytes, after unpacking gzip; a larger one is refused with 413.',

@@ -1,0 +1,86 @@
+/** Every resource of hl7.fhir.r4.examples is stored and served as it is, over real HTTP and a file. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import database from '../../plugins/database/index.ts'
+import fhir from '../../plugins/fhir/index.ts'
+import { serverWith, type TestServer, temporaryFolder } from '../support/server-with.ts'
+import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
+
+const EXPECTED = 5305 // 5306 files, of which ig-r4.json holds ImplementationGuide/fhir a second time
+const LANES = 8
+const folder = temporaryFolder()
+let server: TestServer
+let base = ''
+test.before(async () => {
+  server = await serverWith({
+    plugins: [database, stubDefinitions('all'), fhir],
+    settings: {
+      server: { bind: '127.0.0.1:0' },
+      database: { kind: 'sqlite', sqlite_path: join(folder.path, 'examples.sqlite') },
+      conformance: { update_as_create: true },
+    },
+  })
+  base = await server.listen()
+})
+test.after(async () => {
+  await server.stop()
+  folder.remove()
+})
+
+interface Sent {
+  readonly resourceType: string
+  readonly id: string
+  readonly meta?: object
+}
+
+// R4 allows 64 characters; this official id has more. https://hl7.org/fhir/R4/datatypes.html#id
+const TOO_LONG_ID = 'SearchParameter-questionnaireresponse-extensions-QuestionnaireResponse-item-subject.json'
+
+/** True when `read` is the very text sent, with the server's version and time in meta. */
+const isSame = (read: string, text: string, { meta }: Sent): boolean => {
+  const own = /"versionId":"1","lastUpdated":"[^"]+"/.exec(read)?.[0]
+  if (own === undefined) return false
+  if (meta === undefined) return read.replace(`,"meta":{${own}}`, '') === text
+  // The client's meta stays as it was written, but for its own version and time and the blanks between members.
+  const rest = (one: string): string =>
+    one.replace(/"(lastUpdated|versionId)"\s*:\s*"[^"]*"/g, '').replace(/[\s,]+/g, '')
+  return rest(read) === rest(text)
+}
+
+const names = readdirSync(examplesFolder).filter(
+  (name) => name.endsWith('.json') && !['package.json', 'ig-r4.json'].includes(name) && !name.startsWith('.'),
+)
+const inLanes = async (work: (name: string) => Promise<void>): Promise<void> => {
+  const queue = [...names]
+  const lane = async (): Promise<void> => {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) await work(name)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+test(`all ${EXPECTED} resources are put, and read, vread and history give them back byte for byte`, async () => {
+  assert.is(names.length, EXPECTED)
+  const wrong: string[] = []
+  await inLanes(async (name) => {
+    const text = readFileSync(join(examplesFolder, name), 'utf8')
+    const sent = JSON.parse(text) as Sent
+    const url = `${base}/${sent.resourceType}/${sent.id}`
+    const headers = { 'content-type': 'application/fhir+json', prefer: 'return=minimal' }
+    const put = await fetch(url, { method: 'PUT', headers, body: text })
+    await put.arrayBuffer()
+    if (put.status !== (name === TOO_LONG_ID ? 404 : 201)) wrong.push(`${name}: PUT ${put.status}`)
+    if (!put.ok) return
+    const answer = await fetch(url)
+    const read = await answer.text()
+    if (!isSame(read, text, sent)) wrong.push(`${name}: read differs`)
+    if ((await (await fetch(`${url}/_history/1`)).text()) !== read) wrong.push(`${name}: vread differs`)
+    const history = await (await fetch(`${url}/_history`)).text()
+    if (!history.includes('"total":1,') || !history.includes(`"resource":${read},"request":`))
+      wrong.push(`${name}: history differs`)
+  })
+  assert.equal(wrong, [])
+})
+
+test.run()
