@@ -1,0 +1,94 @@
+/** SIGKILL during writes: what was acknowledged is there, the file opens, no version is missing. */
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { temporaryFolder } from '../support/server-with.ts'
+import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
+
+const ROUNDS = 20
+const WRITERS = 8
+const folder = temporaryFolder()
+test.after(() => folder.remove())
+
+const send = async (url: string, method: string, body: object): Promise<Response> =>
+  fetch(url, { method, headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) })
+
+interface Acknowledged {
+  readonly created: Set<string>
+  /** Id of a resource that is updated over and over → its newest acknowledged version. */
+  readonly versions: Map<string, number>
+}
+
+/** Writes until the server is gone; notes only what was acknowledged. */
+const write = async (
+  { base }: SpawnedServer,
+  writer: number,
+  known: Acknowledged,
+  onAcknowledged: () => void,
+): Promise<void> => {
+  for (;;) {
+    try {
+      const created = await send(`${base}/Patient`, 'POST', { resourceType: 'Patient', active: true })
+      if (created.status === 201) known.created.add(((await created.json()) as { id: string }).id)
+      const id = `w${writer}`
+      const updated = await send(`${base}/Basic/${id}`, 'PUT', {
+        resourceType: 'Basic',
+        id,
+        code: { text: `${Math.random()}` },
+      })
+      const { meta } = (await updated.json()) as { meta: { versionId: string } }
+      if (updated.ok) known.versions.set(id, Number(meta.versionId))
+      onAcknowledged()
+    } catch {
+      return
+    }
+  }
+}
+
+const check = async ({ base }: SpawnedServer, known: Acknowledged, fresh: readonly string[]): Promise<void> => {
+  for (const id of fresh) assert.is((await fetch(`${base}/Patient/${id}`)).status, 200, `acknowledged Patient/${id}`)
+  for (const [id, version] of known.versions) {
+    const bundle = (await (await fetch(`${base}/Basic/${id}/_history?_count=10000`)).json()) as {
+      total: number
+      entry: { resource: { meta: { versionId: string } } }[]
+    }
+    const numbers = bundle.entry.map(({ resource }) => Number(resource.meta.versionId))
+    assert.ok(bundle.total >= version, `Basic/${id} has version ${bundle.total}, ${version} was acknowledged`)
+    assert.equal(
+      numbers,
+      Array.from({ length: Math.min(bundle.total, 1000) }, (_, n) => bundle.total - n),
+    )
+  }
+}
+
+test(`killed ${ROUNDS} times during concurrent writes, the server loses nothing it acknowledged`, async () => {
+  const path = join(folder.path, 'kill.sqlite')
+  const known: Acknowledged = { created: new Set(), versions: new Map() }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const server = await spawnServer(path)
+    const before = new Set(known.created)
+    let acknowledged = 0
+    // A different moment in each round, in the middle of whatever the other writers are doing.
+    const enough = 20 + ((round * 37) % 100)
+    const writers = Array.from({ length: WRITERS }, (_, writer) =>
+      write(server, writer, known, () => {
+        acknowledged += 1
+        if (acknowledged === enough) void server.kill()
+      }),
+    )
+    await Promise.all(writers)
+    assert.ok(acknowledged >= enough, `round ${round} wrote ${acknowledged} times`)
+    const again = await spawnServer(path)
+    await check(
+      again,
+      known,
+      [...known.created].filter((id) => !before.has(id)),
+    )
+    await again.kill()
+  }
+  const last = await spawnServer(path)
+  await check(last, known, [...known.created])
+  await last.kill()
+})
+
+test.run()

@@ -1,0 +1,33 @@
+/** Starts child-server.ts and waits for its address. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface SpawnedServer {
+  readonly base: string
+  readonly child: ChildProcess
+  /** SIGKILL: no handler runs, nothing is flushed by the process. */
+  kill(): Promise<void>
+}
+
+const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
+
+export const spawnServer = async (sqlitePath: string): Promise<SpawnedServer> => {
+  const child = spawn(process.execPath, [PROGRAM, sqlitePath], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })
+  const [base] = (await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code}`))),
+  ])) as [string]
+  return {
+    base,
+    child,
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      child.kill('SIGKILL')
+      await gone
+    },
+  }
+}
