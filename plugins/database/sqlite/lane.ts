@@ -44,6 +44,7 @@ export const createLane = (path: string, size: number): Lane => {
   const settle = (worker: Worker, { rows, error }: LaneAnswer): void => {
     const job = workers.get(worker)
     workers.set(worker, undefined)
+    worker.unref()
     if (error === undefined) job?.resolve((rows ?? []).map(toOwnBytes))
     else job?.reject(Object.assign(new Error(error.message), { code: error.code }))
     next()
@@ -69,6 +70,8 @@ export const createLane = (path: string, size: number): Lane => {
   }
   const run = (worker: Worker, job: Job): void => {
     workers.set(worker, job)
+    // A thread with work keeps the process alive, an idle one does not.
+    worker.ref()
     // better-sqlite3 has no interrupt: a cancelled query ends with its thread, and the next job starts a fresh one.
     // Whoever waits for it is let go at once.
     const cancel = (): void => {

@@ -1,0 +1,173 @@
+/** What the Database service promises, on every kind of database. */
+import { EntitySchema } from '@mikro-orm/core'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createKernel, definePlugin, defineService, type Kernel } from '../../../kernel/index.ts'
+import database from '../../../plugins/database/index.ts'
+import { Database, sql } from '../../../plugins/database/service.ts'
+import { databaseKinds } from '../../support/database-kinds.ts'
+
+interface Note {
+  id: number
+  text: string
+}
+
+const NoteSchema = new EntitySchema<Note>({
+  name: 'Note',
+  tableName: 'note',
+  properties: { id: { type: 'number', primary: true }, text: { type: 'string' } },
+})
+const Notes = defineService<true>('notes')
+const notes = definePlugin({
+  name: 'notes',
+  needs: { database: Database },
+  provides: [Notes],
+  entities: async () => [NoteSchema],
+  migrations: [
+    { name: 'notes/0001-note', sql: ['CREATE TABLE note (id integer PRIMARY KEY, text varchar(200) NOT NULL)'] },
+  ],
+  setup: ({ provide }) => provide(Notes, true),
+})
+
+const insert = sql('test.insert', 'INSERT INTO note (id, text) VALUES (?, ?)')
+const read = sql('test.read', 'SELECT text FROM note WHERE id = ?')
+const list = sql('test.list', 'SELECT id, text FROM note ORDER BY id')
+const broken = sql('test.broken', 'SELECT id FROM nowhere')
+
+for (const kind of databaseKinds) {
+  const test = suite<{ kernel: Kernel; db: Database; remove(): Promise<void> }>(`database on ${kind.name}`)
+  test.before.each(async (context) => {
+    const { settings, remove } = await kind.fresh()
+    context.kernel = await createKernel({ plugins: [database, notes], settings, log: { level: 'silent' } })
+    await context.kernel.start()
+    context.db = context.kernel.get(Database)
+    context.remove = remove
+  })
+  test.after.each(async ({ kernel, remove }) => {
+    await kernel.stop()
+    await remove()
+  })
+
+  test('what a transaction wrote is there after it resolved', async ({ db }) => {
+    const answer = await db.transact(async (transaction) => {
+      await transaction.run(insert, [1, 'one'])
+      return (await transaction.get<{ text: string }>(read, [1]))?.text
+    })
+    assert.is(answer, 'one')
+    assert.is((await db.get<{ text: string }>(read, [1]))?.text, 'one')
+    assert.is(await db.get(read, [2]), undefined)
+  })
+
+  test('a transaction that throws undoes its own statements only, although others share its commit', async ({ db }) => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, n) =>
+        db.transact(async (transaction) => {
+          await transaction.run(insert, [n, `note ${n}`])
+          if (n % 3 === 0) throw new Error(`no ${n}`)
+          return n
+        }),
+      ),
+    )
+    assert.equal(
+      results.map(({ status }) => status === 'fulfilled'),
+      Array.from({ length: 20 }, (_, n) => n % 3 !== 0),
+    )
+    const rows = await db.all<{ id: number }>(list, [])
+    assert.equal(
+      rows.map(({ id }) => id),
+      Array.from({ length: 20 }, (_, n) => n).filter((n) => n % 3 !== 0),
+    )
+  })
+
+  test('a statement that fails fails its transaction and nothing else', async ({ db }) => {
+    const duplicate = db.transact(async (transaction) => {
+      await transaction.run(insert, [1, 'first'])
+      await transaction.run(insert, [1, 'again'])
+      // PostgreSQL may send what has no answer late: asking makes it now.
+      await transaction.get(read, [1])
+    })
+    const good = db.transact((transaction) => transaction.run(insert, [2, 'second']))
+    assert.is((await Promise.allSettled([duplicate]))[0]?.status, 'rejected')
+    await good
+    assert.equal(
+      (await db.all<{ id: number }>(list, [])).map(({ id }) => id),
+      [2],
+    )
+  })
+
+  test('a read sees nothing of a transaction before its commit', async ({ db }) => {
+    let seen: Promise<unknown> | undefined
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const writing = db.transact(async (transaction) => {
+      await transaction.run(insert, [1, 'one'])
+      await transaction.get(read, [1])
+      seen = Promise.resolve(db.get(read, [1]))
+      // On one handle the read has to wait for the transaction; elsewhere it must answer at once.
+      if (kind.name !== 'memory') assert.is(await seen, undefined)
+      setImmediate(release)
+      await gate
+    })
+    await writing
+    await seen
+    assert.ok(await db.get(read, [1]))
+  })
+
+  test('a slow query answers with the same rows, and a cancelled one with an error', async ({ db }) => {
+    await db.transact(async (transaction) => {
+      for (let n = 0; n < 5; n += 1) await transaction.run(insert, [n, `note ${n}`])
+    })
+    assert.equal(await db.slow(list, []), await db.all(list, []))
+    const aborted = AbortSignal.abort()
+    if (kind.name !== 'memory')
+      await db.slow(list, [], aborted).then(
+        () => assert.unreachable('a cancelled query answered'),
+        (error) => assert.is(error.status, 503),
+      )
+    await db.slow(broken, []).then(
+      () => assert.unreachable('a broken query answered'),
+      (error) => assert.match(error.message, /nowhere/),
+    )
+  })
+
+  test('bytes come back as a Buffer from every way of reading', async ({ db }) => {
+    const bytes = sql('test.bytes', {
+      sqlite: "SELECT x'00ff10' AS bytes",
+      postgres: "SELECT '\\x00ff10'::bytea AS bytes",
+    })
+    for (const rows of [await db.all<{ bytes: Buffer }>(bytes, []), await db.slow<{ bytes: Buffer }>(bytes, [])]) {
+      assert.ok(Buffer.isBuffer(rows[0]?.bytes))
+      assert.is(rows[0]?.bytes.toString('hex'), '00ff10')
+    }
+  })
+
+  test('MikroORM works on the same tables with the entities of the plugins', async ({ db }) => {
+    await db.transact((transaction) => transaction.run(insert, [7, 'seven']))
+    const orm = await db.orm()
+    assert.is((await orm.em.fork().findOne(NoteSchema, { id: 7 }))?.text, 'seven')
+  })
+
+  test('status counts transactions and the commits they shared', async ({ db }) => {
+    await Promise.all(
+      Array.from({ length: 10 }, (_, n) => db.transact((transaction) => transaction.run(insert, [n, 'x']))),
+    )
+    const { commits, kind: named } = db.status()
+    assert.is(named, kind.name)
+    assert.ok(commits.transactions >= 10)
+    assert.ok(commits.groups <= commits.transactions)
+  })
+
+  test('after the stop the database refuses work instead of hanging', async ({ db, kernel }) => {
+    await kernel.stop()
+    await db
+      .transact(() => 1)
+      .then(
+        () => assert.unreachable('a closed database took a transaction'),
+        (error) => assert.is(error.status, 503),
+      )
+  })
+
+  test.run()
+}
