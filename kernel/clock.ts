@@ -7,6 +7,8 @@ export interface Clock {
   now(): number
   /** Milliseconds on a clock that never goes back. */
   monotonic(): number
+  /** A signal that aborts after so many milliseconds. */
+  deadline(ms: number): AbortSignal
 }
 
 export interface Random {
@@ -14,5 +16,9 @@ export interface Random {
   id(): string
 }
 
-export const systemClock: Clock = Object.freeze({ now: () => Date.now(), monotonic: () => performance.now() })
+export const systemClock: Clock = Object.freeze({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  deadline: (ms: number) => AbortSignal.timeout(ms),
+})
 export const systemRandom: Random = Object.freeze({ id: () => randomUUID() })

@@ -1,6 +1,6 @@
 /** The kernel's public face: the only file outsiders import. */
 export { BUILD } from './build.ts'
-export type { Clock, Random } from './clock.ts'
+export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
 export {
   ANONYMOUS,
   type Caller,

@@ -34,7 +34,7 @@ export const createReadiness = (clock: Clock, log: Logger): ReadinessBoard => {
 
   /** One check, false when it fails or takes longer than two seconds. The cause goes to the debug log only. */
   const passes = async ({ plugin, check }: (typeof checks)[number]): Promise<boolean> => {
-    const signal = AbortSignal.timeout(CHECK_MS)
+    const signal = clock.deadline(CHECK_MS)
     const late = new Promise<boolean>((resolve) => signal.addEventListener('abort', () => resolve(false)))
     try {
       return await Promise.race([check(signal), late])

@@ -1,6 +1,7 @@
 /** history of an instance, a type and the server. https://hl7.org/fhir/R4/http.html#history */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../kernel/index.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 
 interface HistoryBundle {
@@ -17,7 +18,7 @@ interface HistoryBundle {
 
 // A clock that moves a second with every change: `_since` and `_at` need moments to tell apart.
 let now = Date.parse('2024-01-01T00:00:00Z')
-const clock = { now: () => now, monotonic: () => performance.now() }
+const clock = { ...systemClock, now: () => now }
 let server: TestServer
 test.before(async () => {
   server = await serverWith({ clock, settings: { conformance: { update_as_create: true } } })
