@@ -1,16 +1,25 @@
 /**
  * Runs every test file in a process of its own, two at a time, and closes with `N passed, N failed`. Arguments choose
- * files by a part of their path: `npm test -- server/crud`.
+ * files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind of database, but
+ * for those that say in a comment why one kind is enough: `// database: sqlite, …`.
  */
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const FILE_MS = 300_000 // a file that takes longer hangs
 
-interface Outcome {
+const KINDS = ['sqlite', 'memory'] as const
+
+/** One file on one kind of database; no kind where the file chooses itself. */
+interface Run {
   readonly file: string
+  readonly kind: string | undefined
+}
+
+interface Outcome extends Run {
   readonly passed: number
   readonly failed: number
   readonly output: string
@@ -24,11 +33,14 @@ const numberAfter = (label: string, output: string): number | undefined => {
   return found === undefined ? undefined : Number(found)
 }
 
-const runFile = (file: string): Promise<Outcome> =>
+const runFile = ({ file, kind }: Run): Promise<Outcome> =>
   new Promise((resolve) => {
     const started = performance.now()
     let output = ''
-    const child = spawn(process.execPath, [file], { cwd: root, env: { ...process.env, FORCE_COLOR: '0' } })
+    const child = spawn(process.execPath, [file], {
+      cwd: root,
+      env: { ...process.env, ...(kind && { TEST_DATABASE: kind }), FORCE_COLOR: '0' },
+    })
     const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
     child.stdout.on('data', (chunk) => {
       output += chunk
@@ -42,7 +54,7 @@ const runFile = (file: string): Promise<Outcome> =>
       const passed = numberAfter('Passed', output) ?? 0
       // A file that ends badly without counting its tests has failed once.
       const failed = Math.max(total - passed, code === 0 && total > 0 ? 0 : 1)
-      resolve({ file, passed, failed, output, ms: performance.now() - started })
+      resolve({ file, kind, passed, failed, output, ms: performance.now() - started })
     })
   })
 
@@ -50,14 +62,21 @@ const wanted = process.argv.slice(2)
 const files = globSync('test/**/*.test.ts', { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()
+const runsOf = (file: string): Run[] => {
+  if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined }]
+  const only = /^\/\/ database: (\w+)/m.exec(readFileSync(join(root, file), 'utf8'))?.[1]
+  return (only === undefined ? KINDS : [only]).map((kind) => ({ file, kind }))
+}
 const outcomes: Outcome[] = []
-const queue = [...files]
+const queue = files.flatMap(runsOf)
 const work = async (): Promise<void> => {
-  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-    const outcome = await runFile(file)
+  for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
+    const outcome = await runFile(run)
     outcomes.push(outcome)
     const seconds = (outcome.ms / 1000).toFixed(1)
-    console.log(`${outcome.failed === 0 ? 'ok  ' : 'FAIL'} ${file} (${outcome.passed} tests, ${seconds} s)`)
+    console.log(
+      `${outcome.failed === 0 ? 'ok  ' : 'FAIL'} ${run.file}${run.kind ? ` on ${run.kind}` : ''} (${outcome.passed} tests, ${seconds} s)`,
+    )
     if (outcome.failed > 0) console.log(outcome.output)
   }
 }

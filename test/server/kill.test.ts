@@ -1,8 +1,9 @@
 /** SIGKILL during writes: what was acknowledged is there, the file opens, no version is missing. */
+// database: sqlite, the file is what is killed over
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { temporaryFolder } from '../support/server-with.ts'
+import { temporaryFolder } from '../support/database-kinds.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 
 const ROUNDS = 20

@@ -5,12 +5,11 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
 import fhir from '../../plugins/fhir/index.ts'
-import { serverWith, type TestServer, temporaryFolder } from '../support/server-with.ts'
+import { serverWith, type TestServer } from '../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
 const EXPECTED = 5305 // 5306 files, of which ig-r4.json holds ImplementationGuide/fhir a second time
 const LANES = 8
-const folder = temporaryFolder()
 let server: TestServer
 let base = ''
 test.before(async () => {
@@ -18,16 +17,12 @@ test.before(async () => {
     plugins: [database, stubDefinitions('all'), fhir],
     settings: {
       server: { bind: '127.0.0.1:0' },
-      database: { kind: 'sqlite', sqlite_path: join(folder.path, 'examples.sqlite') },
       conformance: { update_as_create: true },
     },
   })
   base = await server.listen()
 })
-test.after(async () => {
-  await server.stop()
-  folder.remove()
-})
+test.after(() => server.stop())
 
 interface Sent {
   readonly resourceType: string

@@ -1,15 +1,23 @@
-/** The kinds of database every storage test runs on, each with the settings that make a fresh one. */
+/** The kinds of database that tests run on, each with a way to a fresh one. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { temporaryFolder } from './server-with.ts'
+
+export interface FreshDatabase {
+  /** Sections of server.toml that open it, as often as one likes. */
+  readonly settings: Record<string, unknown>
+  remove(): Promise<void>
+}
 
 export interface DatabaseKind {
   readonly name: 'sqlite' | 'memory' | 'postgres'
-  /** Settings of a database nobody used before; `again` opens the same one once more, where that is possible. */
-  fresh(): Promise<{
-    readonly settings: Record<string, unknown>
-    readonly persistent: boolean
-    remove(): Promise<void>
-  }>
+  fresh(): Promise<FreshDatabase>
+}
+
+/** A folder that is gone when `remove` is called. */
+export const temporaryFolder = (): { readonly path: string; remove(): void } => {
+  const path = mkdtempSync(join(tmpdir(), 'refhir-test-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
 const sqlite: DatabaseKind = {
@@ -18,7 +26,6 @@ const sqlite: DatabaseKind = {
     const folder = temporaryFolder()
     return {
       settings: { database: { kind: 'sqlite', sqlite_path: join(folder.path, 'test.sqlite') } },
-      persistent: true,
       remove: async () => folder.remove(),
     }
   },
@@ -26,10 +33,15 @@ const sqlite: DatabaseKind = {
 
 const memory: DatabaseKind = {
   name: 'memory',
-  fresh: async () => ({ settings: { database: { kind: 'memory' } }, persistent: false, remove: async () => undefined }),
+  fresh: async () => ({ settings: { database: { kind: 'memory' } }, remove: async () => undefined }),
 }
 
-/** `TEST_DATABASE=sqlite` narrows a run to one kind. */
-export const databaseKinds: readonly DatabaseKind[] = [sqlite, memory].filter(
+const every: readonly DatabaseKind[] = [sqlite, memory]
+
+/** The kinds a storage test runs on: all, or the one that `TEST_DATABASE` names. */
+export const databaseKinds: readonly DatabaseKind[] = every.filter(
   ({ name }) => (process.env.TEST_DATABASE ?? name) === name,
 )
+
+/** The kind a server test runs on: what `TEST_DATABASE` names, else memory. */
+export const chosenKind: DatabaseKind = databaseKinds.length === 1 ? (databaseKinds[0] as DatabaseKind) : memory

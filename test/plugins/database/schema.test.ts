@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { type AnyPlugin, createKernel, definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { isNewer, planSchema } from '../../../plugins/database/schema.ts'
-import { temporaryFolder } from '../../support/server-with.ts'
+import { temporaryFolder } from '../../support/database-kinds.ts'
 
 const withTables = (...names: string[]): AnyPlugin =>
   definePlugin({
