@@ -108,7 +108,6 @@ export const readSettings = async (
   standard: readonly string[] = STANDARD_PLACES,
 ): Promise<SettingsFile | undefined> => {
   if (asked !== undefined) return load(folder, asked.file, asked.by)
-  for (const place of standard)
-    if (await exists(folder, place)) return load(folder, place, 'the standard place')
+  for (const place of standard) if (await exists(folder, place)) return load(folder, place, 'the standard place')
   return undefined
 }

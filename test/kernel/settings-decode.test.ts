@@ -166,7 +166,7 @@ const refused: readonly [string, string, string][] = [
   [
     'a key like no other',
     '[database]\nzzz = 3',
-    'server.toml:2: [database] zzz is not a setting; it takes kind, postgres_url',
+    'server.toml:2: [database] zzz is not a setting; [database] takes kind, postgres_url',
   ],
   [
     'an unknown section',
@@ -176,7 +176,7 @@ const refused: readonly [string, string, string][] = [
   [
     'a key outside of its section',
     'db_pool = 3',
-    'server.toml:1: [db_pool] is not a section of any plugin; db_pool belongs to [cluster]',
+    'server.toml:1: db_pool stands outside of any section; it belongs to [cluster]',
   ],
   [
     'a section inside a section that has none',
@@ -234,11 +234,11 @@ const refused: readonly [string, string, string][] = [
     '[conformance]\npackages = "a"',
     'server.toml:2: [conformance] packages is "a"; it takes an array, each of it a string that is not empty',
   ],
-  ['a value for a section', 'smart = true', 'server.toml:1: smart is true; [smart] is a table'],
+  ['a value for a section', 'smart = true', 'server.toml:1: smart is a value; [smart] is a table'],
   [
     'a list of tables for a section',
     '[[smart]]\nenabled = true',
-    'server.toml:1: smart is [{"enabled":true}]; [smart] is a table',
+    'server.toml:1: smart is a value; [smart] is a table',
   ],
   [
     'an unknown key in a nested table',
@@ -298,6 +298,30 @@ test('all complaints come at once', () => {
     'server.toml:6:',
     'server.toml:8:',
   ])
+})
+
+test('null from a host is a wrong value, not a missing one', () => {
+  assert.equal(complaintsOf(fromObject({ cluster: { db_pool: null }, rate_limit: { cost: { read: null } } })), [
+    'settings: [cluster] db_pool is null; it takes an integer from 1 to 1000',
+    'settings: [rate_limit] cost.read is null; it takes a number of at least 0',
+  ])
+})
+
+test('a secret inside a map is masked, and named for the logs', () => {
+  const section = own(
+    'hooks',
+    'hooks',
+    Type.Object({
+      to: Type.Record(
+        Type.String(),
+        Type.Object({ url: Type.String(), token: Type.String({ secret: true, minLength: 3 }) }),
+      ),
+    }),
+  )
+  const settings = decode([section], toml('[hooks.to.a]\nurl = "https://h"\ntoken = "hunter2"'))
+  assert.not.match(JSON.stringify(settings.report()), 'hunter2')
+  assert.equal(settings.secrets(), ['hunter2'])
+  assert.not.match(complaintsOf(toml('[hooks.to.a]\nurl = "u"\ntoken = 12'), [section]).join(), '12')
 })
 
 test('more complaints than a validator usually keeps all come', () => {

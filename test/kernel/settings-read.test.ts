@@ -122,7 +122,7 @@ for (const name of [
   test(`a file called ${name} is read as TOML, whole, and never run`, async ({ folder }) => {
     await put(folder, name, '[database]\nkind = "memory"\n')
     const found = await readSettings(folder, { file: name, by: '--config' })
-    assert.is((found?.values.database as { kind: string }).kind, 'memory')
+    assert.is((found!.values.database as { kind: string }).kind, 'memory')
   })
 
 test('$import is a key like any other: no second file is read', async ({ folder }) => {
