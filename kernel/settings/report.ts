@@ -7,6 +7,10 @@ import { MASK, passwordsIn, withoutPasswords } from './secrets.ts'
 export interface Reported {
   /** `smart.oidc.client_id`; a map has one line for each of its values. */
   readonly path: string
+  /** `smart.oidc` */
+  readonly section: string
+  /** `['client_id']`; in a map `['clients', 'my app', 'burst']`. */
+  readonly words: readonly string[]
   /** `undefined` for an optional setting that is not set. Masked when secret, and without the password of a URL. */
   readonly value: unknown
   readonly origin: Origin
@@ -14,7 +18,8 @@ export interface Reported {
 }
 
 interface Leaf {
-  readonly path: string
+  readonly section: string
+  readonly words: readonly string[]
   readonly secret: boolean
   readonly value: unknown
   /** Written somewhere, not a default. */
@@ -25,12 +30,18 @@ const own = (value: unknown, key: string): unknown =>
   isTable(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
 /** The single values inside a decoded value, beside what was given for each. */
-const leavesOf = (path: string, schema: SettingSchema, value: unknown, given: unknown): readonly Leaf[] => {
+const leavesOf = (
+  section: string,
+  words: readonly string[],
+  schema: SettingSchema,
+  value: unknown,
+  given: unknown,
+): readonly Leaf[] => {
   const entries = isTable(value) ? Object.entries(value) : []
   if (entries.length === 0 || schema.secret === true)
-    return [{ path, secret: schema.secret === true, value, given: given !== undefined }]
+    return [{ section, words, secret: schema.secret === true, value, given: given !== undefined }]
   return entries.flatMap(([key, item]) =>
-    leavesOf(`${path}.${key}`, schemaOfKey(schema, key) ?? {}, item, own(given, key)),
+    leavesOf(section, [...words, key], schemaOfKey(schema, key) ?? {}, item, own(given, key)),
   )
 }
 
@@ -53,16 +64,21 @@ export const createReport = (
   const leaves = (): readonly Leaf[] =>
     settings.flatMap((setting) => {
       const given = setting.path.split('.').reduce(own, layered.values)
-      return leavesOf(setting.path, setting.schema, decoded(setting), given)
+      return leavesOf(setting.section, [setting.key], setting.schema, decoded(setting), given)
     })
   return {
     report: () =>
-      leaves().map(({ path, secret, value, given }) => ({
-        path,
-        value: value === undefined ? undefined : secret ? MASK : withoutPasswords(value),
-        origin: given ? layered.origin(path) : { source: 'default' },
-        secret,
-      })),
+      leaves().map(({ section, words, secret, value, given }) => {
+        const path = [section, ...words].join('.')
+        return {
+          path,
+          section,
+          words,
+          value: value === undefined ? undefined : secret ? MASK : withoutPasswords(value),
+          origin: given ? layered.origin(path) : { source: 'default' },
+          secret,
+        }
+      }),
     secrets: () => {
       const found = leaves().flatMap(({ secret, value }) => [...passwordsIn(value), ...(secret ? textsOf(value) : [])])
       return [...new Set(found)]
