@@ -15,18 +15,12 @@ import type { World } from './world.ts'
 
 const DESCRIPTION = 'A FHIR R4 server.'
 
-/** oclif's view of this program. It asks for the user's shell and home, and throws where that user has no passwd entry. */
-const loadConfig = async (): Promise<Config> => {
-  const lent = ['SHELL', 'HOME'].filter((name) => process.env[name] === undefined)
-  for (const name of lent) process.env[name] = '/'
-  try {
-    const root = fileURLToPath(new URL('..', import.meta.url))
-    const oclif = { bin: 'server', dirname: 'server', topicSeparator: ' ' }
-    const pjson = { name: 'server', version: BUILD, description: DESCRIPTION, oclif }
-    return await Config.load({ root, isRoot: true, pjson: pjson as never, userPlugins: false, devPlugins: false })
-  } finally {
-    for (const name of lent) delete process.env[name]
-  }
+/** oclif's view of this program: no manifest, no plugins of its own kind. */
+const loadConfig = (): Promise<Config> => {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const oclif = { bin: 'server', dirname: 'server', topicSeparator: ' ' }
+  const pjson = { name: 'server', version: BUILD, description: DESCRIPTION, oclif }
+  return Config.load({ root, isRoot: true, pjson: pjson as never, userPlugins: false, devPlugins: false })
 }
 
 /** The part of oclif's `parse` that a command's own flags come in by. */
