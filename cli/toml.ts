@@ -1,7 +1,8 @@
 /** `key = value` as server.toml has it. */
 import { stringify } from 'smol-toml'
 
-const quoted = (word: string): string => (/^[A-Za-z0-9_-]+$/.test(word) ? word : JSON.stringify(word))
+/** A key, in quotes where it needs them. */
+export const tomlKey = (word: string): string => (/^[A-Za-z0-9_-]+$/.test(word) ? word : JSON.stringify(word))
 
 const isEmptyTable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
@@ -16,4 +17,4 @@ export const tomlValue = (value: unknown): string => {
 
 /** `clients."my app".burst = 3` */
 export const keyLine = (words: readonly string[], value: unknown): string =>
-  `${words.map(quoted).join('.')} = ${tomlValue(value)}`
+  `${words.map(tomlKey).join('.')} = ${tomlValue(value)}`
