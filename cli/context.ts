@@ -1,7 +1,7 @@
 /** The context of one command: the layers with the flags it was given, the plugins, a kernel on demand. */
 import { type CommandContext, commandContext } from '../kernel/command.ts'
 import { createKernel } from '../kernel/index.ts'
-import { decode } from '../kernel/settings/decode.ts'
+import { type DecodedSettings, decode } from '../kernel/settings/decode.ts'
 import { fromSources, type Layered } from '../kernel/settings/layer.ts'
 import type { GivenFlags } from './flags.ts'
 import type { Gathered } from './gather.ts'
@@ -13,6 +13,8 @@ export interface OwnContext extends CommandContext {
   readonly gathered: Gathered
   /** For the wrapper around a command: the flags of settings that were parsed. */
   given(flags: GivenFlags): void
+  /** Values that no line may show, as far as the settings can be read. */
+  secrets(): readonly string[]
 }
 
 export const ownContext = (command: object): OwnContext => commandContext(command) as OwnContext
@@ -24,6 +26,7 @@ export const createContext = (world: World, gathered: Gathered): OwnContext => {
     if (flags === undefined) throw new TypeError('The command asks for settings before this.parse(...).')
     return fromSources({ file: gathered.file, environment: world.environment, flags })
   }
+  const settings = (): DecodedSettings => decode(gathered.sections, layered())
   return {
     world,
     gathered,
@@ -32,7 +35,14 @@ export const createContext = (world: World, gathered: Gathered): OwnContext => {
       flags = parsed
     },
     layered,
-    settings: () => decode(gathered.sections, layered()),
+    settings,
+    secrets: () => {
+      try {
+        return settings().secrets()
+      } catch {
+        return [] // refused settings are told without their values
+      }
+    },
     kernel: ({ log = { stream: { write: (line: string) => void world.stderr.write(line) } } } = {}) =>
       createKernel({ plugins: world.firstParty, settings: layered(), folder: gathered.folder, log }),
     stdout: world.stdout,

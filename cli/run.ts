@@ -4,13 +4,14 @@ import { type Command, Config } from '@oclif/core'
 import { giveContext } from '../kernel/command.ts'
 import { BUILD } from '../kernel/index.ts'
 import { nearest } from '../kernel/settings/nearest.ts'
+import { MASK } from '../kernel/settings/secrets.ts'
 import { configIn, readArgv } from './argv.ts'
 import { commandsOf, type LoadCommand } from './commands.ts'
 import { createContext } from './context.ts'
 import { configFlag, type FlagDefinitions, type GivenFlags, refuseContradictions, settingsFlags } from './flags.ts'
 import { type Gathered, gather, gatherFirstParty } from './gather.ts'
 import { helpAbout, helpOverall } from './help.ts'
-import { REFUSED, refusalOf } from './refusal.ts'
+import { REFUSED, type Refusal, refusalOf } from './refusal.ts'
 import type { World } from './world.ts'
 
 const DESCRIPTION = 'A FHIR R4 server.'
@@ -29,8 +30,22 @@ interface Parsing {
   _run(): Promise<unknown>
 }
 
+const NOTHING: Refusal = { lines: [], code: 0 }
+const SHORTEST_SECRET = 4 // characters; masking shorter ones would mask words
+
+const masked = (line: string, secrets: readonly string[]): string =>
+  secrets
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((text, secret) => text.replaceAll(secret, MASK), line)
+
 /** Runs the class with the flags of settings beside its own; a flag of its own with such a name is its own. */
-const runCommand = async (Loaded: Command.Class, rest: readonly string[], world: World, gathered: Gathered) => {
+const runCommand = async (
+  Loaded: Command.Class,
+  rest: readonly string[],
+  world: World,
+  gathered: Gathered,
+): Promise<Refusal> => {
   const context = createContext(world, gathered)
   const Concrete = Loaded as unknown as new (argv: string[], config: Config) => Command
   const command = giveContext(new Concrete([...rest], await loadConfig()), context) as unknown as Parsing
@@ -46,7 +61,14 @@ const runCommand = async (Loaded: Command.Class, rest: readonly string[], world:
     context.given(given)
     return parsed
   }
-  await command._run()
+  try {
+    await command._run()
+    return NOTHING
+  } catch (error) {
+    // Messages of drivers quote what they were given.
+    const { lines, code } = refusalOf(error)
+    return { lines: lines.map((line) => masked(line, context.secrets())), code }
+  }
 }
 
 const find = (commands: ReadonlyMap<string, LoadCommand>, name: string): LoadCommand | string => {
@@ -65,40 +87,29 @@ const gatherForHelp = async (world: World, config: string | undefined): Promise<
   }
 }
 
-const dispatch = async (world: World): Promise<number> => {
+const dispatch = async (world: World): Promise<Refusal> => {
   const asked = readArgv(world.argv)
   const config = configIn(asked.rest)
   const gathered = asked.help ? await gatherForHelp(world, config) : await gather(world, config)
   const commands = commandsOf([...world.firstParty, ...gathered.thirdParty])
   const load = asked.command === undefined ? undefined : find(commands, asked.command)
-  if (typeof load === 'string') {
-    world.stderr.write(`server: ${load}\n`)
-    return REFUSED
-  }
-  if (load !== undefined && !asked.help) {
-    await runCommand(await load(), asked.rest, world, gathered)
-    return 0
-  }
+  if (typeof load === 'string') return { lines: [load], code: REFUSED }
+  if (load !== undefined && !asked.help) return runCommand(await load(), asked.rest, world, gathered)
   const oclif = await loadConfig()
-  const width = { color: world.stdout.isTTY === true }
+  const look = { color: world.stdout.isTTY === true }
   world.stdout.write(
     load === undefined
-      ? await helpOverall(oclif, commands, gathered.settings, width)
-      : helpAbout(oclif, asked.command!, await load(), gathered.settings, width),
+      ? await helpOverall(oclif, commands, gathered.settings, look)
+      : helpAbout(oclif, asked.command!, await load(), gathered.settings, look),
   )
-  return 0
+  return NOTHING
 }
 
-/** Never throws and never ends the process, but for a second signal. Returns the exit code. */
+/** Never throws, and ends the process only at a second signal. Returns the exit code. */
 export const run = async (world: World): Promise<number> => {
   const before = process.exitCode // oclif sets it when a command throws
-  try {
-    return await dispatch(world)
-  } catch (error) {
-    const { lines, code } = refusalOf(error)
-    for (const line of lines) world.stderr.write(`server: ${line}\n`)
-    return code
-  } finally {
-    process.exitCode = before
-  }
+  const { lines, code } = await dispatch(world).catch(refusalOf)
+  for (const line of lines) world.stderr.write(`server: ${line}\n`)
+  process.exitCode = before
+  return code
 }

@@ -2,6 +2,7 @@
 import { Command } from '@oclif/core'
 import { BUILD, type Kernel, type LogOptions } from '../kernel/index.ts'
 import { type OwnContext, ownContext } from './context.ts'
+import { misspeltVariables } from './misspelt-variables.ts'
 import { StartFailed } from './refusal.ts'
 import type { SignalName, World } from './world.ts'
 
@@ -36,14 +37,13 @@ const LISTEN_HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that host name is unknown here; choose an address of this machine with --bind host:port',
 }
 
-/** One line with the next step. Never with a secret: messages of drivers quote what they were given. */
+/** One line with the next step. */
 const lineOf = (error: unknown, kernel: Kernel): string => {
   const { message, code = '' } = error as Error & { code?: string }
   const hint = LISTEN_HINTS[code]
   const bind = String(kernel.settings.section('server').bind)
-  let line =
+  const line =
     hint === undefined ? `${message}; SERVER_LOG_LEVEL=debug logs the cause` : `cannot listen on ${bind}: ${hint}`
-  for (const secret of kernel.settings.secrets()) if (secret !== '') line = line.replaceAll(secret, '[secret]')
   return line.replace(/\s*\n\s*/g, ' ')
 }
 
@@ -70,11 +70,13 @@ const createAnnouncer = ({ stdout }: World, kernel: Kernel) => {
   }
 }
 
-const serve = async ({ world, kernel: create }: OwnContext): Promise<void> => {
+const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
   const { signal, forget } = firstSignal(world)
   try {
     const kernel = await create({ log: await logFor(world) })
     const announce = createAnnouncer(world, kernel)
+    for (const { variable, meant } of misspeltVariables(world.environment, gathered.settings))
+      kernel.log.warn({ variable }, `${variable} is no variable of this server and does nothing; ${meant} is one`)
     try {
       const address = await kernel.listen()
       announce.listening(address)

@@ -146,6 +146,10 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
+  'fhir.max_body_bytes': 'the specification does not show a limit on request size',
+  'fhir.cache_bytes': 'memory is the operator’s to give',
+  'fhir.page_size': 'the specification does not show a page size',
+  'fhir.max_page_size': 'the specification does not show a largest page',
 }
 
 /** Keys of plugins that are there already, which are still to come. One that has come must leave this list. */

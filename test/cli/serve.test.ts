@@ -205,4 +205,34 @@ test('a plugin that cannot be set up is one line with its name, and exit code 2:
   assert.is(stderr, 'server: The plugin "shop" cannot be set up: sslmode is unknown\n')
 })
 
+test('a secret in the message of a failing setup is masked', async () => {
+  const { stderr } = await refusing({
+    argv: BIND,
+    plugins: [
+      shop(undefined, () => {
+        throw new Error('postgresql://u:hunter2@h/db has no sslmode')
+      }),
+    ],
+    environment: { SHOP_URL: 'postgresql://u:hunter2@h/db' },
+  })
+  assert.is(stderr, 'server: The plugin "shop" cannot be set up: [secret] has no sslmode\n')
+})
+
+test('a variable that looks like one of the server is warned of', async () => {
+  const world = createWorld({
+    argv: BIND,
+    plugins: [shop()],
+    environment: { SERVER_PUBLIC_ULR: 'https://x', SERVER_PORT: 'tcp://10.0.0.1:80', SERVER_CONFIG: '' },
+    onWrite: signalAt('"ready"', 'SIGTERM'),
+  })
+  const { stdout } = await world.run()
+  world.remove()
+  const warned = stdout.split('\n').filter((line) => line.includes('"warn"'))
+  assert.is(warned.length, 1)
+  assert.is(
+    JSON.parse(warned[0]!).msg,
+    'SERVER_PUBLIC_ULR is no variable of this server and does nothing; SERVER_PUBLIC_URL is one',
+  )
+})
+
 test.run()

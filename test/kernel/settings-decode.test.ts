@@ -414,7 +414,9 @@ test('the report masks secrets and passwords inside URLs, and says where each va
   const report = settings.report()
   assert.not.match(JSON.stringify(report), /hunter2|pa%40ss/)
   assert.equal(
-    report.filter(({ origin }) => origin.source !== 'default'),
+    report
+      .filter(({ origin }) => origin.source !== 'default')
+      .map(({ path, value, origin, secret }) => ({ path, value, origin, secret })),
     [
       { path: 'database.postgres_url', value: '[secret]', origin: { source: 'flag', name: 'postgres' }, secret: true },
       { path: 'smart.enabled', value: true, origin: { source: 'flag', name: 'smart' }, secret: false },
@@ -435,6 +437,8 @@ test('the report lists unset settings and every value of a map', () => {
   assert.ok(at('smart.oidc.issuer'))
   assert.equal(at('rate_limit.clients.app.burst'), {
     path: 'rate_limit.clients.app.burst',
+    section: 'rate_limit',
+    words: ['clients', 'app', 'burst'],
     value: 3,
     origin: { source: 'file', file: 'server.toml', line: 2 },
     secret: false,

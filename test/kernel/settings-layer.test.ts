@@ -107,6 +107,11 @@ test('numbers are read as numbers', () => {
   assert.is(reported({ environment: { SERVER_RATE: '1e3' } })('database.rate').value, 1000)
 })
 
+for (const text of ['9007199254740993', '0x10', '1_000', '', ' 8', '1.5', 'NaN', 'Infinity', '1e999'])
+  test(`"${text}" is no integer of a flag`, () => {
+    assert.throws(() => decode(sections, fromSources({ flags: { pool: text } })), /--pool: \[database\] pool is/)
+  })
+
 test('a variable of an array is separated by commas, its items converted', () => {
   const at = reported({ environment: { SERVER_PACKAGES: 'a@1, b@2,', SERVER_PORTS: '1,2' } })
   assert.equal(at('conformance.more.packages').value, ['a@1', 'b@2'])
