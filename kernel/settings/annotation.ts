@@ -113,3 +113,10 @@ export const flagsOf = (schema: SettingSchema): readonly string[] => [
 /** Names of all environment variables that a setting answers to, the first that is set counts. */
 export const variablesOf = (schema: SettingSchema): readonly string[] =>
   schema.env === undefined ? [] : typeof schema.env === 'string' ? [schema.env] : schema.env
+
+/** `db_pool under [cluster]`, `SERVER_DB_POOL`, `--db-pool`: what a complaint tells an operator to do. */
+export const waysToSet = ({ schema, key, section }: Setting): readonly string[] => [
+  ...(schema.fileForbidden === true ? [] : [`${key} under [${section}]`]),
+  ...variablesOf(schema).slice(0, 1),
+  ...(schema.flag === undefined ? [] : [`--${schema.flag}`]),
+]

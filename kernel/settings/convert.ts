@@ -18,7 +18,11 @@ export const convert = (schema: SettingSchema, text: string | boolean | readonly
   }
   if (typeof text !== 'string') return text
   if (schema.type === 'boolean') return Object.hasOwn(WORDS, text.toLowerCase()) ? WORDS[text.toLowerCase()] : text
-  if (schema.type === 'integer' || schema.type === 'number')
-    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : text
+  if (schema.type === 'integer' || schema.type === 'number') {
+    const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
+    // An integer that a double cannot hold would silently become its neighbour.
+    const kept = schema.type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number)
+    return kept ? number : text
+  }
   return text
 }

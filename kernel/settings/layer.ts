@@ -102,7 +102,7 @@ const fromFlags = (path: string, schema: SettingSchema, flags: NonNullable<Sourc
   const name = schema.flag
   const text = name === undefined ? undefined : flags[name]
   if (name === undefined || text === undefined) return given
-  const origin: Origin = { source: 'flag', name }
+  const origin: Origin = { source: 'flag', name: text === false ? `no-${name}` : name }
   given.push({ path, value: convert(schema, text), origin })
   for (const [other, value] of Object.entries(schema.flagSets ?? {})) given.push({ path: other, value, origin })
   return given

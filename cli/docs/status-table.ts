@@ -1,0 +1,22 @@
+/** The README's table of status codes: every error that an answer can be, from the tables that make them. */
+import type { ErrorKind } from '../../kernel/index.ts'
+import { row } from './row.ts'
+
+// Faults while starting are made in the same tables, with 500; the one that an answer can be is this.
+const INTERNAL = 'kernel/internal'
+
+export const isErrorKind = (value: unknown): value is ErrorKind =>
+  typeof value === 'function' && typeof (value as Partial<ErrorKind>).template === 'string'
+
+export const statusTable = (kinds: readonly ErrorKind[]): string => {
+  const answers = kinds
+    .filter(({ status, key }) => status !== 500 || key === INTERNAL)
+    .sort((a, b) => a.status - b.status || (a.key < b.key ? -1 : 1))
+  return [
+    row(['Status', 'Error', 'Issue code', 'Message']),
+    row(['---', '---', '---', '---']),
+    ...answers.map(({ status, key, code, template }) =>
+      row([String(status), `\`${key}\``, `\`${code}\``, template.replaceAll('%s', '…')]),
+    ),
+  ].join('\n')
+}

@@ -1,0 +1,75 @@
+/** Command-line flags, made from the settings' annotations. Spec: Command line; every flag has a place in the file. */
+import { Errors, Flags, type Interfaces } from '@oclif/core'
+import { choices } from '../kernel/settings/allowed.ts'
+import { flagsOf, type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
+
+export type FlagDefinitions = Interfaces.FlagInput
+export type GivenFlags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+
+/** `strict|fhir`, `n`, `path`: what stands for the value in help. */
+const valueWord = (key: string, schema: SettingSchema): string => {
+  const of = schema.type === 'array' ? (schema.items ?? {}) : schema
+  const literals = choices(of)
+  if (literals !== undefined) return literals.join('|')
+  if (of.type === 'integer' || of.type === 'number') return 'n'
+  const word = /(?:^|_)(url|path|dir|token|secret|id)s?$/.exec(key)?.[1]
+  return word ?? schema.allowed?.match(/^[a-z]+:[a-z]+/)?.[0] ?? 'value'
+}
+
+const described = (schema: SettingSchema): string => {
+  const notes = [
+    ...(schema.default === undefined || typeof schema.default === 'object' ? [] : [`default ${schema.default}`]),
+    ...variablesOf(schema).slice(0, 1),
+  ]
+  const sentence = schema.description ?? ''
+  return notes.length === 0 ? sentence : `${sentence} (${notes.join('; ')})`
+}
+
+export const configFlag: FlagDefinitions = {
+  config: Flags.string({
+    helpValue: 'path',
+    description: 'Settings file, instead of ./server.toml or /etc/server/server.toml. (SERVER_CONFIG)',
+  }),
+}
+
+/** One flag per annotation; `hidden` keeps them out of the help of commands that are not about them. */
+export const settingsFlags = (settings: readonly Setting[], hidden = false): FlagDefinitions => {
+  const flags: FlagDefinitions = {}
+  for (const { key, section, schema } of settings) {
+    const common = { helpGroup: `[${section}]`, hidden }
+    for (const [name, value] of Object.entries(schema.flagValues ?? {}))
+      flags[name] = Flags.boolean({ ...common, description: `Same as ${key} = ${JSON.stringify(value)}.` })
+    if (schema.flag === undefined) continue
+    const text = { ...common, description: described(schema), helpValue: valueWord(key, schema) }
+    if (schema.type === 'boolean')
+      flags[schema.flag] = Flags.boolean({ ...common, description: described(schema), allowNo: true })
+    else if (schema.type === 'array')
+      flags[schema.flag] = Flags.string({ ...text, multiple: true, multipleNonGreedy: true })
+    else flags[schema.flag] = Flags.string(text)
+  }
+  return flags
+}
+
+/** What a given flag says: its own setting, and those it implies. */
+const sayings = ({ path, schema }: Setting, flag: string, value: unknown): readonly [string, unknown][] => {
+  const values = schema.flagValues ?? {}
+  if (flag !== schema.flag) return [[path, values[flag]]]
+  return [[path, value], ...Object.entries(schema.flagSets ?? {})]
+}
+
+/** Refuses two flags that say different things of one setting, such as `--memory --sqlite path`. */
+export const refuseContradictions = (settings: readonly Setting[], given: GivenFlags): void => {
+  const said = new Map<string, { readonly flag: string; readonly value: unknown }>()
+  for (const setting of settings)
+    for (const flag of flagsOf(setting.schema)) {
+      if (given[flag] === undefined) continue
+      for (const [path, value] of sayings(setting, flag, given[flag])) {
+        const before = said.get(path)
+        if (before !== undefined && before.value !== value)
+          throw new Errors.CLIError(
+            `--${before.flag} and --${flag} contradict one another on ${path}; give one of them`,
+          )
+        said.set(path, { flag, value })
+      }
+    }
+}

@@ -1,0 +1,46 @@
+/** What must be known before the flags are: the settings file, the third-party plugins it loads, and all declared settings. */
+import { dirname, resolve } from 'node:path'
+import type { AnyPlugin } from '../kernel/index.ts'
+import { loadPlugins } from '../kernel/load.ts'
+import { type OwnedSection, type Setting, settingsOf } from '../kernel/settings/annotation.ts'
+import { isTable, type SettingsFile } from '../kernel/settings/layer.ts'
+import { type Asked, readSettings } from '../kernel/settings/read.ts'
+import { sectionsOf } from '../kernel/settings/sections.ts'
+import type { World } from './world.ts'
+
+export interface Gathered {
+  readonly file: SettingsFile | undefined
+  readonly thirdParty: readonly AnyPlugin[]
+  /** Where relative paths of `[plugins] load` start: the folder of the file. */
+  readonly folder: string
+  readonly sections: readonly OwnedSection[]
+  readonly settings: readonly Setting[]
+}
+
+const askedFor = (config: string | undefined, { environment }: World): Asked | undefined => {
+  if (config !== undefined) return { file: config, by: '--config' }
+  const variable = environment.SERVER_CONFIG
+  return variable === undefined || variable === '' ? undefined : { file: variable, by: 'SERVER_CONFIG' }
+}
+
+const referencesIn = (file: SettingsFile | undefined): readonly string[] => {
+  const section = file?.values.plugins
+  // What is no list of strings is refused when all settings are checked.
+  const load = isTable(section) ? section.load : undefined
+  return Array.isArray(load) ? load.filter((one) => typeof one === 'string') : []
+}
+
+/** Throws `SettingsInvalid`, or the kernel's errors about plugins that cannot be loaded. */
+export const gather = async (world: World, config: string | undefined): Promise<Gathered> => {
+  const file = await readSettings(world.folder, askedFor(config, world), world.places)
+  const folder = file === undefined ? world.folder : dirname(resolve(world.folder, file.file))
+  const thirdParty = await loadPlugins(referencesIn(file), folder)
+  const sections = sectionsOf(world.firstParty, thirdParty)
+  return { file, thirdParty, folder, sections, settings: settingsOf(sections) }
+}
+
+/** As if there were no settings file: what help falls back to. */
+export const gatherFirstParty = (world: World): Gathered => {
+  const sections = sectionsOf(world.firstParty, [])
+  return { file: undefined, thirdParty: [], folder: world.folder, sections, settings: settingsOf(sections) }
+}

@@ -1,0 +1,12 @@
+/** `npm run generate`: writes what the repository holds of generated files. test/generated.test.ts fails when one is stale. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { firstParty } from '../plugins/index.ts'
+import { generatedFiles } from './docs/files.ts'
+
+const at = (path: string): URL => new URL(`../${path}`, import.meta.url)
+
+for (const [path, text] of Object.entries(generatedFiles(firstParty, readFileSync(at('README.md'), 'utf8')))) {
+  mkdirSync(new URL('.', at(path)), { recursive: true })
+  writeFileSync(at(path), text)
+  process.stdout.write(`${path}\n`)
+}

@@ -1,0 +1,52 @@
+/** Anything thrown → the lines for standard error and the exit code: 2 for what was asked, 1 for what went wrong. */
+import { Errors } from '@oclif/core'
+import { ServerError } from '../kernel/index.ts'
+import { SettingsInvalid } from '../kernel/settings/errors.ts'
+import { nearest } from '../kernel/settings/nearest.ts'
+
+export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"; the same for settings
+export const FAILED = 1
+
+/** The server was configured well and could not start. `message` is one line with the next step. */
+export class StartFailed extends Error {}
+
+export interface Refusal {
+  readonly lines: readonly string[]
+  readonly code: number
+}
+
+interface UnknownFlags {
+  readonly flags: readonly string[]
+  readonly parse: { readonly input?: { readonly flags?: Readonly<Record<string, unknown>> } }
+}
+
+const isUnknownFlags = (error: object): error is UnknownFlags => error.constructor.name === 'NonExistentFlagsError'
+
+const unknownFlag = (given: string, known: readonly string[]): string => {
+  const name = given.replace(/^-+/, '').replace(/=.*$/s, '')
+  const near = nearest(name, known)
+  const hint = near === undefined ? '--help lists all' : `did you mean --${near}?`
+  // Not what follows "=": it may be a secret.
+  return `there is no flag ${given.replace(/=.*$/s, '')}; ${hint}`
+}
+
+const oneLine = (text: string): string =>
+  text
+    .replace(/\s*See more help with --help\s*$/, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim()
+
+export const refusalOf = (error: unknown): Refusal => {
+  if (error instanceof SettingsInvalid) return { lines: error.complaints, code: REFUSED }
+  if (error instanceof StartFailed) return { lines: [error.message], code: FAILED }
+  if (error instanceof ServerError) return { lines: [oneLine(error.message)], code: REFUSED }
+  if (error instanceof Errors.ExitError) return { lines: [], code: error.oclif.exit ?? 0 }
+  if (error instanceof Errors.CLIError) {
+    const known = Object.keys((isUnknownFlags(error) && error.parse.input?.flags) || {})
+    const lines = isUnknownFlags(error) ? error.flags.map((flag) => unknownFlag(flag, known)) : [oneLine(error.message)]
+    return { lines, code: error.oclif.exit ?? REFUSED }
+  }
+  // A fault of ours or of a plugin: the place is what helps.
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { lines: [`this is a fault of the program: ${text}`], code: FAILED }
+}

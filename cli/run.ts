@@ -1,0 +1,115 @@
+/** One run of the command line, from arguments to exit code. Spec: Command line. */
+import { fileURLToPath } from 'node:url'
+import { type Command, Config } from '@oclif/core'
+import { giveContext } from '../kernel/command.ts'
+import { BUILD } from '../kernel/index.ts'
+import { nearest } from '../kernel/settings/nearest.ts'
+import { MASK } from '../kernel/settings/secrets.ts'
+import { configIn, readArgv } from './argv.ts'
+import { commandsOf, type LoadCommand } from './commands.ts'
+import { createContext } from './context.ts'
+import { configFlag, type FlagDefinitions, type GivenFlags, refuseContradictions, settingsFlags } from './flags.ts'
+import { type Gathered, gather, gatherFirstParty } from './gather.ts'
+import { helpAbout, helpOverall } from './help.ts'
+import { REFUSED, type Refusal, refusalOf } from './refusal.ts'
+import type { World } from './world.ts'
+
+const DESCRIPTION = 'A FHIR R4 server.'
+
+/** oclif's view of this program: no manifest, no plugins of its own kind. */
+const loadConfig = (): Promise<Config> => {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const oclif = { bin: 'server', dirname: 'server', topicSeparator: ' ' }
+  const pjson = { name: 'server', version: BUILD, description: DESCRIPTION, oclif }
+  return Config.load({ root, isRoot: true, pjson: pjson as never, userPlugins: false, devPlugins: false })
+}
+
+/** The part of oclif's `parse` that a command's own flags come in by. */
+interface Parsing {
+  parse(options?: { flags?: FlagDefinitions }, argv?: string[]): Promise<{ flags: Record<string, unknown> }>
+  _run(): Promise<unknown>
+}
+
+const NOTHING: Refusal = { lines: [], code: 0 }
+const SHORTEST_SECRET = 4 // characters; masking shorter ones would mask words
+
+const masked = (line: string, secrets: readonly string[]): string =>
+  secrets
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((text, secret) => text.replaceAll(secret, MASK), line)
+
+/** Runs the class with the flags of settings beside its own; a flag of its own with such a name is its own. */
+const runCommand = async (
+  Loaded: Command.Class,
+  rest: readonly string[],
+  world: World,
+  gathered: Gathered,
+): Promise<Refusal> => {
+  const context = createContext(world, gathered)
+  const Concrete = Loaded as unknown as new (argv: string[], config: Config) => Command
+  const command = giveContext(new Concrete([...rest], await loadConfig()), context) as unknown as Parsing
+  const parse = command.parse.bind(command)
+  const ofSettings = settingsFlags(gathered.settings)
+  command.parse = async (options = Loaded as { flags?: FlagDefinitions }, argv) => {
+    const own = options.flags ?? {}
+    const parsed = await parse({ ...options, flags: { ...configFlag, ...ofSettings, ...own } }, argv)
+    const given = Object.fromEntries(
+      Object.entries(parsed.flags).filter(([name]) => Object.hasOwn(ofSettings, name) && !Object.hasOwn(own, name)),
+    ) as GivenFlags
+    refuseContradictions(gathered.settings, given)
+    context.given(given)
+    return parsed
+  }
+  try {
+    await command._run()
+    return NOTHING
+  } catch (error) {
+    // Messages of drivers quote what they were given.
+    const { lines, code } = refusalOf(error)
+    return { lines: lines.map((line) => masked(line, context.secrets())), code }
+  }
+}
+
+const find = (commands: ReadonlyMap<string, LoadCommand>, name: string): LoadCommand | string => {
+  const near = nearest(name, commands.keys())
+  const hint = near === undefined ? `there are ${[...commands.keys()].join(', ')}` : `did you mean ${near}?`
+  return commands.get(name) ?? `there is no command ${name}; ${hint}`
+}
+
+/** Help needs no valid settings: it falls back to what is there without the file, and says so. */
+const gatherForHelp = async (world: World, config: string | undefined): Promise<Gathered> => {
+  try {
+    return await gather(world, config)
+  } catch (error) {
+    for (const line of refusalOf(error).lines) world.stderr.write(`server: ${line}\n`)
+    return gatherFirstParty(world)
+  }
+}
+
+const dispatch = async (world: World): Promise<Refusal> => {
+  const asked = readArgv(world.argv)
+  const config = configIn(asked.rest)
+  const gathered = asked.help ? await gatherForHelp(world, config) : await gather(world, config)
+  const commands = commandsOf([...world.firstParty, ...gathered.thirdParty])
+  const load = asked.command === undefined ? undefined : find(commands, asked.command)
+  if (typeof load === 'string') return { lines: [load], code: REFUSED }
+  if (load !== undefined && !asked.help) return runCommand(await load(), asked.rest, world, gathered)
+  const oclif = await loadConfig()
+  const look = { color: world.stdout.isTTY === true }
+  world.stdout.write(
+    load === undefined
+      ? await helpOverall(oclif, commands, gathered.settings, look)
+      : helpAbout(oclif, asked.command!, await load(), gathered.settings, look),
+  )
+  return NOTHING
+}
+
+/** Never throws, and ends the process only at a second signal. Returns the exit code. */
+export const run = async (world: World): Promise<number> => {
+  const before = process.exitCode // oclif sets it when a command throws
+  const { lines, code } = await dispatch(world).catch(refusalOf)
+  for (const line of lines) world.stderr.write(`server: ${line}\n`)
+  process.exitCode = before
+  return code
+}

@@ -1,0 +1,106 @@
+/** `server`: sets up, listens, says where, and serves until a signal. Exit code 0 after a graceful stop. */
+import { Command } from '@oclif/core'
+import { BUILD, type Kernel, type LogOptions } from '../kernel/index.ts'
+import { type OwnContext, ownContext } from './context.ts'
+import { misspeltVariables } from './misspelt-variables.ts'
+import { StartFailed } from './refusal.ts'
+import type { SignalName, World } from './world.ts'
+
+const SIGNAL_CODE: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143 } // 128 + number of the signal
+
+/** For people lines that are short; for anything else lines of JSON, and nothing but. */
+const logFor = async ({ stdout }: World): Promise<LogOptions> => {
+  const stream = { write: (line: string) => void stdout.write(line) }
+  if (stdout.isTTY !== true) return { stream }
+  const { prettyFactory } = await import('pino-pretty')
+  const pretty = prettyFactory({ colorize: true, singleLine: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' })
+  return { stream: { write: (line) => void stdout.write(pretty(JSON.parse(line))) } }
+}
+
+/** Resolves at the first signal; the second ends the process at once. */
+const firstSignal = (world: World): { readonly signal: Promise<void>; forget(): void } => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let seen = false
+  const forget = world.onSignal((name) => {
+    if (seen) world.exit(SIGNAL_CODE[name])
+    seen = true
+    resolve()
+  })
+  return { signal: promise, forget }
+}
+
+const LISTEN_HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there; stop it, or choose another address with --bind host:port',
+  EACCES: 'this user may not open that port; choose one above 1023 with --bind host:port',
+  EADDRNOTAVAIL:
+    'this machine does not have that address; choose one it has, or 0.0.0.0 for all, with --bind host:port',
+  ENOTFOUND: 'that host name is unknown here; choose an address of this machine with --bind host:port',
+}
+
+/** One line with the next step. */
+const lineOf = (error: unknown, kernel: Kernel): string => {
+  const { message, code = '' } = error as Error & { code?: string }
+  const hint = LISTEN_HINTS[code]
+  const bind = String(kernel.settings.section('server').bind)
+  const line =
+    hint === undefined ? `${message}; SERVER_LOG_LEVEL=debug logs the cause` : `cannot listen on ${bind}: ${hint}`
+  return line.replace(/\s*\n\s*/g, ' ')
+}
+
+/** An address of the whole machine is none that a request can be sent to. */
+const reachable = (address: string): string =>
+  address.replace('//0.0.0.0:', '//localhost:').replace('//[::]:', '//localhost:')
+
+const createAnnouncer = ({ stdout }: World, kernel: Kernel) => {
+  const terminal = stdout.isTTY === true
+  return {
+    listening: (address: string): void => {
+      if (terminal) stdout.write(`refhir ${BUILD} listens on ${address} and is starting.\n`)
+      else kernel.log.info({ address, version: BUILD }, 'listening')
+    },
+    ready: (address: string): void => {
+      const request = `curl ${reachable(address)}/metadata`
+      if (terminal) stdout.write(`Ready. Try: ${request}\nCtrl-C stops it.\n`)
+      else kernel.log.info({ address, try: request }, 'ready')
+    },
+    stopping: (): void => {
+      if (terminal) stdout.write('Stopping; a second Ctrl-C stops at once.\n')
+      else kernel.log.info('stopping')
+    },
+  }
+}
+
+const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
+  const { signal, forget } = firstSignal(world)
+  try {
+    const kernel = await create({ log: await logFor(world) })
+    const announce = createAnnouncer(world, kernel)
+    for (const { variable, meant } of misspeltVariables(world.environment, gathered.settings))
+      kernel.log.warn({ variable }, `${variable} is no variable of this server and does nothing; ${meant} is one`)
+    try {
+      const address = await kernel.listen()
+      announce.listening(address)
+      const ready = kernel.start().then(() => true)
+      if (await Promise.race([ready, signal.then(() => false)])) announce.ready(address)
+    } catch (error) {
+      kernel.log.debug({ err: error }, 'the server could not start')
+      await kernel.stop().catch(() => undefined)
+      throw new StartFailed(lineOf(error, kernel))
+    }
+    await signal
+    announce.stopping()
+    await kernel.stop()
+  } finally {
+    forget()
+  }
+}
+
+export class Serve extends Command {
+  static override summary = 'Serves until it is interrupted; what server does without a command.'
+  static override usage = '[FLAGS]'
+
+  override async run(): Promise<void> {
+    await this.parse(Serve)
+    await serve(ownContext(this))
+  }
+}

@@ -1,0 +1,22 @@
+/** What the command line touches of its process. Made from `process` in main.ts, and by hand in tests. */
+import type { Output } from '../kernel/command.ts'
+import type { AnyPlugin } from '../kernel/index.ts'
+
+export type SignalName = 'SIGINT' | 'SIGTERM'
+
+export interface World {
+  /** Arguments after the program's name. */
+  readonly argv: readonly string[]
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** The working directory. */
+  readonly folder: string
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly firstParty: readonly AnyPlugin[]
+  /** Where server.toml is looked for when nobody names it; the standard places by default. */
+  readonly places?: readonly string[]
+  /** Calls the listener at each signal until the returned function is called. */
+  onSignal(listener: (name: SignalName) => void): () => void
+  /** Ends the process at once. */
+  exit(code: number): void
+}

@@ -1,0 +1,15 @@
+/** A refused value in a complaint: on one line, shortened, and without the password of a URL. */
+import { withoutPasswords } from './secrets.ts'
+
+const MOST = 60 // characters
+
+const textOf = (value: unknown): string => {
+  if (typeof value === 'bigint' || typeof value === 'number') return String(value)
+  if (value instanceof Date) return value.toISOString()
+  return JSON.stringify(withoutPasswords(value)) ?? typeof value
+}
+
+export const show = (value: unknown): string => {
+  const text = textOf(value)
+  return text.length > MOST ? `${text.slice(0, MOST)}…` : text
+}
