@@ -1,7 +1,7 @@
 /** Gets one package into memory: from disk, from the cache, or from the source into the cache. */
 import { createHash } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
-import { isServerError, type Logger } from '../../kernel/index.ts'
+import { isServerError, type Logger, type ServerError } from '../../kernel/index.ts'
 import { readArchive } from './archive.ts'
 import { type CachedFile, type PackageCache, readCached } from './cache.ts'
 import { type PackageContent, readContent } from './content.ts'
@@ -69,11 +69,24 @@ export const createAcquirer = ({ source, cache, log, report }: AcquirerOptions):
     return { content, from: path, sha: hash.digest('hex'), stamp }
   }
 
+  // Silence costs half a minute: a source that did not answer once is not asked again.
+  let down: ServerError | undefined
+  const ask = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
+    if (down !== undefined)
+      throw SourceUnreachable(label, source.where, 'it did not answer before').with({ cause: down })
+    try {
+      return await work()
+    } catch (error) {
+      if (isServerError(error) && error.key === SourceUnreachable.key) down = error
+      throw error
+    }
+  }
+
   /** The version a range means: as the source says, or the best in the cache while the source cannot be reached. */
   const pick = async (name: string, spec: string, signal: AbortSignal): Promise<string | undefined> => {
     if (isExact(spec)) return spec
     try {
-      return await source.resolve(name, spec, signal)
+      return await ask(`${name}@${spec}`, () => source.resolve(name, spec, signal))
     } catch (error) {
       if (!isServerError(error) || error.key !== SourceUnreachable.key) throw error
       const cached = bestOf(await cache.versions(name), spec)
@@ -105,7 +118,7 @@ export const createAcquirer = ({ source, cache, log, report }: AcquirerOptions):
       const cached = await cache.find(name, version)
       if (cached !== undefined)
         return { content: await read(cached, cached.path), from: cached.path, sha: cached.sha, stamp: undefined }
-      const download = await source.open(name, version, signal)
+      const download = await ask(label, () => source.open(name, version, signal))
       if (download === undefined) return undefined
       const { from, size } = download
       const kept = await cache.keep(

@@ -46,13 +46,16 @@ const PHRASES: Readonly<Record<string, string>> = {
 
 /** Why a request failed, in a few words on one line. */
 export const failurePhrase = (error: unknown): string => {
-  for (let at = error as any; at instanceof Error; at = at.cause) {
+  let at = error
+  while (at instanceof Error) {
     if (at instanceof HttpFailure) return at.message
-    const code = (at as { code?: unknown }).code
+    const { code } = at as { code?: unknown }
     if (typeof code === 'string') return PHRASES[code] ?? code
     if (at.message === 'terminated') return 'the connection was closed too early'
+    if (!(at.cause instanceof Error)) return at.message.split('\n', 1)[0]!
+    at = at.cause
   }
-  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+  return String(at).split('\n', 1)[0]!
 }
 
 /** A URL as it may be shown: no credentials, no query. */

@@ -2,9 +2,9 @@
  * Brings the wanted packages and what they depend on into the database, dependencies first. What is there already
  * costs no request. Spec: [conformance], the default packages.
  */
-import type { Clock, Logger } from '../../kernel/index.ts'
+import { type Clock, isServerError, type Logger } from '../../kernel/index.ts'
 import { type Acquired, type Acquirer, stampOf } from './acquire.ts'
-import { DependencyCycle, OtherRelease, PackageMissing } from './errors.ts'
+import { DependencyCycle, OtherRelease, PackageMissing, SourceRefused, SourceUnreachable } from './errors.ts'
 import { coreRelease, isForR4, isUnneeded, R4_CORE } from './manifest.ts'
 import { isName, isRange, type LocalPackage, type PackageRequest } from './request.ts'
 import type { InstallStep } from './service.ts'
@@ -40,6 +40,10 @@ const serves = ({ name, version, standsFor }: Held, wanted: string, spec: string
 
 const asHeld = ({ content }: Acquired): Held => ({ ...content.manifest, standsFor: content.standsFor })
 
+/** A source that does not answer or hands nothing out. One that hands out something wrong is another matter. */
+const isOutOfReach = (error: unknown): error is Error =>
+  isServerError(error) && (error.key === SourceUnreachable.key || error.key === SourceRefused.key)
+
 export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }: InstallOptions) => {
   let working: Promise<Acquirer> | undefined
   const acquire = (): Promise<Acquirer> => {
@@ -62,7 +66,8 @@ export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }
 
     /** From what the operator gave, else from cache or source. */
     const get = async (name: string, spec: string, laterToo: boolean): Promise<Acquired | undefined> =>
-      given.find((one) => serves(asHeld(one), name, spec, laterToo)) ?? (await (await acquire()).named(name, spec, signal))
+      given.find((one) => serves(asHeld(one), name, spec, laterToo)) ??
+      (await (await acquire()).named(name, spec, signal))
 
     /** Installs a package after its dependencies. `path` is what led here. */
     const install = async (acquired: Acquired, path: readonly Held[]): Promise<void> => {
@@ -86,30 +91,34 @@ export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }
     }
 
     /** Sees to one dependency of the last package on the path. False when it is wanted and nowhere to be had. */
-    const settle = async (given: string, spec: string, path: readonly Held[]): Promise<boolean> => {
+    const settle = async (declared: string, spec: string, path: readonly Held[]): Promise<boolean> => {
       const dependent = labelOf(path.at(-1)!)
-      const label = `${given}@${spec}`
-      const release = coreRelease(given)
+      const label = `${declared}@${spec}`
+      const release = coreRelease(declared)
       const isR4 = release === undefined || release === 'r4' || (release === 'any' && spec.startsWith('4.0'))
-      if (isUnneeded(given) || !isR4) {
+      if (isUnneeded(declared) || !isR4) {
         log.debug({ package: label, dependent }, 'a dependency that is not needed for R4 definitions is left out')
         return true
       }
-      const name = release === undefined ? given : R4_CORE
-      const ring = path.findIndex((one) => serves(one, name, spec, false))
+      const name = release === undefined ? declared : R4_CORE
+      const ring = path.findIndex((one) => one.name === name && matches(spec, one.version))
       if (ring !== -1) {
         const way = [...path.slice(ring), path[ring]!].map(labelOf)
         throw DependencyCycle(way[0]!, way.join(' → '))
       }
       if ([...path, ...installed].some((one) => serves(one, name, spec, true))) return true
-      const acquired = isName(name) && isRange(spec) ? await get(name, spec, true) : undefined
+      const { where } = await acquire()
+      let acquired: Acquired | undefined
+      let reason = `it is not at ${where}`
+      try {
+        if (isName(name) && isRange(spec)) acquired = await get(name, spec, true)
+      } catch (error) {
+        if (name === R4_CORE || !isOutOfReach(error)) throw error
+        reason = error.message
+      }
       if (acquired === undefined) {
-        const { where } = await acquire()
         if (name === R4_CORE) throw PackageMissing(label, where)
-        log.warn(
-          { package: label, dependent, from: where },
-          'a dependency is not at the package source; its definitions are missing',
-        )
+        log.warn({ package: label, dependent, reason }, `without ${label}, which ${dependent} depends on: ${reason}`)
         return false
       }
       const { manifest } = acquired.content

@@ -129,7 +129,7 @@ export const createTables = (db: Database): PackageTables => ({
     })
   },
   async all(type) {
-    return (await db.slow<DefinitionRow>(SELECT_TYPE, [type])).map(toDefinition)
+    return (await db.all<DefinitionRow>(SELECT_TYPE, [type])).map(toDefinition)
   },
   async find(type, url) {
     return (await db.all<DefinitionRow>(SELECT_URL, [url, type])).map(toDefinition)
