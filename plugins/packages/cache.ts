@@ -144,7 +144,8 @@ export const createCache = ({ path, clock, random, onDamaged }: CacheOptions): P
       } catch (error) {
         throw unusable(error)
       } finally {
-        await Promise.all([rm(part, { force: true }), rm(hashFileOf(part), { force: true })])
+        // Whatever hinders this has hindered the work before, and was named then.
+        await Promise.all([part, hashFileOf(part)].map((file) => rm(file, { force: true }).catch(() => undefined)))
       }
     },
   }

@@ -33,7 +33,7 @@ const sha256 = (text: string | Buffer): string => createHash('sha256').update(te
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-const escape = (text: string): string => text.replace(/[<>&"]/g, (char) => `&#${char.charCodeAt(0)};`)
+const toXml = (text: string): string => text.replace(/[<>&"]/g, (char) => `&#${char.charCodeAt(0)};`)
 
 class Refused extends Error {
   readonly status: number
@@ -119,8 +119,8 @@ const list = (
   const page = keys.slice(from, from + pageSize).map((key) => key.slice(bucket.length + 1))
   const rest = from + pageSize < keys.length
   const next = rest ? `<NextContinuationToken>${from + pageSize}</NextContinuationToken>` : ''
-  return `<ListBucketResult><Name>${escape(bucket)}</Name><KeyCount>${page.length}</KeyCount><IsTruncated>${rest}</IsTruncated>${next}${page
-    .map((key) => `<Contents><Key>${escape(key)}</Key></Contents>`)
+  return `<ListBucketResult><Name>${toXml(bucket)}</Name><KeyCount>${page.length}</KeyCount><IsTruncated>${rest}</IsTruncated>${next}${page
+    .map((key) => `<Contents><Key>${toXml(key)}</Key></Contents>`)
     .join('')}</ListBucketResult>`
 }
 
@@ -149,7 +149,7 @@ export const startS3 = async (options: TestS3Options): Promise<TestS3> => {
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       const { status, code, message } = error
-      send(status, 'application/xml', `<Error><Code>${code}</Code><Message>${escape(message)}</Message></Error>`, code)
+      send(status, 'application/xml', `<Error><Code>${code}</Code><Message>${toXml(message)}</Message></Error>`, code)
     }
   }
   const server = createServer(answer)
