@@ -23,8 +23,8 @@ export interface Definitions {
   readonly fingerprint: string
   /**
    * Every definition of a type: one database read, not kept in memory. Those that count for their URL come last, so a
-   * Map filled in this order by `url` answers what `find` answers without a version. A URL and version that two
-   * packages hold is given once, from the package that was installed first.
+   * Map filled in this order by `url` answers what `find` answers without a version. A URL and version that several
+   * packages hold is given once, from the one that was installed last.
    */
   all(type: string): Promise<readonly Definition[]>
   /**

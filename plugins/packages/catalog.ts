@@ -1,0 +1,90 @@
+/** The Definitions service over the tables. */
+import { createHash } from 'node:crypto'
+import { unpack } from './content.ts'
+import type { Definition, Definitions } from './service.ts'
+import type { InstalledPackage, PackageTables, StoredDefinition } from './tables.ts'
+import { compareVersions } from './version.ts'
+
+interface Ranked {
+  readonly name: string
+  readonly version: string
+  /** Of two definitions of one URL the one of the higher rank counts. */
+  readonly rank: number
+}
+
+/** Packages by their seq, ranked: in the order in which their names were first installed, versions of one name by height. */
+const rank = (packages: readonly InstalledPackage[]): ReadonlyMap<number, Ranked> => {
+  const firsts = new Map<string, number>()
+  for (const { name, seq } of packages) if (!firsts.has(name)) firsts.set(name, seq)
+  const sorted = packages.toSorted(
+    (one, other) => firsts.get(one.name)! - firsts.get(other.name)! || compareVersions(one.version, other.version),
+  )
+  return new Map(sorted.map(({ seq, name, version }, index) => [seq, { name, version, rank: index }]))
+}
+
+const fingerprintOf = (packages: readonly InstalledPackage[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(packages.map(({ seq, name, version, sha }) => [seq, name, version, sha])))
+    .digest('hex')
+    .slice(0, 32)
+
+export const createCatalog = (tables: PackageTables): Definitions => {
+  let packages: readonly { readonly name: string; readonly version: string }[] = []
+  let ranks: ReadonlyMap<number, Ranked> = new Map()
+  let fingerprint = fingerprintOf([])
+
+  /** In ascending rank; of what has the same URL and version only the last. Without a URL the id stands for it. */
+  const counted = async (rows: readonly StoredDefinition[]): Promise<StoredDefinition[]> => {
+    // Installed by another process since we last looked.
+    if (rows.some(({ seq }) => !ranks.has(seq))) await refresh()
+    const rankOf = ({ seq }: StoredDefinition): number => ranks.get(seq)?.rank ?? -1
+    const given = new Set<string>()
+    return rows
+      .toSorted((one, other) => rankOf(other) - rankOf(one))
+      .filter(({ url, version, id }) => {
+        const key = url === undefined ? id : `${url}|${version ?? ''}`
+        if (given.has(key)) return false
+        given.add(key)
+        return true
+      })
+      .reverse()
+  }
+  const toDefinition = ({ seq, type, id, url, version, body }: StoredDefinition): Definition => {
+    const held = ranks.get(seq)
+    return {
+      package: held === undefined ? '' : `${held.name}@${held.version}`,
+      type,
+      id,
+      ...(url === undefined ? {} : { url }),
+      ...(version === undefined ? {} : { version }),
+      json: unpack(body),
+    }
+  }
+  const refresh = async (): Promise<boolean> => {
+    const rows = await tables.packages()
+    const next = fingerprintOf(rows)
+    if (next === fingerprint) return false
+    packages = rows.map(({ name, version }) => ({ name, version }))
+    ranks = rank(rows)
+    fingerprint = next
+    return true
+  }
+
+  return {
+    get packages() {
+      return packages
+    },
+    get fingerprint() {
+      return fingerprint
+    },
+    async all(type) {
+      return (await counted(await tables.all(type))).map(toDefinition)
+    },
+    async find(type, url, version) {
+      const rows = await counted(await tables.find(type, url))
+      const found = version === undefined ? rows.at(-1) : rows.find((row) => row.version === version)
+      return found === undefined ? undefined : toDefinition(found)
+    },
+    refresh,
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * GET over an injected fetch for what an operator pointed us at: few redirects, credentials for the named origin only,
+ * an end to silence, a bound on size.
+ */
+
+export interface HttpOptions {
+  readonly fetch: typeof globalThis.fetch
+  /** Longest silence: until the first byte, and between any two parts of the body. */
+  readonly idleMs: number
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  /** Where it came from after redirects, without credentials and query: fit for a message. */
+  readonly from: string
+  /** Media type without parameters, lower case. */
+  readonly type: string
+  readonly size: number | undefined
+  /** Throws `HttpFailure` when the connection breaks or falls silent. Leaving it early closes the connection. */
+  readonly bytes: AsyncGenerator<Uint8Array, void, undefined>
+  /** Closes the connection when nobody wants the body. */
+  discard(): Promise<void>
+}
+
+/** No answer, or not all of it. The message is a phrase for one line: `connection refused`. */
+export class HttpFailure extends Error {}
+
+const REDIRECTS = 5
+const REDIRECTED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const PHRASES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name cannot be looked up now',
+  ETIMEDOUT: 'no connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_SOCKET: 'the connection was closed too early',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by a known authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not signed by a known authority',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+}
+
+/** Why a request failed, in a few words on one line. */
+export const failurePhrase = (error: unknown): string => {
+  let at = error
+  while (at instanceof Error) {
+    if (at instanceof HttpFailure) return at.message
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string') return PHRASES[code] ?? code
+    if (at.message === 'terminated') return 'the connection was closed too early'
+    if (!(at.cause instanceof Error)) return at.message.split('\n', 1)[0]!
+    at = at.cause
+  }
+  return String(at).split('\n', 1)[0]!
+}
+
+/** A URL as it may be shown: no credentials, no query. */
+export const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
+
+/** The Authorization header of `user:password@` in a URL, and the URL without it. */
+export const splitCredentials = (text: string): { readonly url: URL; readonly authorization: string | undefined } => {
+  const url = new URL(text)
+  if (url.username === '' && url.password === '') return { url, authorization: undefined }
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  url.username = ''
+  url.password = ''
+  return { url, authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+export interface HttpClient {
+  /** `authorization` is sent to `url`'s own origin only. Throws `HttpFailure` when there is no answer. */
+  get(
+    url: URL,
+    options: { readonly accept: string; readonly authorization: string | undefined; readonly signal: AbortSignal },
+  ): Promise<HttpAnswer>
+}
+
+export const createHttpClient = ({ fetch, idleMs }: HttpOptions): HttpClient => ({
+  async get(start, { accept, authorization, signal }) {
+    const silence = new AbortController()
+    const { signal: silent } = silence
+    let timer: NodeJS.Timeout | undefined
+    const listen = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(() => silence.abort(new HttpFailure(`it was silent for ${idleMs / 1000} s`)), idleMs)
+    }
+    const request = async (url: URL): Promise<Response> => {
+      const headers: Record<string, string> = { accept, 'accept-encoding': 'identity' }
+      if (authorization !== undefined && url.origin === start.origin) headers.authorization = authorization
+      try {
+        listen()
+        return await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.any([signal, silent]) })
+      } catch (error) {
+        if (signal.aborted) throw signal.reason
+        throw new HttpFailure(failurePhrase(silent.aborted ? silent.reason : error), { cause: error })
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    let url = start
+    let response = await request(url)
+    for (let hops = 1; REDIRECTED.has(response.status); hops += 1) {
+      await response.body?.cancel()
+      url = nextUrl(url, response.headers.get('location'))
+      if (hops > REDIRECTS) throw new HttpFailure(`it redirected more than ${REDIRECTS} times`)
+      response = await request(url)
+    }
+    const { status, headers, body } = response
+    const length = Number(headers.get('content-length') ?? Number.NaN)
+
+    async function* read(): AsyncGenerator<Uint8Array, void, undefined> {
+      const reader = body?.getReader()
+      let ended = false
+      try {
+        while (reader !== undefined) {
+          listen()
+          const { done, value } = await reader.read()
+          // A slow consumer is not a silent source.
+          clearTimeout(timer)
+          ended = done
+          if (done) return
+          yield value
+        }
+      } catch (error) {
+        if (signal.aborted) throw signal.reason
+        throw new HttpFailure(failurePhrase(silent.aborted ? silent.reason : error), { cause: error })
+      } finally {
+        clearTimeout(timer)
+        if (!ended) await reader?.cancel().catch(() => undefined)
+      }
+    }
+    return {
+      status,
+      from: shown(url),
+      type: (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase(),
+      size: Number.isSafeInteger(length) ? length : undefined,
+      bytes: read(),
+      discard: async () => body?.cancel().catch(() => undefined),
+    }
+  },
+})
+
+const nextUrl = (from: URL, location: string | null): URL => {
+  const to = URL.parse(location ?? '', from.href)
+  if (location === null || to === null) throw new HttpFailure('it redirected to nowhere')
+  if (to.protocol !== 'https:' && !(to.protocol === 'http:' && from.protocol === 'http:'))
+    throw new HttpFailure(`it redirected from ${from.protocol.slice(0, -1)} to ${to.protocol.slice(0, -1)}`)
+  if (to.username !== '' || to.password !== '') throw new HttpFailure('it redirected to a URL with credentials')
+  return to
+}
+
+/** All of a body as text; throws `HttpFailure` when it is larger than `limit` bytes. */
+export const readText = async ({ bytes }: HttpAnswer, limit: number): Promise<string> => {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of bytes) {
+    size += part.byteLength
+    if (size > limit) throw new HttpFailure(`its answer is larger than ${limit} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}

@@ -1,0 +1,165 @@
+/**
+ * Brings the wanted packages and what they depend on into the database, dependencies first. What is there already
+ * costs no request. Spec: [conformance], the default packages.
+ */
+import { type Clock, isServerError, type Logger } from '../../kernel/index.ts'
+import { type Acquired, type Acquirer, stampOf } from './acquire.ts'
+import { DependencyCycle, OtherRelease, PackageMissing, SourceRefused, SourceUnreachable } from './errors.ts'
+import { coreRelease, isForR4, isUnneeded, R4_CORE } from './manifest.ts'
+import { isName, isRange, type LocalPackage, type PackageRequest } from './request.ts'
+import type { InstallStep } from './service.ts'
+import type { InstalledPackage, PackageTables } from './tables.ts'
+import { isAtLeast, isExact, matches } from './version.ts'
+
+export interface InstallOptions {
+  readonly tables: PackageTables
+  /** Asked for when there is something to get: a source is not set up, nor a cache made, for a start without work. */
+  readonly acquirer: () => Promise<Acquirer>
+  /** Called once, before the first package is got. */
+  readonly onWork: () => void
+  readonly log: Logger
+  readonly clock: Clock
+  readonly report: (step: InstallStep) => void
+}
+
+/** Name and version of a package that is installed, given or being installed. */
+interface Held {
+  readonly name: string
+  readonly version: string
+  readonly standsFor?: string | undefined
+}
+
+const labelOf = ({ name, version }: Held): string => `${name}@${version}`
+
+/** Whether a package is the wanted one; a dependency is content with a later version too. */
+const serves = ({ name, version, standsFor }: Held, wanted: string, spec: string, laterToo: boolean): boolean => {
+  const fits = (held: string): boolean => matches(spec, held) || (laterToo && isExact(spec) && isAtLeast(held, spec))
+  if (name === wanted) return fits(version)
+  return standsFor?.startsWith(`${wanted}@`) === true && fits(standsFor.slice(wanted.length + 1))
+}
+
+const asHeld = ({ content }: Acquired): Held => ({ ...content.manifest, standsFor: content.standsFor })
+
+/** A source that does not answer or hands nothing out. One that hands out something wrong is another matter. */
+const isOutOfReach = (error: unknown): error is Error =>
+  isServerError(error) && (error.key === SourceUnreachable.key || error.key === SourceRefused.key)
+
+export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }: InstallOptions) => {
+  let working: Promise<Acquirer> | undefined
+  const acquire = (): Promise<Acquirer> => {
+    if (working === undefined) onWork()
+    working ??= acquirer()
+    return working
+  }
+
+  /** Installs what of `wanted` is not in the database. Throws, leaving whole packages only. */
+  return async (wanted: readonly PackageRequest[], signal: AbortSignal): Promise<void> => {
+    const installed: Held[] = []
+    const given: Acquired[] = []
+    const before: readonly InstalledPackage[] = await tables.packages()
+    installed.push(...before)
+
+    const isUnchanged = (request: LocalPackage): boolean => {
+      const stamp = stampOf(request)
+      return before.some((one) => one.source === request.path && one.stamp === stamp)
+    }
+
+    /** From what the operator gave, else from cache or source. */
+    const get = async (name: string, spec: string, laterToo: boolean): Promise<Acquired | undefined> =>
+      given.find((one) => serves(asHeld(one), name, spec, laterToo)) ??
+      (await (await acquire()).named(name, spec, signal))
+
+    /** Installs a package after its dependencies. `path` is what led here. */
+    const install = async (acquired: Acquired, path: readonly Held[]): Promise<void> => {
+      const { content, from, sha, stamp } = acquired
+      const { manifest, definitions, standsFor } = content
+      const { name, version } = manifest
+      const missing: string[] = []
+      for (const [other, spec] of manifest.dependencies)
+        if (!(await settle(other, spec, [...path, asHeld(acquired)]))) missing.push(`${other}@${spec}`)
+      signal.throwIfAborted()
+      const started = clock.monotonic()
+      await tables.install(
+        { name, version, source: from, sha, stamp, standsFor, missing, installedAt: clock.now() },
+        definitions,
+      )
+      installed.push(asHeld(acquired))
+      if (given.includes(acquired)) given.splice(given.indexOf(acquired), 1)
+      const duration = Math.round(clock.monotonic() - started)
+      report({ step: 'installed', package: labelOf(manifest), from, definitions: definitions.length, duration })
+      log.info({ package: labelOf(manifest), definitions: definitions.length, from }, 'installed a package')
+    }
+
+    /** Sees to one dependency of the last package on the path. False when it is wanted and nowhere to be had. */
+    const settle = async (declared: string, spec: string, path: readonly Held[]): Promise<boolean> => {
+      const dependent = labelOf(path.at(-1)!)
+      const label = `${declared}@${spec}`
+      const release = coreRelease(declared)
+      const isR4 = release === undefined || release === 'r4' || (release === 'any' && spec.startsWith('4.0'))
+      if (isUnneeded(declared) || !isR4) {
+        log.debug({ package: label, dependent }, 'a dependency that is not needed for R4 definitions is left out')
+        return true
+      }
+      const name = release === undefined ? declared : R4_CORE
+      const ring = path.findIndex((one) => one.name === name && matches(spec, one.version))
+      if (ring !== -1) {
+        const way = [...path.slice(ring), path[ring]!].map(labelOf)
+        throw DependencyCycle(way[0]!, way.join(' → '))
+      }
+      if ([...path, ...installed].some((one) => serves(one, name, spec, true))) return true
+      const { where } = await acquire()
+      let acquired: Acquired | undefined
+      let reason = `it is not at ${where}`
+      try {
+        if (isName(name) && isRange(spec)) acquired = await get(name, spec, true)
+      } catch (error) {
+        if (name === R4_CORE || !isOutOfReach(error)) throw error
+        reason = error.message
+      }
+      if (acquired === undefined) {
+        if (name === R4_CORE) throw PackageMissing(label, where)
+        log.warn({ package: label, dependent, reason }, `without ${label}, which ${dependent} depends on: ${reason}`)
+        return false
+      }
+      const { manifest } = acquired.content
+      if (!isForR4(manifest) || manifest.type === 'fhir.examples') {
+        log.warn(
+          { package: label, dependent, fhirVersions: manifest.fhirVersions },
+          'a dependency is left out: it is not for FHIR R4, or holds examples',
+        )
+        return true
+      }
+      await install(acquired, path)
+      return true
+    }
+
+    const isLocal = (request: PackageRequest): request is LocalPackage => request.kind !== 'named'
+    const changed = wanted.filter(isLocal).filter((request) => !isUnchanged(request))
+    // First what the operator gave: it may be what the defaults and other packages ask for.
+    const byPath = new Map<string, Acquired>()
+    for (const request of changed) {
+      if (byPath.has(request.path)) continue
+      const acquired = await (await acquire()).local(request)
+      const { manifest } = acquired.content
+      if (!isForR4(manifest))
+        throw OtherRelease(`${labelOf(manifest)} in ${request.path}`, manifest.fhirVersions.join(', '))
+      byPath.set(request.path, acquired)
+      given.push(acquired)
+    }
+    for (const request of wanted) {
+      signal.throwIfAborted()
+      if (isLocal(request)) {
+        const acquired = byPath.get(request.path)
+        if (acquired !== undefined && given.includes(acquired)) await install(acquired, [])
+        continue
+      }
+      const { name, version } = request
+      if (installed.some((one) => serves(one, name, version, false))) continue
+      const acquired = await get(name, version, false)
+      if (acquired === undefined) throw PackageMissing(`${name}@${version}`, (await acquire()).where)
+      const { manifest } = acquired.content
+      if (!isForR4(manifest)) throw OtherRelease(labelOf(manifest), manifest.fhirVersions.join(', '))
+      await install(acquired, [])
+    }
+  }
+}

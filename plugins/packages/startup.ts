@@ -1,0 +1,42 @@
+/** What a start installs, and with what. Spec: [conformance], Versioning 3. */
+import type { Static } from 'typebox'
+import type { Clock, Logger, Random } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import { createAcquirer } from './acquire.ts'
+import { createCache } from './cache.ts'
+import { cachePlace } from './cache-place.ts'
+import type { conformanceSection } from './config.ts'
+import { createInstaller } from './install.ts'
+import { openSource } from './open-source.ts'
+import { parseRequest } from './request.ts'
+import type { InstallStep } from './service.ts'
+import type { PackageTables } from './tables.ts'
+
+// Spec: Versioning 3, default packages of r4.
+const DEFAULT_PACKAGES = ['hl7.fhir.r4.core@4.0.1', 'hl7.fhir.uv.sdc@4.0.0']
+
+export interface StartupOptions {
+  readonly settings: Static<typeof conformanceSection>
+  readonly db: Database
+  readonly tables: PackageTables
+  readonly fetch: typeof globalThis.fetch
+  readonly onWork: () => void
+  readonly report: (step: InstallStep) => void
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+/** Installs the default and the configured packages that are not there. Throws one line that says what to do. */
+export const createStartup = (options: StartupOptions) => {
+  const { settings, db, tables, fetch, onWork, report, clock, random, log } = options
+  const acquirer = async () => {
+    const source = openSource(settings, { fetch })
+    const path = settings.package_cache ?? (await cachePlace(db))
+    const onDamaged = (file: string) => log.warn({ file }, 'a cached package is damaged; it is fetched again')
+    return createAcquirer({ source, cache: createCache({ path, clock, random, onDamaged }), log, report })
+  }
+  const install = createInstaller({ tables, acquirer, onWork, log, clock, report })
+  const names = [...(settings.skip_default_packages ? [] : DEFAULT_PACKAGES), ...settings.packages]
+  return (signal: AbortSignal): Promise<void> => install(names.map(parseRequest), signal)
+}

@@ -1,0 +1,163 @@
+/** The packages and their definitions in the database: one transaction per package, so it is there whole or not at all. */
+import { type Database, sql } from '../database/service.ts'
+import type { PackedDefinition } from './content.ts'
+
+export interface InstalledPackage {
+  /** Order of installation. */
+  readonly seq: number
+  readonly name: string
+  readonly version: string
+  /** Where it was taken from: a registry, a bucket, a path. */
+  readonly source: string
+  /** SHA-256 of the .tgz, or of a directory's definitions. */
+  readonly sha: string
+  /** Of a directory or .tgz: changes when it changes on disk. */
+  readonly stamp: string | undefined
+  /** `name@version` of the core package whose definitions it holds under another name. */
+  readonly standsFor: string | undefined
+  /** Dependencies that the source did not hold. */
+  readonly missing: readonly string[]
+  readonly definitions: number
+  /** Milliseconds since the epoch. */
+  readonly installedAt: number
+}
+
+export interface StoredDefinition extends PackedDefinition {
+  readonly seq: number
+}
+
+export interface PackageTables {
+  /** In the order of installation. */
+  packages(): Promise<readonly InstalledPackage[]>
+  /** Stores a package, in place of what has its name and version or came from the same directory or .tgz. */
+  install(pack: Omit<InstalledPackage, 'seq' | 'definitions'>, definitions: readonly PackedDefinition[]): Promise<void>
+  /** In the order of installation. */
+  all(type: string): Promise<readonly StoredDefinition[]>
+  find(type: string, url: string): Promise<readonly StoredDefinition[]>
+}
+
+const SELECT_PACKAGES = sql(
+  'packages.packages',
+  'SELECT seq, name, version, source, sha, stamp, stands_for, missing, definitions, installed_at FROM package ORDER BY seq',
+)
+const REPLACED = sql(
+  'packages.replaced',
+  'SELECT seq FROM package WHERE (name = ? AND version = ?) OR (stamp IS NOT NULL AND source = ?)',
+)
+const NEXT_SEQ = sql('packages.next', 'SELECT coalesce(max(seq), 0) + 1 AS seq FROM package')
+const DELETE_DEFINITIONS = sql('packages.delete-definitions', 'DELETE FROM definition WHERE package = ?')
+const DELETE_PACKAGE = sql('packages.delete', 'DELETE FROM package WHERE seq = ?')
+const INSERT_PACKAGE = sql(
+  'packages.insert',
+  'INSERT INTO package (seq, name, version, source, sha, stamp, stands_for, missing, definitions, installed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+)
+const INSERT_DEFINITION = sql(
+  'packages.insert-definition',
+  'INSERT INTO definition (package, type, id, url, version, body) VALUES (?, ?, ?, ?, ?, ?)',
+)
+const COLUMNS = 'package AS seq, type, id, url, version, body'
+const SELECT_TYPE = sql('packages.type', `SELECT ${COLUMNS} FROM definition WHERE type = ? ORDER BY package, id`)
+const SELECT_URL = sql(
+  'packages.url',
+  `SELECT ${COLUMNS} FROM definition WHERE url = ? AND type = ? ORDER BY package, id`,
+)
+
+interface PackageRow {
+  readonly seq: number
+  readonly name: string
+  readonly version: string
+  readonly source: string
+  readonly sha: string
+  readonly stamp: string | null
+  readonly stands_for: string | null
+  readonly missing: string
+  readonly definitions: number
+  readonly installed_at: number | string
+}
+
+interface DefinitionRow {
+  readonly seq: number
+  readonly type: string
+  readonly id: string
+  readonly url: string | null
+  readonly version: string | null
+  readonly body: Uint8Array
+}
+
+const toDefinition = ({ seq, type, id, url, version, body }: DefinitionRow): StoredDefinition => ({
+  seq,
+  type,
+  id,
+  url: url ?? undefined,
+  version: version ?? undefined,
+  body,
+})
+
+export const createTables = (db: Database): PackageTables => ({
+  async packages() {
+    const rows = await db.all<PackageRow>(SELECT_PACKAGES, [])
+    return rows.map(({ stamp, stands_for, missing, installed_at, ...row }) => ({
+      ...row,
+      stamp: stamp ?? undefined,
+      standsFor: stands_for ?? undefined,
+      missing: JSON.parse(missing) as string[],
+      // PostgreSQL gives a bigint as text.
+      installedAt: Number(installed_at),
+    }))
+  },
+  async install({ name, version, source, sha, stamp, standsFor, missing, installedAt }, definitions) {
+    await db.transact(async (transaction) => {
+      for (const { seq } of await transaction.all<{ seq: number }>(REPLACED, [name, version, source])) {
+        await transaction.run(DELETE_DEFINITIONS, [seq])
+        await transaction.run(DELETE_PACKAGE, [seq])
+      }
+      const { seq } = (await transaction.get<{ seq: number }>(NEXT_SEQ, []))!
+      await transaction.run(INSERT_PACKAGE, [
+        seq,
+        name,
+        version,
+        source,
+        sha,
+        stamp ?? null,
+        standsFor ?? null,
+        JSON.stringify(missing),
+        definitions.length,
+        installedAt,
+      ])
+      for (const { type, id, url, version: own, body } of definitions)
+        await transaction.run(INSERT_DEFINITION, [seq, type, id, url ?? null, own ?? null, body])
+    })
+  },
+  async all(type) {
+    return (await db.all<DefinitionRow>(SELECT_TYPE, [type])).map(toDefinition)
+  },
+  async find(type, url) {
+    return (await db.all<DefinitionRow>(SELECT_URL, [url, type])).map(toDefinition)
+  },
+})
+
+/** The schema of both tables. */
+export const PACKAGE_TABLES = {
+  name: 'packages/0001-packages',
+  sql: {
+    sqlite: [
+      `CREATE TABLE package (seq INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, source TEXT NOT NULL,
+        sha TEXT NOT NULL, stamp TEXT, stands_for TEXT, missing TEXT NOT NULL, definitions INTEGER NOT NULL,
+        installed_at INTEGER NOT NULL, UNIQUE (name, version))`,
+      `CREATE TABLE definition (package INTEGER NOT NULL REFERENCES package (seq), type TEXT NOT NULL, id TEXT NOT NULL,
+        url TEXT, version TEXT, body BLOB NOT NULL)`,
+      'CREATE UNIQUE INDEX definition_type ON definition (type, package, id)',
+      'CREATE INDEX definition_url ON definition (url) WHERE url IS NOT NULL',
+    ],
+    postgres: [
+      `CREATE TABLE package (seq integer PRIMARY KEY, name text NOT NULL, version text NOT NULL, source text NOT NULL,
+        sha text NOT NULL, stamp text, stands_for text, missing text NOT NULL, definitions integer NOT NULL,
+        installed_at bigint NOT NULL, UNIQUE (name, version))`,
+      `CREATE TABLE definition (package integer NOT NULL REFERENCES package (seq), type text NOT NULL, id text NOT NULL,
+        url text, version text, body bytea NOT NULL)`,
+      'ALTER TABLE definition ALTER COLUMN body SET STORAGE EXTERNAL',
+      'CREATE UNIQUE INDEX definition_type ON definition (type, package, id)',
+      'CREATE INDEX definition_url ON definition (url) WHERE url IS NOT NULL',
+    ],
+  },
+}
