@@ -55,3 +55,15 @@ export const QueryCancelled = defineError(
   'timeout',
   'The query was cancelled before it finished.',
 )
+export const MigrateArguments = defineError(
+  'database/migrate-arguments',
+  500,
+  'exception',
+  'server migrate takes one of --status and --dry-run; migrations are applied when the server starts.',
+)
+export const SchemaUnreadable = defineError(
+  'database/schema-unreadable',
+  500,
+  'exception',
+  'The schema of the database cannot be read: %s',
+)

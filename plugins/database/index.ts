@@ -18,6 +18,7 @@ export default definePlugin({
     },
   ],
   errors,
+  commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
   setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, log }) {
     const late = createLateDatabase(database.kind)
     provide(Database, late.database)

@@ -2,7 +2,7 @@
  * MikroORM over connections that are ours: it owns the entities and runs the migrations, we own the handle. Imported
  * only when there is something to migrate or an administrative table is used.
  */
-import type { EntitySchema, MikroORM } from '@mikro-orm/core'
+import type { EntitySchema, MigrationObject, MikroORM, Options } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
 import type { SchemaChange } from '../../kernel/index.ts'
 import { MIGRATION_TABLE } from './schema.ts'
@@ -21,7 +21,7 @@ const toPin = ([name, value]: [string, string]): string =>
   `INSERT INTO database_pin (name, value) VALUES (${quote(name)}, ${quote(value)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
 /** The classes MikroORM wants, from the SQL the plugins declare. */
-export const toMigrations = async ({ changes, kind, pins }: Omit<OrmOptions, 'entities'>) => {
+const toMigrations = async ({ changes, kind, pins }: Omit<OrmOptions, 'entities'>): Promise<MigrationObject[]> => {
   const { Migration } = await import('@mikro-orm/migrations')
   return changes.map(({ name, sql }) => ({
     name,
@@ -35,7 +35,7 @@ export const toMigrations = async ({ changes, kind, pins }: Omit<OrmOptions, 'en
 }
 
 /** Options both drivers share: the list of migrations in code, all of them in one transaction, no folder, no snapshot. */
-export const ormOptions = async (options: OrmOptions) => {
+export const ormOptions = async (options: OrmOptions): Promise<Options> => {
   const { Migrator } = await import('@mikro-orm/migrations')
   return {
     entities: [...options.entities],
@@ -71,9 +71,6 @@ export const openSqliteOrm = async (handle: BetterSqlite.Database, options: OrmO
     pool: { min: 1, max: 1 },
     useNullAsDefault: true,
   })
-  return (await Orm.init({
-    ...(await ormOptions(options)),
-    dbName: handle.name,
-    driverOptions: client,
-  })) as unknown as MikroORM
+  const shared = (await ormOptions(options)) as object
+  return (await Orm.init({ ...shared, dbName: handle.name, driverOptions: client })) as unknown as MikroORM
 }

@@ -9,9 +9,9 @@ import { changesOf, planSchema } from '../schema.ts'
 import type { Database, Param, Sql } from '../service.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { fromSqlite } from './failure.ts'
-import { inspectFile } from './inspect.ts'
+import { checkWritable, inspectFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
-import { openReader, openToInspect, openWriter, readRecordedSchema } from './open.ts'
+import { openReader, openWriter, readRecordedSchema } from './open.ts'
 import { createStatements, type Statements } from './statements.ts'
 import { createWriter } from './writer.ts'
 
@@ -20,7 +20,12 @@ const READERS = 4 // spec: default db_pool, read connections for SQLite
 /** Brings the schema up to date: all that is pending, with release and build beside it, in one transaction. */
 const migrate = async (handle: BetterSqlite.Database, options: OpenOptions): Promise<void> => {
   const { plugins, build, release, log } = options
-  const plan = planSchema(readRecordedSchema(handle), plugins, build, release)
+  const plan = planSchema(
+    readRecordedSchema((text) => handle.prepare(text).all() as never[]),
+    plugins,
+    build,
+    release,
+  )
   for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
   const last = plan.pending.at(-1)
   if (last === undefined) return
@@ -56,7 +61,8 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   const { log } = options
   const inMemory = options.kind === 'memory'
   const path = inMemory ? ':memory:' : options.sqlitePath
-  const isNew = inMemory || guard(() => inspectFile(path, openToInspect)) === 'new'
+  const isNew = inMemory || (await inspectFile(path)) === 'new'
+  if (!isNew) checkWritable(path)
   const handle = guard(() => openWriter(path, isNew))
   try {
     await migrate(handle, options)

@@ -4,8 +4,9 @@
  */
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type BetterSqlite from 'better-sqlite3'
+import { isServerError } from '../../../kernel/index.ts'
 import { DatabaseDamaged, DatabaseForeign, DatabaseReadOnly } from '../errors.ts'
+import { lookInto } from './look.ts'
 
 /** Marks a file as ours in its header: PRAGMA application_id, "rfhr". */
 export const APPLICATION_ID = 0x72666872
@@ -38,7 +39,8 @@ const readHeader = (path: string): Header => {
   }
 }
 
-const checkWritable = (path: string): void => {
+/** Throws when the file or its folder is not meant to be written. */
+export const checkWritable = (path: string): void => {
   try {
     accessSync(path, constants.W_OK)
     accessSync(dirname(resolve(path)), constants.W_OK)
@@ -49,23 +51,24 @@ const checkWritable = (path: string): void => {
   if ((statSync(path).mode & 0o222) === 0) throw DatabaseReadOnly(path, 'its permissions forbid it')
 }
 
-const checkPages = (path: string, open: (path: string) => BetterSqlite.Database, size: number): void => {
-  const handle = open(path)
+const checkPages = async (path: string, size: number): Promise<void> => {
+  if (size > CHECKED_BYTES) return
   try {
-    if (size > CHECKED_BYTES) return
-    const [first] = handle.pragma('quick_check(1)') as { quick_check: string }[]
-    if (first?.quick_check !== 'ok') throw DatabaseDamaged(path, first?.quick_check ?? 'it cannot be read')
+    const look = await lookInto(path)
+    try {
+      const [first] = look.rows<{ quick_check: string }>('PRAGMA quick_check(1)')
+      if (first?.quick_check !== 'ok') throw DatabaseDamaged(path, first?.quick_check ?? 'it cannot be read')
+    } finally {
+      look.close()
+    }
   } catch (error) {
-    const code = (error as { code?: string }).code
-    if (code?.startsWith('SQLITE_')) throw DatabaseDamaged(path, (error as Error).message).with({ cause: error })
-    throw error
-  } finally {
-    handle.close()
+    if (isServerError(error)) throw error
+    throw DatabaseDamaged(path, (error as Error).message).with({ cause: error })
   }
 }
 
 /** 'new' when there is no file (or an empty one), 'ours' when it is sound; throws otherwise. */
-export const inspectFile = (path: string, open: (path: string) => BetterSqlite.Database): 'new' | 'ours' => {
+export const inspectFile = async (path: string): Promise<'new' | 'ours'> => {
   if (!existsSync(path)) return 'new'
   const { size } = statSync(path)
   if (size === 0) return 'new'
@@ -75,7 +78,6 @@ export const inspectFile = (path: string, open: (path: string) => BetterSqlite.D
   // With a log beside it, the header may be older than the last commit and count fewer pages; never more.
   if (size < header.pages * header.pageSize)
     throw DatabaseDamaged(path, `it holds ${size} of ${header.pages * header.pageSize} bytes`)
-  checkWritable(path)
-  checkPages(path, open, size)
+  await checkPages(path, size)
   return 'ours'
 }

@@ -29,22 +29,14 @@ export const openReader = (path: string): BetterSqlite.Database => {
   return handle
 }
 
-/** For a look that leaves the file as it is. */
-export const openToInspect = (path: string): BetterSqlite.Database =>
-  new BetterSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS })
-
-export const readRecordedSchema = (handle: BetterSqlite.Database): RecordedSchema => {
-  const has = handle.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")
-  const migrations =
-    has.get(MIGRATION_TABLE) === undefined
-      ? []
-      : (handle.prepare(`SELECT name, executed_at FROM ${MIGRATION_TABLE} ORDER BY id`).all() as {
-          name: string
-          executed_at: string
-        }[])
-  const pins =
-    has.get('database_pin') === undefined
-      ? []
-      : (handle.prepare('SELECT name, value FROM database_pin').all() as { name: string; value: string }[])
+/** What is recorded, by whatever way of asking the file. */
+export const readRecordedSchema = (rows: <R>(text: string) => R[]): RecordedSchema => {
+  const tables = rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => name)
+  const migrations = tables.includes(MIGRATION_TABLE)
+    ? rows<{ name: string; executed_at: string }>(`SELECT name, executed_at FROM ${MIGRATION_TABLE} ORDER BY id`)
+    : []
+  const pins = tables.includes('database_pin')
+    ? rows<{ name: string; value: string }>('SELECT name, value FROM database_pin')
+    : []
   return { migrations, pins: Object.fromEntries(pins.map(({ name, value }) => [name, value])) }
 }

@@ -1,0 +1,58 @@
+/**
+ * `server migrate --status | --dry-run`: what is recorded in the database and what a start of this build would do.
+ * Changes nothing and creates no file. Exit codes: 0 would start, 1 would refuse, 2 could not be read or wrong arguments.
+ * Spec: Command line, Errors.
+ */
+import { Command, Flags } from '@oclif/core'
+import { BUILD, commandContext, type SchemaChange } from '../../../kernel/index.ts'
+import { MigrateArguments, SchemaUnreadable } from '../errors.ts'
+import { readSchema } from '../read-schema.ts'
+import { planSchema, type SchemaPlan } from '../schema.ts'
+
+const WOULD_REFUSE = 1
+const UNREADABLE = 2
+
+const sqlOf = ({ sql }: SchemaChange, kind: string): readonly string[] =>
+  'sqlite' in sql ? sql[kind === 'postgres' ? 'postgres' : 'sqlite'] : sql
+
+const asStatus = ({ recorded, pending, orphaned }: SchemaPlan): string[] => [
+  `recorded: ${recorded.length}`,
+  ...recorded.map(
+    ({ name, executed_at }) => `  ${name}  ${executed_at}${orphaned.includes(name) ? '  (plugin not loaded)' : ''}`,
+  ),
+  `this build (${BUILD}) would apply: ${pending.length}`,
+  ...pending.map(({ name }) => `  ${name}`),
+]
+
+const asSql = ({ pending }: SchemaPlan, kind: string): string[] =>
+  pending.flatMap((change) => ['', `-- ${change.name}`, ...sqlOf(change, kind).map((statement) => `${statement};`)])
+
+export default class Migrate extends Command {
+  static override summary = 'Reports the schema of the database and what a start of this build would do to it.'
+  static override flags = {
+    status: Flags.boolean({ description: 'List the versions recorded and those this build would apply.' }),
+    'dry-run': Flags.boolean({ description: 'The same, with the SQL that would run.' }),
+  }
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(Migrate)
+    if (flags.status === flags['dry-run']) throw MigrateArguments()
+    const { settings, plugins, stdout, stderr } = commandContext(this)
+    const decoded = settings()
+    const database = decoded.section('database')
+    const kind = String(database.kind)
+    const recorded = await readSchema(database).catch((error: Error) => {
+      stderr.write(`${SchemaUnreadable(error.message).message}\n`)
+      return this.exit(UNREADABLE)
+    })
+    let plan: SchemaPlan
+    try {
+      plan = planSchema(recorded, plugins, BUILD, String(decoded.section('fhir').version))
+    } catch (error) {
+      stderr.write(`${(error as Error).message}\n`)
+      return this.exit(WOULD_REFUSE)
+    }
+    const lines = [...asStatus(plan), ...(flags['dry-run'] ? asSql(plan, kind) : [])]
+    stdout.write(`${lines.join('\n')}\n`)
+  }
+}

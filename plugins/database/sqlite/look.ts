@@ -1,0 +1,23 @@
+/**
+ * A look into a SQLite file that leaves the file and its folder as they were. A read-only connection to a WAL database
+ * makes -wal and -shm files; `immutable` makes none, and may be used when there is no log: then nobody has it open.
+ * better-sqlite3 takes no such address, Node's own driver does. https://sqlite.org/uri.html
+ */
+import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import BetterSqlite from 'better-sqlite3'
+
+export interface Look {
+  rows<R>(text: string): R[]
+  close(): void
+}
+
+export const lookInto = async (path: string): Promise<Look> => {
+  if (existsSync(`${path}-wal`)) {
+    const handle = new BetterSqlite(path, { readonly: true, fileMustExist: true })
+    return { rows: <R>(text: string) => handle.prepare(text).all() as R[], close: () => void handle.close() }
+  }
+  const { DatabaseSync } = await import('node:sqlite')
+  const handle = new DatabaseSync(new URL(`${pathToFileURL(path)}?immutable=1`), { readOnly: true })
+  return { rows: <R>(text: string) => handle.prepare(text).all() as R[], close: () => handle.close() }
+}

@@ -1,0 +1,17 @@
+/** The schema recorded in a SQLite file; a missing file has nothing recorded and is not made. */
+import { existsSync } from 'node:fs'
+import { NOTHING_RECORDED } from '../read-schema.ts'
+import type { RecordedSchema } from '../schema.ts'
+import { inspectFile } from './inspect.ts'
+import { lookInto } from './look.ts'
+import { readRecordedSchema } from './open.ts'
+
+export const readSqliteSchema = async (path: string): Promise<RecordedSchema> => {
+  if (!existsSync(path) || (await inspectFile(path)) === 'new') return NOTHING_RECORDED
+  const look = await lookInto(path)
+  try {
+    return readRecordedSchema(look.rows)
+  } finally {
+    look.close()
+  }
+}

@@ -1,0 +1,13 @@
+/** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
+import type { AnyPlugin } from '../kernel/index.ts'
+import database from './database/index.ts'
+import fhir from './fhir/index.ts'
+import packages from './packages/index.ts'
+import probes from './probes/index.ts'
+
+export const firstParty: readonly AnyPlugin[] = [
+  database, // everything else stores in it
+  packages, // what resource types there are
+  fhir, // resources of those types
+  probes, // may show what all others report
+]
