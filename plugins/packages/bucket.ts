@@ -121,7 +121,7 @@ export const createBucket = (address: string, options: BucketOptions): PackageSo
   return {
     where: at,
     async resolve(name, spec, signal) {
-      return bestOf([...(await list(name, name, signal)).keys()], spec)
+      return bestOf([...(await list(name, `${name}@${spec}`, signal)).keys()], spec)
     },
     async open(name, version, signal) {
       const label = `${name}@${version}`

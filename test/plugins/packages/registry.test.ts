@@ -88,6 +88,16 @@ withRegistry('answers undefined for a package or a version that is not there', a
   assert.is(await source.resolve('test.other', '1.x', signal), undefined)
 })
 
+withRegistry('looks for files without a list only where no list was ever given', async ({ registry, source }) => {
+  publish(registry, '1.0.0')
+  assert.is(await source.open('test.first', '1.0.0', signal), undefined)
+  assert.is(registry.requests.length, 5)
+  assert.ok(await source.resolve('test.pack', '1.x', signal))
+  registry.requests.length = 0
+  assert.is(await source.open('test.other', '1.0.0', signal), undefined)
+  assert.equal(registry.requests, ['GET /test.other'])
+})
+
 withRegistry('finds the files where a list names none', async ({ registry, source }) => {
   registry.serve('/test.pack', JSON.stringify({ versions: { '1.0.0': { name: 'test.pack' } } }), 'application/json')
   registry.serve('/test.pack/1.0.0', tgzOf('1.0.0'), 'application/octet-stream')
