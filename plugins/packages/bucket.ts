@@ -68,7 +68,7 @@ export const createBucket = (address: string, options: BucketOptions): PackageSo
       // Checksums beyond the signature are not known to every S3-compatible store.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: idleMs, socketTimeout: idleMs },
+      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: idleMs },
     })
     return { sdk, client }
   }
@@ -78,6 +78,9 @@ export const createBucket = (address: string, options: BucketOptions): PackageSo
     return connected
   }
 
+  const phrase = (error: unknown): string =>
+    (error as Error).name === 'TimeoutError' ? `it was silent for ${idleMs / 1000} s` : failurePhrase(error)
+
   /** An error of the store in the words of our table. */
   const explain = (error: unknown, label: string, signal: AbortSignal): unknown => {
     if (signal.aborted) return signal.reason
@@ -85,7 +88,7 @@ export const createBucket = (address: string, options: BucketOptions): PackageSo
     const advice = ADVICE[name]
     if (name === 'CredentialsProviderError') return SourceRefused(label, at, advice ?? name).with({ cause: error })
     const status = $metadata?.httpStatusCode
-    if (status === undefined) return SourceUnreachable(label, at, failurePhrase(error)).with({ cause: error })
+    if (status === undefined) return SourceUnreachable(label, at, phrase(error)).with({ cause: error })
     const code = name === 'Error' || name === 'Unknown' ? `HTTP ${status}` : `${name} (HTTP ${status})`
     return SourceRefused(label, at, advice === undefined ? code : `${code}: ${advice}`).with({ cause: error })
   }
@@ -111,7 +114,7 @@ export const createBucket = (address: string, options: BucketOptions): PackageSo
     try {
       for await (const part of body) yield part
     } catch (error) {
-      throw signal.aborted ? signal.reason : SourceUnreachable(label, at, failurePhrase(error)).with({ cause: error })
+      throw signal.aborted ? signal.reason : SourceUnreachable(label, at, phrase(error)).with({ cause: error })
     }
   }
 
@@ -121,7 +124,7 @@ export const createBucket = (address: string, options: BucketOptions): PackageSo
   return {
     where: at,
     async resolve(name, spec, signal) {
-      return bestOf([...(await list(name, name, signal)).keys()], spec)
+      return bestOf([...(await list(name, `${name}@${spec}`, signal)).keys()], spec)
     },
     async open(name, version, signal) {
       const label = `${name}@${version}`

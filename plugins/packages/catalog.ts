@@ -40,7 +40,8 @@ export const createCatalog = (tables: PackageTables): Definitions => {
     const rankOf = ({ seq }: StoredDefinition): number => ranks.get(seq)?.rank ?? -1
     const given = new Set<string>()
     return rows
-      .toSorted((one, other) => rankOf(other) - rankOf(one))
+      .toSorted((one, other) => rankOf(one) - rankOf(other))
+      .reverse()
       .filter(({ url, version, id }) => {
         const key = url === undefined ? id : `${url}|${version ?? ''}`
         if (given.has(key)) return false

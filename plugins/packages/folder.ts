@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isServerError } from '../../kernel/index.ts'
 import { ARCHIVE_LIMITS, type PackageFile } from './archive.ts'
 import { leadingType, mayDefine } from './definition-types.ts'
 import { EntryRefused, LocalUnreadable, ManifestMissing } from './errors.ts'
@@ -25,9 +26,8 @@ const guard = <T>(path: string, work: () => T): T => {
   try {
     return work()
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === undefined
-      ? error
-      : LocalUnreadable(path, failurePhrase(error)).with({ cause: error })
+    if (isServerError(error) || (error as NodeJS.ErrnoException).code === undefined) throw error
+    throw LocalUnreadable(path, failurePhrase(error)).with({ cause: error })
   }
 }
 

@@ -7,6 +7,8 @@ export interface HttpOptions {
   readonly fetch: typeof globalThis.fetch
   /** Longest silence: until the first byte, and between any two parts of the body. */
   readonly idleMs: number
+  /** Calls `run` after `ms` milliseconds unless the returned function is called before. */
+  readonly timer?: (run: () => void, ms: number) => () => void
 }
 
 export interface HttpAnswer {
@@ -79,26 +81,27 @@ export interface HttpClient {
   ): Promise<HttpAnswer>
 }
 
-export const createHttpClient = ({ fetch, idleMs }: HttpOptions): HttpClient => ({
+const systemTimer = (run: () => void, ms: number): (() => void) => {
+  const timeout = setTimeout(run, ms)
+  return () => clearTimeout(timeout)
+}
+
+export const createHttpClient = ({ fetch, idleMs, timer = systemTimer }: HttpOptions): HttpClient => ({
   async get(start, { accept, authorization, signal }) {
     const silence = new AbortController()
     const { signal: silent } = silence
-    let timer: NodeJS.Timeout | undefined
-    const listen = (): void => {
-      clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(new HttpFailure(`it was silent for ${idleMs / 1000} s`)), idleMs)
-    }
+    const giveUp = (): void => silence.abort(new HttpFailure(`it was silent for ${idleMs / 1000} s`))
     const request = async (url: URL): Promise<Response> => {
       const headers: Record<string, string> = { accept, 'accept-encoding': 'identity' }
       if (authorization !== undefined && url.origin === start.origin) headers.authorization = authorization
+      const heard = timer(giveUp, idleMs)
       try {
-        listen()
         return await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.any([signal, silent]) })
       } catch (error) {
         if (signal.aborted) throw signal.reason
         throw new HttpFailure(failurePhrase(silent.aborted ? silent.reason : error), { cause: error })
       } finally {
-        clearTimeout(timer)
+        heard()
       }
     }
     let url = start
@@ -117,10 +120,9 @@ export const createHttpClient = ({ fetch, idleMs }: HttpOptions): HttpClient => 
       let ended = false
       try {
         while (reader !== undefined) {
-          listen()
-          const { done, value } = await reader.read()
-          // A slow consumer is not a silent source.
-          clearTimeout(timer)
+          // Only while we wait: a slow consumer is not a silent source.
+          const heard = timer(giveUp, idleMs)
+          const { done, value } = await reader.read().finally(heard)
           ended = done
           if (done) return
           yield value
@@ -129,7 +131,6 @@ export const createHttpClient = ({ fetch, idleMs }: HttpOptions): HttpClient => 
         if (signal.aborted) throw signal.reason
         throw new HttpFailure(failurePhrase(silent.aborted ? silent.reason : error), { cause: error })
       } finally {
-        clearTimeout(timer)
         if (!ended) await reader?.cancel().catch(() => undefined)
       }
     }

@@ -41,16 +41,20 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
     throw SourceRefused(label, answer.from, `HTTP ${answer.status}`)
   }
 
+  // A source that has given one list gives a list of everything it holds.
+  let hasLists = false
   // The list of a name: undefined when the registry has none, the words for what it answered when that is no list.
-  const list = async (name: string, signal: AbortSignal): Promise<Listing | string | undefined> => {
-    const answer = await get(at(name), name, 'application/json', signal)
+  const list = async (name: string, label: string, signal: AbortSignal): Promise<Listing | string | undefined> => {
+    const answer = await get(at(name), label, 'application/json', signal)
     if (answer === undefined) return undefined
-    const text = await readText(answer, LISTING_BYTES).catch(explain(name))
-    return readListing(text) ?? wordsFor(answer.type)
+    const text = await readText(answer, LISTING_BYTES).catch(explain(label))
+    const found = readListing(text)
+    hasLists ||= found !== undefined
+    return found ?? wordsFor(answer.type)
   }
   const lists = new Map<string, ReturnType<typeof list>>()
-  const listOnce = (name: string, signal: AbortSignal): ReturnType<typeof list> => {
-    const known = lists.get(name) ?? list(name, signal)
+  const listOnce = (name: string, label: string, signal: AbortSignal): ReturnType<typeof list> => {
+    const known = lists.get(name) ?? list(name, label, signal)
     lists.set(name, known)
     known.catch(() => lists.delete(name))
     return known
@@ -96,15 +100,16 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
   return {
     where,
     async resolve(name, spec, signal) {
-      const found = await listOnce(name, signal)
-      if (typeof found === 'string') throw NotARegistry(name, `${where}/${name}`, found)
+      const label = `${name}@${spec}`
+      const found = await listOnce(name, label, signal)
+      if (typeof found === 'string') throw NotARegistry(label, `${where}/${name}`, found)
       return found === undefined ? undefined : bestOf([...found.versions.keys()], spec, found.latest)
     },
     async open(name, version, signal) {
       const label = `${name}@${version}`
-      const found = await listOnce(name, signal)
+      const found = await listOnce(name, label, signal)
       const listed = typeof found === 'object' ? found.versions.get(version) : undefined
-      if (typeof found === 'object' && listed === undefined) return undefined
+      if (listed === undefined && (typeof found === 'object' || (found === undefined && hasLists))) return undefined
       const hashes = listed?.hashes ?? []
       const tarball = listed?.tarball === undefined ? null : URL.parse(listed.tarball, base.href)
       if (tarball === null || !/^https?:$/.test(tarball.protocol)) {

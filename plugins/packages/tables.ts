@@ -29,7 +29,7 @@ export interface StoredDefinition extends PackedDefinition {
 export interface PackageTables {
   /** In the order of installation. */
   packages(): Promise<readonly InstalledPackage[]>
-  /** Stores a package, in place of what has its name and version or came from the same directory or .tgz. */
+  /** Stores a package, in the place of what has its name and version or came from the same directory or .tgz. */
   install(pack: Omit<InstalledPackage, 'seq' | 'definitions'>, definitions: readonly PackedDefinition[]): Promise<void>
   /** In the order of installation. */
   all(type: string): Promise<readonly StoredDefinition[]>
@@ -42,7 +42,7 @@ const SELECT_PACKAGES = sql(
 )
 const REPLACED = sql(
   'packages.replaced',
-  'SELECT seq FROM package WHERE (name = ? AND version = ?) OR (stamp IS NOT NULL AND source = ?)',
+  'SELECT seq FROM package WHERE (name = ? AND version = ?) OR (stamp IS NOT NULL AND source = ?) ORDER BY seq',
 )
 const NEXT_SEQ = sql('packages.next', 'SELECT coalesce(max(seq), 0) + 1 AS seq FROM package')
 const DELETE_DEFINITIONS = sql('packages.delete-definitions', 'DELETE FROM definition WHERE package = ?')
@@ -107,11 +107,13 @@ export const createTables = (db: Database): PackageTables => ({
   },
   async install({ name, version, source, sha, stamp, standsFor, missing, installedAt }, definitions) {
     await db.transact(async (transaction) => {
-      for (const { seq } of await transaction.all<{ seq: number }>(REPLACED, [name, version, source])) {
+      const replaced = await transaction.all<{ seq: number }>(REPLACED, [name, version, source])
+      for (const { seq } of replaced) {
         await transaction.run(DELETE_DEFINITIONS, [seq])
         await transaction.run(DELETE_PACKAGE, [seq])
       }
-      const { seq } = (await transaction.get<{ seq: number }>(NEXT_SEQ, []))!
+      // In the place of what it replaces: others were installed after it, and still are.
+      const { seq } = replaced[0] ?? (await transaction.get<{ seq: number }>(NEXT_SEQ, []))!
       await transaction.run(INSERT_PACKAGE, [
         seq,
         name,

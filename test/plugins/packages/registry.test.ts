@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createHttpClient } from '../../../plugins/packages/http.ts'
+import { createHttpClient, type HttpOptions } from '../../../plugins/packages/http.ts'
 import { createRegistry } from '../../../plugins/packages/registry.ts'
 import type { Download, PackageSource } from '../../../plugins/packages/source.ts'
 import { startRegistry, type TestRegistry } from '../../support/registry.ts'
@@ -12,8 +12,8 @@ import { packageTgz } from '../../support/tgz.ts'
 
 const { signal } = new AbortController()
 const tgzOf = (version: string): Buffer => packageTgz({ name: 'test.pack', version })
-const sourceAt = (address: string, idleMs = 5000): PackageSource =>
-  createRegistry(address, createHttpClient({ fetch: globalThis.fetch, idleMs }))
+const sourceAt = (address: string, options: Partial<HttpOptions> = {}): PackageSource =>
+  createRegistry(address, createHttpClient({ fetch: globalThis.fetch, idleMs: 30_000, ...options }))
 
 const bytesOf = async (download: Download | undefined): Promise<Buffer> => {
   assert.ok(download, 'nothing is offered')
@@ -86,6 +86,16 @@ withRegistry('answers undefined for a package or a version that is not there', a
   assert.is(await source.open('test.other', '1.0.0', signal), undefined)
   assert.is(await source.open('test.pack', '2.0.0', signal), undefined)
   assert.is(await source.resolve('test.other', '1.x', signal), undefined)
+})
+
+withRegistry('looks for files without a list only where no list was ever given', async ({ registry, source }) => {
+  publish(registry, '1.0.0')
+  assert.is(await source.open('test.first', '1.0.0', signal), undefined)
+  assert.is(registry.requests.length, 5)
+  assert.ok(await source.resolve('test.pack', '1.x', signal))
+  registry.requests.length = 0
+  assert.is(await source.open('test.other', '1.0.0', signal), undefined)
+  assert.equal(registry.requests, ['GET /test.other'])
 })
 
 withRegistry('finds the files where a list names none', async ({ registry, source }) => {
@@ -200,13 +210,25 @@ withRegistry('says that the connection broke in the middle of the file', async (
 })
 
 withRegistry('gives up on a source that falls silent, before and in the middle of an answer', async ({ registry }) => {
-  const source = sourceAt(registry.url, 50)
-  registry.answer('/test.silent', () => undefined)
-  assert.match(await refusal(source.open('test.silent', '1.0.0', signal)), 'it was silent for 0.05 s')
+  // Half a minute passes when the test says so.
+  let pass = (): void => assert.unreachable()
+  const timer: HttpOptions['timer'] = (run) => {
+    pass = run
+    return () => {
+      pass = () => assert.unreachable()
+    }
+  }
+  const source = sourceAt(registry.url, { timer })
+  registry.answer('/test.silent', () => pass())
+  assert.match(await refusal(source.open('test.silent', '1.0.0', signal)), 'it was silent for 30 s')
   publish(registry, '1.0.0')
   registry.answer('/test.pack/1.0.0', (_, response) => response.writeHead(200).write(tgzOf('1.0.0').subarray(0, 50)))
   const download = await source.open('test.pack', '1.0.0', signal)
-  assert.match(await refusal(bytesOf(download)), 'it was silent for 0.05 s')
+  assert.is((await download?.bytes.next())?.value?.length, 50)
+  const rest = refusal(bytesOf(download))
+  await new Promise(setImmediate)
+  pass()
+  assert.match(await rest, 'it was silent for 30 s')
 })
 
 withRegistry('says that nobody listens there, and what to do', async ({ registry, source }) => {
