@@ -148,6 +148,12 @@ export const PluginCycle = defineError(
 )
 export const PluginSetup = defineError('kernel/plugin-setup', 500, 'exception', 'The plugin "%s" cannot be set up: %s')
 export const PluginStart = defineError('kernel/plugin-start', 500, 'exception', 'The plugin "%s" cannot start: %s')
+export const PluginRoutes = defineError(
+  'kernel/plugin-routes',
+  500,
+  'exception',
+  'The routes of the plugin "%s" cannot be mounted: %s',
+)
 export const PluginPromise = defineError(
   'kernel/plugin-promise',
   500,
@@ -160,6 +166,18 @@ export const LateTap = defineError(
   'exception',
   'The plugin "%s" taps the hook "%s" after setup; taps are taken in setup only.',
 )
+export const TapUnawaited = defineError(
+  'kernel/tap-unawaited',
+  500,
+  'exception',
+  'The plugin "%s" taps the hook "%s" with tap() and a function that returns a promise; %s.',
+)
+export const LateDeclaration = defineError(
+  'kernel/late-declaration',
+  500,
+  'exception',
+  'The plugin "%s" calls %s after setup; what a plugin adds is declared in setup only.',
+)
 export const NotFrozen = defineError(
   'kernel/not-frozen',
   500,
@@ -171,6 +189,12 @@ export const PeerRange = defineError(
   500,
   'exception',
   '[server] trusted_proxy_peers: "%s" is not a network range; write 10.0.0.0/8 or 2001:db8::/32.',
+)
+export const StoppedEarly = defineError(
+  'kernel/stopped-early',
+  500,
+  'exception',
+  'The server was stopped before it was ready.',
 )
 export const WrongPhase = defineError('kernel/wrong-phase', 500, 'exception', 'The kernel cannot go from %s to %s.')
 
@@ -188,6 +212,12 @@ export const Starting = defineError(
   503,
   'transient',
   'The server is starting: %s. Try again when /readyz answers 200.',
+)
+export const NotStarted = defineError(
+  'kernel/not-started',
+  503,
+  'exception',
+  'The server could not start. The cause is in its log; start it again when that is mended.',
 )
 export const Stopping = defineError('kernel/stopping', 503, 'transient', 'The server is stopping.')
 export const MalformedUrl = defineError('kernel/malformed-url', 400, 'value', 'The request URL is not well-formed.')

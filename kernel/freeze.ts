@@ -1,6 +1,7 @@
 /** Turns hooks into runners once all plugins are set up: null where nobody taps, so an unused hook costs one comparison. */
 import type { Hook } from 'tapable'
-import { LateTap, NotFrozen } from './errors.ts'
+import { blame } from './blame.ts'
+import { LateTap, NotFrozen, TapUnawaited } from './errors.ts'
 import type { HookName, Hooks } from './hooks.ts'
 
 type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
@@ -21,60 +22,96 @@ export type Runners = {
   readonly meter: ((...args: Parameters<Hooks['meter']['call']>) => void) | null
 }
 
-interface Tapped {
-  taps: { name: string; fn: (...args: any[]) => any; type: string; plugin?: string }[]
+interface Tap {
+  readonly name: string
+  readonly type: 'sync' | 'async' | 'promise'
+  readonly plugin?: string
+  fn: (...args: any[]) => any
 }
 
-/** Names the plugin and the hook on whatever a tap throws, because tapable's stack does not. */
-const blame = (error: unknown, plugin: string, hook: string): unknown => {
-  if (error instanceof Error) {
-    const named = error as Error & { plugin?: string; hook?: string }
-    named.plugin ??= plugin
-    named.hook ??= hook
+/** Told what a tap threw where nothing can be refused any more. */
+export type OnLateThrow = (error: unknown, plugin: string, hook: HookName) => void
+
+const USE_TAP_PROMISE = 'use tapPromise()'
+const WAITS_FOR_NOBODY = 'this hook waits for nobody'
+
+/** A hook that is called and done, after which nothing can be refused: onCommit, meter. */
+const isSync = (hook: { readonly call?: unknown }): boolean => typeof hook.call === 'function'
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+
+/** A promise that nobody awaits would let a guard refuse too late: it is an error of its own. */
+const unawaited = (promise: PromiseLike<unknown>, plugin: string, hook: HookName, instead: string): Error => {
+  promise.then(undefined, () => undefined)
+  return TapUnawaited(plugin, hook, instead)
+}
+
+const nameAsync =
+  (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] =>
+  async (...args) => {
+    try {
+      return await fn(...args)
+    } catch (error) {
+      throw blame(error, plugin, hook)
+    }
   }
-  return error
-}
 
-/** Wraps the taps of a hook so that what they throw names them; `onThrow` swallows (for hooks that are too late to refuse). */
-const nameTaps = (hook: Hook<any, any>, name: HookName, onThrow?: (error: unknown) => void): void => {
-  for (const tap of (hook as unknown as Tapped).taps) {
-    const { fn, type } = tap
-    const plugin = tap.plugin ?? tap.name
-    if (type === 'promise') {
-      tap.fn = async (...args) => {
-        try {
-          return await fn(...args)
-        } catch (error) {
-          throw blame(error, plugin, name)
-        }
-      }
-    } else if (type === 'sync') {
-      tap.fn = (...args) => {
-        try {
-          return fn(...args)
-        } catch (error) {
-          if (onThrow === undefined) throw blame(error, plugin, name)
-          return onThrow(blame(error, plugin, name))
-        }
-      }
+const nameSync = (fn: Tap['fn'], plugin: string, hook: HookName, onLateThrow?: OnLateThrow): Tap['fn'] => {
+  const instead = onLateThrow === undefined ? USE_TAP_PROMISE : WAITS_FOR_NOBODY
+  return (...args) => {
+    try {
+      const result = fn(...args)
+      if (result !== undefined && isThenable(result)) throw unawaited(result, plugin, hook, instead)
+      return result
+    } catch (error) {
+      if (onLateThrow === undefined) throw blame(error, plugin, hook)
+      onLateThrow(blame(error, plugin, hook), plugin, hook)
     }
   }
 }
+
+/** Wraps the taps of a hook so that what they throw names them. With `onLateThrow` it goes there, and the next tap runs. */
+const nameTaps = (hook: Hook<any, any>, name: HookName, onLateThrow?: OnLateThrow): void => {
+  for (const tap of hook.taps as unknown as Tap[]) {
+    const plugin = tap.plugin ?? tap.name
+    tap.fn = tap.type === 'sync' ? nameSync(tap.fn, plugin, name, onLateThrow) : nameAsync(tap.fn, plugin, name)
+  }
+}
+
+/** A tap that calls back → one that promises: it cannot throw past its callers, nor call back twice. */
+const promised =
+  (fn: Tap['fn']): Tap['fn'] =>
+  (...args) =>
+    new Promise((resolve, reject) => {
+      fn(...args, (error: unknown, result: unknown) => (error ? reject(error) : resolve(result)))
+    })
+
+const isAsync = (fn: unknown): boolean => Object.prototype.toString.call(fn) === '[object AsyncFunction]'
 
 /** Hooks as one plugin sees them: taps carry its name, and a tap after setup is refused by name. */
 export const hooksFor = (hooks: Hooks, plugin: string, isOpen: () => boolean): Hooks => {
   const own: Record<string, unknown> = {}
-  for (const [name, hook] of Object.entries(hooks)) {
-    const guarded = Object.create(hook)
-    for (const method of ['tap', 'tapAsync', 'tapPromise'] as const) {
-      guarded[method] = (options: string | { name: string }, fn: (...args: any[]) => any) => {
+  for (const [name, hook] of Object.entries(hooks) as [HookName, any][]) {
+    const inSetup =
+      (tap: (options: { name: string; plugin: string }, fn: Tap['fn']) => void) =>
+      (options: string | { name: string }, fn: Tap['fn']): void => {
         if (!isOpen()) throw LateTap(plugin, name)
-        const given = typeof options === 'string' ? { name: options } : options
-        // `before` and `stage` of tapable see the sentence as the tap's name; `plugin` is ours, for blame.
-        ;(hook as any)[method]({ ...given, plugin }, fn)
+        // `before` of tapable sees the sentence as the tap's name; `plugin` is ours, for blame.
+        tap({ ...(typeof options === 'string' ? { name: options } : options), plugin }, fn)
       }
-    }
-    own[name] = guarded
+    own[name] = Object.assign(Object.create(hook), {
+      tap: inSetup((options, fn) => {
+        if (isAsync(fn)) throw TapUnawaited(plugin, name, isSync(hook) ? WAITS_FOR_NOBODY : USE_TAP_PROMISE)
+        hook.tap(options, fn)
+      }),
+      tapPromise: inSetup((options, fn) => hook.tapPromise(options, fn)),
+      tapAsync: inSetup((options, fn) => hook.tapPromise(options, promised(fn))),
+      intercept: (interceptor: unknown) => {
+        if (!isOpen()) throw LateTap(plugin, name)
+        hook.intercept(interceptor)
+      },
+    })
   }
   return own as Hooks
 }
@@ -84,17 +121,14 @@ export interface Freezer {
   freeze(): void
 }
 
-export const createFreezer = (hooks: Hooks, onLateThrow: (error: unknown) => void): Freezer => {
-  const runners: Record<string, unknown> = {}
-  let frozen = false
+export const createFreezer = (hooks: Hooks, onLateThrow: OnLateThrow): Freezer => {
   const run = {} as Record<string, unknown>
   for (const name of Object.keys(hooks)) {
     Object.defineProperty(run, name, {
       configurable: true,
       enumerable: true,
       get() {
-        if (!frozen) throw NotFrozen()
-        return runners[name]
+        throw NotFrozen()
       },
     })
   }
@@ -102,7 +136,7 @@ export const createFreezer = (hooks: Hooks, onLateThrow: (error: unknown) => voi
     run: run as Runners,
     freeze() {
       for (const [name, hook] of Object.entries(hooks) as [HookName, any][]) {
-        const sync = typeof hook.call === 'function' && (name === 'onCommit' || name === 'meter')
+        const sync = isSync(hook)
         nameTaps(hook, name, sync ? onLateThrow : undefined)
         // Not `isUsed()`: that is true as soon as there is an interceptor. Not `hook.promise.bind(hook)`: until its
         // first call that is a delegate which compiles on every call.
@@ -112,11 +146,9 @@ export const createFreezer = (hooks: Hooks, onLateThrow: (error: unknown) => voi
             : sync
               ? (...args: unknown[]) => hook.call(...args)
               : (...args: unknown[]) => hook.promise(...args)
-        runners[name] = runner
         // A plain value from here on: reading it on the hot path is one property load.
         Object.defineProperty(run, name, { value: runner, enumerable: true, writable: false, configurable: false })
       }
-      frozen = true
     },
   }
 }

@@ -2,26 +2,28 @@
  * The Fastify host: builds one RequestContext, calls the request hooks, mounts the plugins' routes, answers errors.
  * It is one encapsulated Fastify plugin, so that the same code serves our own listener and an embedding host's app.
  */
+import type { ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { blame } from './blame.ts'
 import type { Clock, Random } from './clock.ts'
 import { ANONYMOUS, type RequestClass, RequestContext } from './context.ts'
 import {
   BodyTooLarge,
+  Internal,
   MalformedRequest,
   MalformedUrl,
   MediaTypeRefused,
   MethodRefused,
   NoSuchRoute,
+  PluginRoutes,
   type ServerError,
-  Starting,
-  Stopping,
 } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import { toOutcome, toServerError } from './outcome.ts'
-import type { ReadinessBoard } from './readiness.ts'
+import { reasonOf } from './reason.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,7 +47,8 @@ export interface HttpParts {
   readonly routes: readonly MountedRoutes[]
   readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
   readonly publicUrl: string | undefined
-  readonly readiness: ReadinessBoard
+  /** Why no request is taken now; undefined when the server is ready. */
+  readonly refusal: () => ServerError | undefined
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -71,13 +74,24 @@ const fromFastify = (error: FastifyError): ServerError | undefined => {
   }
 }
 
+/** A refusal that says everything itself is no news for the log, and a starting server refuses a lot. */
+const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
+  status >= 500 && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
+
+/** 500 on a bare response: the routes themselves could not be mounted. */
+export const answerBroken = (response: ServerResponse, error: unknown, log: Logger): void => {
+  log.error({ err: error }, 'the routes cannot be mounted')
+  response.writeHead(500, { 'content-type': FHIR_JSON })
+  response.end(JSON.stringify(toOutcome(Internal())))
+}
+
 export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
-  const { run, readiness, clock, random, log } = parts
+  const { run, clock, random, log } = parts
 
   /** Anything thrown → status, headers and an OperationOutcome; the cause goes to the log when it is our fault. */
   const answerError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
-    if (error.status >= 500) {
+    if (isNews(error)) {
       const { plugin, hook, extras } = error
       log.error({
         request: request.ctx?.id,
@@ -139,20 +153,18 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
       const ctx = buildContext(request, reply, prefix)
       request.ctx = ctx
       reply.raw.setHeader('x-request-id', ctx.id)
-      const refused = checkHead(request.raw)
-      if (refused !== undefined) return done(refused)
-      if (readiness.starting !== undefined)
-        return done(Starting(readiness.starting).with({ headers: { 'retry-after': '1' } }))
-      if (parts.isStopping()) return done(Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } }))
-      done()
+      done(checkHead(request.raw) ?? parts.refusal())
     })
     if (run.beforeRequest !== null || run.authenticate !== null || run.admit !== null)
       scope.addHook('onRequest', runRequestHooks)
     const { meter } = run
     if (meter !== null)
       scope.addHook('onResponse', (request, reply, done) => {
+        const { ctx } = request
+        // Null when a hook of an embedding host answered before it was our turn.
+        if (ctx === null) return done()
         meter({
-          request: request.ctx,
+          request: ctx,
           status: reply.statusCode,
           bytesIn: Number(request.headers['content-length'] ?? 0),
           bytesOut: Number(reply.getHeader('content-length') ?? 0),
@@ -171,6 +183,28 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
     })
   }
 
+  /** One plugin's routes in a scope of their own; what fails there, at mounting or later, names it. */
+  const mount = (scope: FastifyInstance, { plugin, callback }: MountedRoutes): void => {
+    const unmountable = (error: unknown) => PluginRoutes(plugin, reasonOf(error)).with({ cause: error })
+    scope.register((outer, _outerOptions, outerDone) => {
+      outer.setErrorHandler((error, request, reply) => answerError(blame(error, plugin), request, reply))
+      outer.register((own, options, done) => {
+        try {
+          // A promise where the author wrote an async function.
+          const returned: unknown = callback(own, options, (error) =>
+            error === undefined ? done() : done(unmountable(error)),
+          )
+          return (returned as Promise<void> | undefined)?.then?.(undefined, (error) =>
+            Promise.reject(unmountable(error)),
+          )
+        } catch (error) {
+          done(unmountable(error))
+        }
+      })
+      outerDone()
+    })
+  }
+
   return (app, _options, done) => {
     const { prefix } = app
     app.addHook('onSend', (_request, reply, payload, next) => {
@@ -178,10 +212,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
       if (parts.isStopping()) reply.header('connection', 'close')
       next(null, payload)
     })
-    for (const { callback, bare } of parts.routes) if (bare) app.register(callback)
+    for (const routes of parts.routes) if (routes.bare) mount(app, routes)
     app.register((scope, _scopeOptions, scopeDone) => {
       mountRequestHooks(scope, prefix)
-      for (const { callback, bare } of parts.routes) if (!bare) scope.register(callback)
+      for (const routes of parts.routes) if (!routes.bare) mount(scope, routes)
       scopeDone()
     })
     done()

@@ -10,6 +10,7 @@ export {
   type RequestClass,
   RequestContext,
 } from './context.ts'
+export type { PluginDescription } from './describe.ts'
 export {
   BodyTooLarge,
   defineError,
@@ -25,16 +26,10 @@ export {
 export type { AuditFact, Committed, ResourceVersion, Usage, Write } from './facts.ts'
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
-export {
-  createKernel,
-  isServerError,
-  type Kernel,
-  type KernelOptions,
-  type Phase,
-  type PluginDescription,
-} from './kernel.ts'
+export { createKernel, isServerError, type Kernel, type KernelOptions } from './kernel.ts'
 export type { Logger, LogOptions } from './log.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
+export type { Phase } from './phase.ts'
 export {
   type AnyPlugin,
   type Config,

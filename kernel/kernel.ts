@@ -5,47 +5,29 @@ import type { Logger } from 'pino'
 import { createAddressReader } from './address.ts'
 import { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
 import { kernelConfig } from './config.ts'
-import { PluginPromise, PluginSetup, PluginStart, ServerError, WrongPhase } from './errors.ts'
-import { createFreezer, hooksFor } from './freeze.ts'
+import { describePlugins, type PluginDescription } from './describe.ts'
+import { NotStarted, PluginSetup, ServerError, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { createFreezer } from './freeze.ts'
 import { createHooks } from './hooks.ts'
-import { createHttp, type MountedRoutes } from './http.ts'
-import { createApp } from './listen.ts'
+import { answerBroken, createHttp } from './http.ts'
+import { createInFlight } from './in-flight.ts'
+import { createLifecycles } from './lifecycles.ts'
+import { createApp, openPort } from './listen.ts'
 import { loadPlugins } from './load.ts'
 import { createLog, type LogOptions } from './log.ts'
-import { orderPlugins } from './order.ts'
-import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
+import { orderPlugins, refuseNamesakes } from './order.ts'
+import { createPhases, type Phase } from './phase.ts'
+import type { AnyPlugin } from './plugin.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
+import { reasonOf } from './reason.ts'
 import { createServices, type Service } from './services.ts'
+import { setUpPlugins } from './set-up.ts'
 import { type DecodedSettings, decode, type OwnedSection } from './settings/decode.ts'
 import { fromObject, type Layered } from './settings/layer.ts'
 
-export type Phase = 'new' | 'configured' | 'set-up' | 'listening' | 'ready' | 'stopping' | 'stopped' | 'failed'
-
-const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
-  new: ['configured', 'failed'],
-  configured: ['set-up', 'failed'],
-  'set-up': ['listening', 'ready', 'stopping', 'failed'],
-  listening: ['ready', 'stopping', 'failed'],
-  ready: ['stopping'],
-  stopping: ['stopped'],
-  stopped: [],
-  failed: ['stopping'],
-}
-
-const STOP_MS = 10_000 // in-flight requests get this long before their connections are cut
-
-/** A plugin as `server plugins` prints it. */
-export interface PluginDescription {
-  readonly name: string
-  readonly description: string
-  readonly enabled: boolean
-  readonly hooks: readonly string[]
-  readonly settings: readonly string[]
-  readonly routes: readonly string[]
-  readonly commands: readonly string[]
-  readonly provides: readonly string[]
-  readonly needs: readonly string[]
-}
+const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
+const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
+const IDLE_MS = 50 // how often connections that became idle are closed meanwhile
 
 export interface KernelOptions {
   readonly plugins: readonly AnyPlugin[]
@@ -64,13 +46,16 @@ export interface Kernel {
   readonly settings: DecodedSettings
   /** For an embedding host: `app.register(kernel.fastify, { prefix: '/fhir' })`. Starts and stops with the host. */
   readonly fastify: FastifyPluginCallback
-  /** For a bare node:http server: `createServer(kernel.handler)`, after `await kernel.start()`. */
+  /** For a bare node:http server: `createServer(kernel.handler)`. Answers 503 until `start` is done. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /** The instance behind a service token. */
   get<T>(service: Service<T>): T
   /** Opens the port and starts the plugins behind it; resolves with the address as soon as the port is open. */
   listen(): Promise<string>
-  /** Starts the plugins, without a port of our own. Resolves when ready; rejects by the name of the plugin that failed. */
+  /**
+   * Starts the plugins, without a port of our own. Resolves when ready; rejects by the name of the plugin that failed,
+   * after those that had started are stopped again.
+   */
   start(): Promise<void>
   inject(request: InjectOptions | string): Promise<LightMyRequestResponse>
   readiness(): Promise<Readiness>
@@ -92,18 +77,20 @@ const sectionsOf = (plugins: readonly AnyPlugin[], thirdParty: ReadonlySet<AnyPl
     })),
   )
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const isEnabled = (plugin: AnyPlugin, config: Record<string, unknown>): boolean => {
+  try {
+    return plugin.enabled?.(config) ?? true
+  } catch (error) {
+    throw PluginSetup(plugin.name, reasonOf(error)).with({ cause: error })
+  }
+}
 
 export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const clock = options.clock ?? systemClock
   const random = options.random ?? systemRandom
   const root = createLog(options.log ?? {})
   const { log } = root
-  let phase: Phase = 'new'
-  const enter = (next: Phase): void => {
-    if (!NEXT[phase].includes(next)) throw WrongPhase(phase, next)
-    phase = next
-  }
+  const phases = createPhases()
 
   // Configure: third-party plugins are part of the settings, and settings are checked against all plugins' sections.
   const given = options.settings ?? {}
@@ -122,9 +109,17 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     : []
   const thirdParty = new Set<AnyPlugin>(loaded)
   const plugins = [...options.plugins, ...loaded]
+  refuseNamesakes(plugins)
   const settings = decode([...kernelSections, ...sectionsOf(plugins, thirdParty)], layered)
   root.mask(settings.secrets())
   if (options.log?.level === undefined) log.level = settings.section('log').level as string
+  const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = settings.section('server') as unknown as {
+    bind: string
+    public_url?: string
+    trusted_proxy_hops: number
+    trusted_proxy_peers: string[]
+  }
+  const readAddress = createAddressReader({ hops: trusted_proxy_hops, peers: trusted_proxy_peers })
   const configOf = (plugin: AnyPlugin): Record<string, unknown> =>
     Object.fromEntries(
       Object.keys(plugin.config ?? {}).map((path) => [
@@ -132,181 +127,146 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
         settings.section(thirdParty.has(plugin) ? `plugin.${path}` : path),
       ]),
     )
-  enter('configured')
+  phases.enter('configured')
 
   // Set up: synchronous and without I/O, in order of needs.
-  const enabled = orderPlugins(plugins.filter((plugin) => plugin.enabled?.(configOf(plugin)) ?? true))
+  const enabled = orderPlugins(plugins.filter((plugin) => isEnabled(plugin, configOf(plugin))))
   const hooks = createHooks()
-  const freezer = createFreezer(hooks, (error) => log.error({ err: error }, 'a tap threw where nothing can be refused'))
+  const freezer = createFreezer(hooks, (error, plugin, hook) =>
+    log.error({ plugin, hook, err: error }, 'a tap threw where nothing can be refused'),
+  )
+  const { run } = freezer
   const services = createServices()
   const readiness = createReadiness(clock, log)
-  const routes: MountedRoutes[] = []
-  const lifecycles: { plugin: AnyPlugin; lifecycle: Lifecycle }[] = []
-  let settingUp: AnyPlugin | undefined
-  const hostFor = (plugin: AnyPlugin): Host<any, any> => ({
-    hooks: hooksFor(hooks, plugin.name, () => settingUp === plugin),
-    run: freezer.run,
-    config: configOf(plugin),
-    needs: Object.fromEntries(
-      Object.entries((plugin.needs ?? {}) as Needs).map(([name, service]) => [name, services.get(service)]),
-    ) as Instances<Needs>,
-    log: log.child({ plugin: plugin.name }),
-    clock,
-    random,
-    provide: (service, instance) => services.provide(service, instance),
-    optional: (service) => (services.has(service) ? services.get(service) : undefined),
-    routes: (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
-    readiness: (reason, check) => readiness.add(plugin.name, reason, check),
-    state: () => readiness.state(),
-    busy: (reason) => readiness.busy(reason),
+  const lifecycles = createLifecycles(log)
+  const routes = setUpPlugins({
     plugins,
-  })
-  for (const plugin of enabled) {
-    settingUp = plugin
-    try {
-      const lifecycle = plugin.setup(hostFor(plugin))
-      if (lifecycle !== undefined) lifecycles.push({ plugin, lifecycle })
-    } catch (error) {
-      throw PluginSetup(plugin.name, reasonOf(error)).with({ cause: error })
-    } finally {
-      settingUp = undefined
-    }
-    for (const service of plugin.provides ?? [])
-      if (!services.has(service)) throw PluginPromise(plugin.name, service.name)
-  }
-  const tapsOf = (name: string): string[] =>
-    Object.values(hooks).flatMap((hook) =>
-      (hook.taps as { plugin?: string; name: string }[])
-        .filter((tap) => tap.plugin === name)
-        .map((tap) => `${hook.name}: ${tap.name}`),
-    )
-  freezer.freeze()
-  enter('set-up')
-
-  const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = settings.section('server') as unknown as {
-    bind: string
-    public_url?: string
-    trusted_proxy_hops: number
-    trusted_proxy_peers: string[]
-  }
-  const house = createHttp({
-    run: freezer.run,
-    routes,
-    readAddress: createAddressReader({ hops: trusted_proxy_hops, peers: trusted_proxy_peers }),
-    publicUrl: public_url?.replace(/\/+$/, ''),
+    enabled,
+    configOf,
+    hooks,
+    run,
+    services,
     readiness,
+    lifecycles,
     clock,
     random,
     log,
-    isStopping: () => phase === 'stopping' || phase === 'stopped',
   })
+  freezer.freeze()
+  phases.enter('set-up')
 
-  const aborter = new AbortController()
-  const running: { plugin: AnyPlugin; lifecycle: Lifecycle }[] = []
-  let starting: Promise<void> | undefined
-  const startPlugins = async (): Promise<void> => {
-    for (const entry of lifecycles) {
-      // Noted before it starts: one that fails half-way must still be stopped.
-      running.push(entry)
-      try {
-        await entry.lifecycle.start?.(aborter.signal)
-      } catch (error) {
-        if (aborter.signal.aborted) return
-        enter('failed')
-        throw PluginStart(entry.plugin.name, reasonOf(error)).with({ cause: error })
-      }
-      if (aborter.signal.aborted) return
+  /** Why no request is taken now. */
+  const refusal = (): ServerError | undefined => {
+    if (phases.now === 'ready') return undefined
+    if (phases.isStopping()) return Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } })
+    if (phases.now === 'failed') return NotStarted()
+    return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
+  }
+  const house = createHttp({
+    run,
+    routes,
+    readAddress,
+    publicUrl: public_url?.replace(/\/+$/, ''),
+    refusal,
+    clock,
+    random,
+    log,
+    isStopping: phases.isStopping,
+  })
+  let app: Promise<FastifyInstance> | undefined
+  const ownApp = (): Promise<FastifyInstance> => {
+    app ??= createApp(house)
+    return app
+  }
+  const inFlight = createInFlight()
+
+  const startAll = async (): Promise<void> => {
+    try {
+      await lifecycles.start()
+      if (phases.isStopping()) throw StoppedEarly()
+    } catch (error) {
+      if (phases.isStopping()) throw error
+      phases.enter('failed')
+      readiness.failed()
+      lifecycles.abort()
+      await lifecycles.stop(clock.deadline(STOP_MS))
+      throw error
     }
-    enter('ready')
+    phases.enter('ready')
     readiness.started()
   }
+  let starting: Promise<void> | undefined
   const start = (): Promise<void> => {
-    starting ??= startPlugins()
+    if (starting === undefined && phases.isStopping()) return Promise.reject(WrongPhase(phases.now, 'ready'))
+    starting ??= startAll()
     return starting
   }
 
-  let app: FastifyInstance | undefined
-  const ownApp = async (): Promise<FastifyInstance> => {
-    if (app === undefined) {
-      app = await createApp(house)
-      await app.ready()
+  let opening: Promise<string> | undefined
+  const listen = async (): Promise<string> => {
+    // A host may start first and open the port later.
+    const { now } = phases
+    if (opening !== undefined || (now !== 'set-up' && now !== 'ready')) throw WrongPhase(now, 'listening')
+    opening = ownApp().then((own) => (phases.isStopping() ? '' : openPort(own, bind)))
+    let address: string
+    try {
+      address = await opening
+    } catch (error) {
+      opening = undefined // the port was taken, say: it may be free later
+      throw error
     }
-    return app
+    if (phases.isStopping()) throw StoppedEarly()
+    if (phases.now === 'set-up') phases.enter('listening')
+    // Whoever wants to know awaits start(); nobody doing so must not end the process.
+    start().catch(() => undefined)
+    return address
   }
 
-  const closeApp = async (): Promise<void> => {
-    if (app === undefined) return
-    const { server } = app
-    const cut = setTimeout(() => server.closeAllConnections(), STOP_MS)
-    const idle = setInterval(() => server.closeIdleConnections(), 50)
-    server.closeIdleConnections()
-    try {
-      await app.close()
-    } finally {
-      clearTimeout(cut)
-      clearInterval(idle)
-    }
-  }
-  const stopPlugins = async (): Promise<void> => {
-    for (const { plugin, lifecycle } of running.toReversed()) {
-      try {
-        await lifecycle.stop?.()
-      } catch (error) {
-        log.error({ plugin: plugin.name, err: error }, 'the plugin failed to stop')
-      }
-    }
-  }
   const beginStop = (): void => {
-    if (phase === 'stopping' || phase === 'stopped') return
-    enter('stopping')
+    if (phases.isStopping()) return
+    phases.enter('stopping')
     readiness.stopping()
-    aborter.abort()
+    lifecycles.abort()
+  }
+  const closeApp = async (late: AbortSignal): Promise<void> => {
+    await opening?.catch(() => undefined)
+    const own = await app?.catch(() => undefined)
+    if (own === undefined) return
+    const { server } = own
+    const cut = () => server.closeAllConnections()
+    late.addEventListener('abort', cut, { once: true })
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS)
+    try {
+      await own.close()
+    } catch (error) {
+      log.error({ err: error }, 'the port failed to close')
+    } finally {
+      clearInterval(idle)
+      late.removeEventListener('abort', cut)
+    }
+  }
+  const stopAll = async (): Promise<void> => {
+    beginStop()
+    const awake = setInterval(() => undefined, STOP_MS) // a deadline alone does not keep a process alive
+    const finish = clock.deadline(FINISH_MS)
+    const late = clock.deadline(STOP_MS)
+    try {
+      await Promise.all([closeApp(finish), inFlight.finish(finish)])
+      await lifecycles.stop(late)
+    } finally {
+      clearInterval(awake)
+      phases.enter('stopped')
+    }
   }
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => {
-    stopped ??= (async () => {
-      beginStop()
-      await closeApp()
-      await starting?.catch(() => undefined)
-      await stopPlugins()
-      enter('stopped')
-    })()
+    stopped ??= stopAll()
     return stopped
-  }
-
-  const describe = async (): Promise<readonly PluginDescription[]> => {
-    const paths = new Map<string, string[]>()
-    const { default: fastify } = await import('fastify')
-    for (const { plugin, callback } of routes) {
-      const probe = fastify({ exposeHeadRoutes: false })
-      probe.addHook('onRoute', ({ method, url }) => {
-        const list = paths.get(plugin) ?? []
-        list.push(`${[method].flat().join('|')} ${url}`)
-        paths.set(plugin, list)
-      })
-      probe.register(callback)
-      await probe.ready()
-      await probe.close()
-    }
-    const rest = plugins.filter((plugin) => !enabled.includes(plugin))
-    return [...enabled, ...rest].map((plugin) => ({
-      name: plugin.name,
-      description: plugin.description ?? '',
-      enabled: enabled.includes(plugin),
-      hooks: tapsOf(plugin.name),
-      settings: sectionsOf([plugin], thirdParty).flatMap(({ path, schema }) =>
-        Object.keys(schema.properties).map((key) => `${path}.${key}`),
-      ),
-      routes: paths.get(plugin.name) ?? [],
-      commands: Object.keys(plugin.commands ?? {}),
-      provides: (plugin.provides ?? []).map((service: Service<unknown>) => service.name),
-      needs: Object.values((plugin.needs ?? {}) as Needs).map((service) => service.name),
-    }))
   }
 
   return {
     get phase() {
-      return phase
+      return phases.now
     },
     log,
     settings,
@@ -315,32 +275,38 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
       host.addHook('onReady', async () => {
         start().catch((error) => log.error({ err: error }, 'the server cannot start'))
       })
+      host.addHook('onRequest', (_request, reply, next) => {
+        inFlight.add(reply.raw)
+        next()
+      })
       // First stop taking more on a connection, then let the host finish what is in flight, then stop what it stood on.
       host.addHook('preClose', async () => beginStop())
       host.addHook('onClose', stop)
       house(host, mountOptions, done)
     },
     handler: (request, response) => {
-      void ownApp().then((own) => own.routing(request, response))
+      inFlight.add(response)
+      ownApp().then(
+        (own) => own.routing(request, response),
+        (error) => answerBroken(response, error, log),
+      )
     },
     get: (service) => services.get(service),
-    async listen() {
-      const at = bind.lastIndexOf(':')
-      const own = await ownApp()
-      const address = await own.listen({
-        host: bind.slice(0, at).replace(/^\[|\]$/g, ''),
-        port: Number(bind.slice(at + 1)),
-      })
-      // A host may start first and open the port later; then it is ready already.
-      if (phase === 'set-up') enter('listening')
-      // Whoever wants to know awaits start(); nobody doing so must not end the process.
-      start().catch(() => undefined)
-      return address
-    },
+    listen,
     start,
     inject: async (request) => (await ownApp()).inject(request),
     readiness: () => readiness.state(),
-    describe,
+    describe: () =>
+      describePlugins({
+        plugins: [...enabled, ...plugins.filter((plugin) => !enabled.includes(plugin))],
+        enabled: new Set(enabled),
+        hooks,
+        routes,
+        settingsOf: (plugin) =>
+          sectionsOf([plugin], thirdParty).flatMap(({ path, schema }) =>
+            Object.keys(schema.properties).map((key) => `${path}.${key}`),
+          ),
+      }),
     stop,
   }
 }

@@ -1,4 +1,5 @@
 /** Our own listener: a Fastify app with the limits and timeouts that an open port needs. */
+import { lookup } from 'node:dns/promises'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { BodyTimeout, HeadersTooLarge, MalformedRequest, MalformedUrl, type ServerError } from './errors.ts'
@@ -38,6 +39,7 @@ export const createApp = async (house: FastifyPluginCallback): Promise<FastifyIn
     bodyLimit: BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_MS,
+    return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     http: {
       maxHeaderSize: PARSER_HEADER_BYTES,
       headersTimeout: HEADERS_MS,
@@ -61,5 +63,20 @@ export const createApp = async (house: FastifyPluginCallback): Promise<FastifyIn
     socket.end('HTTP/1.1 405 Method Not Allowed\r\nallow: GET, HEAD\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
   })
   app.register(house)
+  try {
+    await app.ready()
+  } catch (error) {
+    await app.close()
+    throw error
+  }
   return app
+}
+
+/** Opens `host:port` and resolves with its address. */
+export const openPort = async (app: FastifyInstance, bind: string): Promise<string> => {
+  const at = bind.lastIndexOf(':')
+  const host = bind.slice(0, at).replace(/^\[|\]$/g, '')
+  // For this name Fastify opens a second server, which has none of our guards and which stop cannot cut.
+  const address = host === 'localhost' ? (await lookup(host)).address : host
+  return app.listen({ host: address, port: Number(bind.slice(at + 1)) })
 }

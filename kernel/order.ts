@@ -3,14 +3,19 @@ import { PluginCycle, PluginNeeds, PluginTwice } from './errors.ts'
 import type { AnyPlugin } from './plugin.ts'
 import type { Service } from './services.ts'
 
-export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[] => {
+/** Throws `PluginTwice`: a disabled plugin too owns its name, by which settings, logs and errors call it. */
+export const refuseNamesakes = (plugins: readonly AnyPlugin[]): void => {
   const names = new Set<string>()
-  const providers = new Map<Service<unknown>, AnyPlugin>()
-  for (const plugin of plugins) {
-    if (names.has(plugin.name)) throw PluginTwice(plugin.name)
-    names.add(plugin.name)
-    for (const service of plugin.provides ?? []) providers.set(service, plugin)
+  for (const { name } of plugins) {
+    if (names.has(name)) throw PluginTwice(name)
+    names.add(name)
   }
+}
+
+/** Throws `PluginNeeds` for a service nobody provides, `PluginCycle` with the circle as `a → b → a`. */
+export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[] => {
+  const providers = new Map<Service<unknown>, AnyPlugin>()
+  for (const plugin of plugins) for (const service of plugin.provides ?? []) providers.set(service, plugin)
   const ordered: AnyPlugin[] = []
   const done = new Set<AnyPlugin>()
   const path: AnyPlugin[] = []

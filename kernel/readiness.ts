@@ -17,8 +17,9 @@ export interface ReadinessBoard {
   /** What start is busy with; shown until `started`. */
   busy(reason: string): void
   started(): void
+  failed(): void
   stopping(): void
-  /** The state without running a check: `starting` until the start is done. */
+  /** What start is busy with; undefined once it is done. */
   readonly starting: string | undefined
   state(): Promise<Readiness>
 }
@@ -28,16 +29,18 @@ const OK: Readiness = Object.freeze({ status: 'ok' })
 export const createReadiness = (clock: Clock, log: Logger): ReadinessBoard => {
   const checks: { plugin: string; reason: string; check: (signal: AbortSignal) => Promise<boolean> }[] = []
   let starting: string | undefined = 'starting'
-  let stopping = false
+  let over: Readiness | undefined
   let running: Promise<Readiness> | undefined
   let last: { at: number; state: Readiness } | undefined
 
   /** One check, false when it fails or takes longer than two seconds. The cause goes to the debug log only. */
   const passes = async ({ plugin, check }: (typeof checks)[number]): Promise<boolean> => {
     const signal = clock.deadline(CHECK_MS)
-    const late = new Promise<boolean>((resolve) => signal.addEventListener('abort', () => resolve(false)))
+    const late = new Promise<'late'>((resolve) => signal.addEventListener('abort', () => resolve('late')))
     try {
-      return await Promise.race([check(signal), late])
+      const result = await Promise.race([check(signal), late])
+      if (result === 'late') log.debug({ plugin }, `the readiness check took longer than ${CHECK_MS} ms`)
+      return result === true
     } catch (error) {
       log.debug({ plugin, err: error }, 'readiness check failed')
       return false
@@ -59,14 +62,17 @@ export const createReadiness = (clock: Clock, log: Logger): ReadinessBoard => {
     started: () => {
       starting = undefined
     },
+    failed: () => {
+      over = { status: 'unavailable', reason: 'the start failed' }
+    },
     stopping: () => {
-      stopping = true
+      over = { status: 'unavailable', reason: 'stopping' }
     },
     get starting() {
       return starting
     },
     async state() {
-      if (stopping) return { status: 'unavailable', reason: 'stopping' }
+      if (over !== undefined) return over
       if (starting !== undefined) return { status: 'starting', reason: starting }
       if (last !== undefined && clock.monotonic() - last.at < REUSE_MS) return last.state
       running ??= run()

@@ -5,7 +5,7 @@
  */
 import { type Database, type Param, type Sql, sql } from '../../database/service.ts'
 import type { VersionRow } from './tables.ts'
-import type { TypeCodes } from './types.ts'
+import type { TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
 
 export interface HistoryQuery {

@@ -5,7 +5,7 @@ import { createCache } from './cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createStamper, type Stamper } from './stamp.ts'
 import { lockCurrent, readCurrent, readNewest, readSuperseded, type VersionRow } from './tables.ts'
-import { loadTypeCodes, type TypeCodes } from './types.ts'
+import { loadTypeCodes, type TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
 
 export interface StoreOptions {

@@ -1,0 +1,67 @@
+/** What each plugin adds to the house, from its declarations: the answer of `server plugins`. */
+import type { Hooks } from './hooks.ts'
+import type { MountedRoutes } from './http.ts'
+import type { AnyPlugin, Needs } from './plugin.ts'
+import type { Service } from './services.ts'
+
+export interface PluginDescription {
+  readonly name: string
+  readonly description: string
+  readonly enabled: boolean
+  readonly hooks: readonly string[]
+  readonly settings: readonly string[]
+  readonly routes: readonly string[]
+  readonly commands: readonly string[]
+  readonly provides: readonly string[]
+  readonly needs: readonly string[]
+}
+
+export interface DescribedParts {
+  /** In order of needs, then those that are not enabled. */
+  readonly plugins: readonly AnyPlugin[]
+  readonly enabled: ReadonlySet<AnyPlugin>
+  readonly hooks: Hooks
+  readonly routes: readonly MountedRoutes[]
+  /** `audit.enabled`, `plugin.acme.topic`: the settings a plugin declares. */
+  readonly settingsOf: (plugin: AnyPlugin) => readonly string[]
+}
+
+/** Mounts each plugin's routes in an app that serves nobody, to see what they are. */
+const pathsOf = async (routes: readonly MountedRoutes[]): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const paths = new Map<string, string[]>()
+  const { default: fastify } = await import('fastify')
+  for (const { plugin, callback } of routes) {
+    const app = fastify({ exposeHeadRoutes: false })
+    app.addHook('onRoute', ({ method, url }) => {
+      const list = paths.get(plugin) ?? []
+      list.push(`${[method].flat().join('|')} ${url}`)
+      paths.set(plugin, list)
+    })
+    app.register(callback)
+    await app.ready()
+    await app.close()
+  }
+  return paths
+}
+
+const tapsOf = (hooks: Hooks, plugin: string): string[] =>
+  Object.values(hooks).flatMap((hook) =>
+    (hook.taps as { plugin?: string; name: string }[])
+      .filter((tap) => tap.plugin === plugin)
+      .map((tap) => `${hook.name}: ${tap.name}`),
+  )
+
+export const describePlugins = async (parts: DescribedParts): Promise<readonly PluginDescription[]> => {
+  const paths = await pathsOf(parts.routes)
+  return parts.plugins.map((plugin) => ({
+    name: plugin.name,
+    description: plugin.description ?? '',
+    enabled: parts.enabled.has(plugin),
+    hooks: tapsOf(parts.hooks, plugin.name),
+    settings: parts.settingsOf(plugin),
+    routes: paths.get(plugin.name) ?? [],
+    commands: Object.keys(plugin.commands ?? {}),
+    provides: (plugin.provides ?? []).map((service: Service<unknown>) => service.name),
+    needs: Object.values((plugin.needs ?? {}) as Needs).map((service) => service.name),
+  }))
+}

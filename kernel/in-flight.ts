@@ -1,0 +1,35 @@
+/** Requests that are being answered through a server that is not ours to close: `stop` waits for them. */
+import type { ServerResponse } from 'node:http'
+
+export interface InFlight {
+  add(response: ServerResponse): void
+  /** Resolves when there is none left, or when `late` aborts: then their connections are cut. */
+  finish(late: AbortSignal): Promise<void>
+}
+
+export const createInFlight = (): InFlight => {
+  const responses = new Set<ServerResponse>()
+  let empty: (() => void) | undefined
+  const cut = (): void => {
+    for (const response of responses) response.destroy()
+  }
+  return {
+    add(response) {
+      responses.add(response)
+      response.once('close', () => {
+        responses.delete(response)
+        if (responses.size === 0) empty?.()
+      })
+    },
+    async finish(late) {
+      if (responses.size === 0) return
+      const done = new Promise<void>((resolve) => {
+        empty = resolve
+      })
+      if (late.aborted) cut()
+      else late.addEventListener('abort', cut, { once: true })
+      await done
+      late.removeEventListener('abort', cut)
+    },
+  }
+}

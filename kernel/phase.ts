@@ -1,0 +1,36 @@
+/** The phases of a kernel, and the one function that changes them. */
+import { WrongPhase } from './errors.ts'
+
+export type Phase = 'new' | 'configured' | 'set-up' | 'listening' | 'ready' | 'stopping' | 'stopped' | 'failed'
+
+const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
+  new: ['configured'],
+  configured: ['set-up'],
+  'set-up': ['listening', 'ready', 'stopping', 'failed'],
+  listening: ['ready', 'stopping', 'failed'],
+  ready: ['stopping'],
+  stopping: ['stopped'],
+  stopped: [],
+  failed: ['stopping'],
+}
+
+export interface Phases {
+  readonly now: Phase
+  /** Throws `WrongPhase`, naming both, for a move that is none. */
+  enter(next: Phase): void
+  isStopping(): boolean
+}
+
+export const createPhases = (): Phases => {
+  let now: Phase = 'new'
+  return {
+    get now() {
+      return now
+    },
+    enter(next) {
+      if (!NEXT[now].includes(next)) throw WrongPhase(now, next)
+      now = next
+    },
+    isStopping: () => now === 'stopping' || now === 'stopped',
+  }
+}

@@ -1,0 +1,94 @@
+/** Sets the enabled plugins up in order: each gets a Host, whose declaring half works until its `setup` returns. */
+import type { Logger } from 'pino'
+import type { Clock, Random } from './clock.ts'
+import { LateDeclaration, PluginPromise, PluginSetup } from './errors.ts'
+import type { Runners } from './freeze.ts'
+import { hooksFor } from './freeze.ts'
+import type { Hooks } from './hooks.ts'
+import type { MountedRoutes } from './http.ts'
+import type { Lifecycles } from './lifecycles.ts'
+import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
+import type { ReadinessBoard } from './readiness.ts'
+import { reasonOf } from './reason.ts'
+import type { ServiceRegistry } from './services.ts'
+
+export interface SetUpParts {
+  /** All plugins, and those of them that are enabled, in order. */
+  readonly plugins: readonly AnyPlugin[]
+  readonly enabled: readonly AnyPlugin[]
+  readonly configOf: (plugin: AnyPlugin) => Record<string, unknown>
+  readonly hooks: Hooks
+  readonly run: Runners
+  readonly services: ServiceRegistry
+  readonly readiness: ReadinessBoard
+  readonly lifecycles: Lifecycles
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as { then?: unknown } | null)?.then === 'function'
+
+/** What `setup` returned, or a sentence about why it is no Lifecycle. */
+const checkLifecycle = (returned: unknown): Lifecycle | undefined => {
+  if (returned === undefined || returned === null) return undefined
+  if (isThenable(returned)) {
+    returned.then(undefined, () => undefined) // its failure is not news any more
+    throw new TypeError('setup must not be async; what takes time belongs into the start it returns')
+  }
+  if (typeof returned !== 'object') throw new TypeError('setup returns nothing, or an object with start and stop')
+  return returned
+}
+
+/** Throws `PluginSetup` or `PluginPromise`, by name. Returns the routes that were declared. */
+export const setUpPlugins = (parts: SetUpParts): readonly MountedRoutes[] => {
+  const { services, readiness, clock, random } = parts
+  const routes: MountedRoutes[] = []
+  let current: AnyPlugin | undefined
+
+  const hostFor = (plugin: AnyPlugin): Host<any, any> => {
+    const inSetup =
+      <A extends unknown[]>(name: string, declare: (...args: A) => void) =>
+      (...args: A): void => {
+        if (current !== plugin) throw LateDeclaration(plugin.name, name)
+        declare(...args)
+      }
+    return {
+      hooks: hooksFor(parts.hooks, plugin.name, () => current === plugin),
+      run: parts.run,
+      config: parts.configOf(plugin),
+      needs: Object.fromEntries(
+        Object.entries((plugin.needs ?? {}) as Needs).map(([name, service]) => [name, services.get(service)]),
+      ) as Instances<Needs>,
+      log: parts.log.child({ plugin: plugin.name }),
+      clock,
+      random,
+      provide: inSetup('provide', services.provide),
+      optional: (service) => (services.has(service) ? services.get(service) : undefined),
+      routes: inSetup(
+        'routes',
+        (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
+      ),
+      readiness: inSetup('readiness', (reason, check) => readiness.add(plugin.name, reason, check)),
+      state: () => readiness.state(),
+      busy: (reason) => readiness.busy(reason),
+      plugins: parts.plugins,
+    }
+  }
+
+  for (const plugin of parts.enabled) {
+    current = plugin
+    try {
+      const lifecycle = checkLifecycle(plugin.setup(hostFor(plugin)))
+      if (lifecycle !== undefined) parts.lifecycles.add(plugin.name, lifecycle)
+    } catch (error) {
+      throw PluginSetup(plugin.name, reasonOf(error)).with({ cause: error })
+    } finally {
+      current = undefined
+    }
+    for (const service of plugin.provides ?? [])
+      if (!services.has(service)) throw PluginPromise(plugin.name, service.name)
+  }
+  return routes
+}
