@@ -5,10 +5,16 @@ import type { SignalName } from './world.ts'
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM']
 
-// The reader went away (`server config | head`): there is nobody left to say anything to.
+const listeners = new Set<(name: SignalName) => void>()
+let readerGone = false
+
+// `server config | head`: nobody is left to say anything to. A server whose log nobody takes stops as at a signal.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  if (error.code !== 'EPIPE') throw error
+  if (readerGone) return // a second time would count as a second signal
+  readerGone = true
+  if (listeners.size === 0) process.exit(0)
+  for (const listener of listeners) listener('SIGTERM')
 })
 
 const code = await run({
@@ -19,8 +25,10 @@ const code = await run({
   stderr: process.stderr,
   firstParty,
   onSignal: (listener) => {
+    listeners.add(listener)
     for (const name of SIGNALS) process.on(name, listener)
     return () => {
+      listeners.delete(listener)
       for (const name of SIGNALS) process.off(name, listener)
     }
   },

@@ -111,6 +111,15 @@ test('a reader that goes away is no error', async ({ folder }) => {
   assert.is(code, 0)
 })
 
+test('a server whose log nobody reads any more stops gracefully', async ({ folder }) => {
+  const env = { ...process.env, SERVER_SKIP_DEFAULT_PACKAGES: 'true' }
+  const child = start(folder, [bin, '--memory', '--bind', '127.0.0.1:0'], { env })
+  child.stdout!.once('data', () => child.stdout!.destroy()) // more lines follow while it starts
+  const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')])
+  assert.is(stderr, '')
+  assert.is(code, 0)
+})
+
 // Containers often run as a user that has no entry in passwd; only root can become one here.
 const onlyRoot = process.getuid?.() === 0 ? test : test.skip
 onlyRoot('it runs as a user without name, shell or home', async ({ folder }) => {

@@ -138,6 +138,14 @@ test('a map has no keys but its own, not even constructor', () => {
   assert.is(clients.toString, undefined)
 })
 
+test('a value whose shape is not declared is frozen all the same, and has no keys but its own', () => {
+  const free = own('free', 'free', Type.Object({ any: Type.Unknown() }))
+  const { any } = decode([free], fromObject({ free: { any: { list: [{ a: 1 }] } } })).section('free') as any
+  assert.is(any.constructor, undefined)
+  assert.throws(() => any.list[0].a++, TypeError)
+  assert.throws(() => any.list.push(1), TypeError)
+})
+
 test('a section that is written is on when its plugin says so, unless it says otherwise', () => {
   assert.is(decode(all, toml('[rate_limit]')).section('rate_limit').enabled, true)
   assert.is(decode(all, toml('[rate_limit.clients.app]')).section('rate_limit').enabled, true)
