@@ -4,8 +4,8 @@ import { createKernel, type Kernel } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
 import packages from '../../plugins/packages/index.ts'
 import { Definitions, InstallProgress, type InstallStep } from '../../plugins/packages/service.ts'
+import { temporaryFolder } from './database-kinds.ts'
 import { startRegistry, type TestRegistry } from './registry.ts'
-import { temporaryFolder } from './server-with.ts'
 import { packageTgz, structure, type TestPackage } from './tgz.ts'
 
 export interface PackageServer {

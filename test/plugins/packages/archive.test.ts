@@ -5,7 +5,7 @@ import { pack } from 'tar-stream'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ARCHIVE_LIMITS, type ArchiveLimits, readArchive } from '../../../plugins/packages/archive.ts'
-import { temporaryFolder } from '../../support/server-with.ts'
+import { temporaryFolder } from '../../support/database-kinds.ts'
 import { packageEntries, pax, structure, type TarEntry, tar, tarBlocks, tgz } from '../../support/tgz.ts'
 
 const GOOD = packageEntries({

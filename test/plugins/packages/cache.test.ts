@@ -13,9 +13,10 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { systemClock } from '../../../kernel/clock.ts'
 import { createCache, type PackageCache } from '../../../plugins/packages/cache.ts'
 import type { Download } from '../../../plugins/packages/source.ts'
-import { temporaryFolder } from '../../support/server-with.ts'
+import { temporaryFolder } from '../../support/database-kinds.ts'
 
 const BYTES = Buffer.from('the bytes of a package')
 const SHA = createHash('sha256').update(BYTES).digest('hex')
@@ -35,7 +36,7 @@ cacheTest.before.each((context) => {
   let ids = 0
   context.cache = createCache({
     path: context.place,
-    clock: { now: () => NOW, monotonic: () => 0 },
+    clock: { ...systemClock, now: () => NOW },
     random: {
       id: () => {
         ids += 1
