@@ -40,7 +40,7 @@ interface StoredCatalog {
 }
 
 // Counts up when the compiled form changes, so that one made by an older build is not read.
-const LAYOUT = 1
+const LAYOUT = 2
 
 interface ElementDefinition {
   readonly path: string
@@ -78,7 +78,7 @@ const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
 const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
   const structures = (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>).filter(isConcrete)
   const parameters = (await definitions.all('SearchParameter')).map(
-    parse<{ code: string; url: string; type: string; base: string[]; description?: string }>,
+    parse<{ code: string; url: string; type: string; base?: string[]; description?: string }>,
   )
   return {
     layout: LAYOUT,
@@ -90,7 +90,8 @@ const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
       code,
       url,
       type,
-      base,
+      // Packages hold parameters that are examples of the resource and apply to nothing.
+      base: base ?? [],
       documentation: description ?? '',
     })),
   }

@@ -1,5 +1,4 @@
 /** The on-disk cache: what gets a name, what is believed, what is left when something fails. */
-
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
@@ -14,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { systemClock } from '../../../kernel/index.ts'
+import { systemClock } from '../../../kernel/clock.ts'
 import { createCache, type PackageCache } from '../../../plugins/packages/cache.ts'
 import type { Download } from '../../../plugins/packages/source.ts'
 import { temporaryFolder } from '../../support/database-kinds.ts'

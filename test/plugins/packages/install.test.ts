@@ -184,8 +184,8 @@ installTest(
     })
     const starting = server.start()
     await asked.promise
-    await server.stop()
-    await starting
+    const [answer] = await Promise.allSettled([starting, server.stop()])
+    assert.is(answer.status, 'rejected')
     assert.equal(readdirSync(place.cache).toSorted(), [
       'hl7.fhir.r4.core#4.0.1.tgz',
       'hl7.fhir.r4.core#4.0.1.tgz.sha256',
