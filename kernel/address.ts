@@ -3,7 +3,7 @@
  * With N hops the Nth entry from the right of X-Forwarded-For is the client; what stands further left is the
  * client's own text. Anything that is not exactly an address falls back to the connection's address.
  */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, SocketAddress } from 'node:net'
 import { PeerRange } from './errors.ts'
 
 export interface ProxyTrust {
@@ -18,23 +18,34 @@ const MAPPED = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 /** `::ffff:1.2.3.4` is 1.2.3.4: one client has one spelling. */
 const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
-/** One entry of X-Forwarded-For → an address, or undefined. Takes `1.1.1.1:5555` and `[2001:db8::7]:443`. */
+/** `2001:DB8:0::7` and `::ffff:101:101` as the socket would spell them. */
+const canonical = (address: string): string =>
+  isIP(address) === 6 ? unmapped(new SocketAddress({ address, family: 'ipv6' }).address) : address
+
+/** `1.1.1.1:5555`, `[2001:db8::7]:443`, `[2001:db8::7]`. */
+const WITH_PORT = /^(?:\[([^\]]+)\](?::(\d{1,5}))?|([^:]+):(\d{1,5}))$/
+const MOST_PORT = 65_535
+
+/** One entry of X-Forwarded-For → an address, or undefined. A zone (`fe80::1%eth0`) means something on its own machine only. */
 const readEntry = (entry: string): string | undefined => {
-  const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)
-  const bare = bracketed?.[1] ?? (/^[^:]+:\d{1,5}$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry)
-  if (bracketed !== null && isIP(bare) !== 6) return undefined
-  return isIP(bare) === 0 ? undefined : unmapped(bare)
+  const [, inBrackets, portAfter, beforePort, port = portAfter] = WITH_PORT.exec(entry) ?? []
+  const bare = inBrackets ?? beforePort ?? entry
+  const family = isIP(bare)
+  if (family === 0 || bare.includes('%') || Number(port ?? 0) > MOST_PORT) return undefined
+  if (inBrackets !== undefined && family !== 6) return undefined
+  return canonical(bare)
 }
+
+const RANGE = /^([0-9a-fA-F:.]+)(?:\/(\d{1,3}))?$/
 
 const readRanges = (peers: readonly string[]): BlockList => {
   const ranges = new BlockList()
   for (const peer of peers) {
-    const [address = '', bits, ...rest] = peer.split('/')
+    const [, address = '', bits] = RANGE.exec(peer) ?? []
     const family = isIP(address)
     const most = family === 4 ? 32 : 128
-    const prefix = bits === undefined ? most : Number(bits)
-    if (family === 0 || rest.length > 0 || bits === '' || !Number.isInteger(prefix) || prefix < 0 || prefix > most)
-      throw PeerRange(peer)
+    const prefix = Number(bits ?? most)
+    if (family === 0 || prefix > most) throw PeerRange(peer)
     ranges.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6')
   }
   return ranges

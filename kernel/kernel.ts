@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyPluginCallback, InjectOptions, LightMyRequ
 import type { Logger } from 'pino'
 import { createAddressReader } from './address.ts'
 import { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
-import { kernelConfig } from './config.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
 import { NotStarted, PluginSetup, ServerError, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
 import { createFreezer } from './freeze.ts'
@@ -22,8 +21,9 @@ import { createReadiness, type Readiness } from './readiness.ts'
 import { reasonOf } from './reason.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
-import { type DecodedSettings, decode, type OwnedSection } from './settings/decode.ts'
+import { type DecodedSettings, decode } from './settings/decode.ts'
 import { fromObject, type Layered } from './settings/layer.ts'
+import { sectionsOf } from './settings/sections.ts'
 
 const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
 const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
@@ -68,15 +68,6 @@ export interface Kernel {
 const isLayered = (settings: object): settings is Layered =>
   typeof (settings as Layered).origin === 'function' && typeof (settings as Layered).values === 'object'
 
-const sectionsOf = (plugins: readonly AnyPlugin[], thirdParty: ReadonlySet<AnyPlugin>): OwnedSection[] =>
-  plugins.flatMap((plugin) =>
-    Object.entries(plugin.config ?? {}).map(([path, schema]) => ({
-      plugin: plugin.name,
-      path: thirdParty.has(plugin) ? `plugin.${path}` : path,
-      schema: schema as OwnedSection['schema'],
-    })),
-  )
-
 const isEnabled = (plugin: AnyPlugin, config: Record<string, unknown>): boolean => {
   try {
     return plugin.enabled?.(config) ?? true
@@ -95,11 +86,6 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   // Configure: third-party plugins are part of the settings, and settings are checked against all plugins' sections.
   const given = options.settings ?? {}
   const layered = isLayered(given) ? given : fromObject(given)
-  const kernelSections: OwnedSection[] = Object.entries(kernelConfig).map(([path, schema]) => ({
-    plugin: 'kernel',
-    path,
-    schema,
-  }))
   const references = (layered.values as { plugins?: { load?: unknown } }).plugins?.load
   const loaded = Array.isArray(references)
     ? await loadPlugins(
@@ -110,7 +96,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const thirdParty = new Set<AnyPlugin>(loaded)
   const plugins = [...options.plugins, ...loaded]
   refuseNamesakes(plugins)
-  const settings = decode([...kernelSections, ...sectionsOf(plugins, thirdParty)], layered)
+  const sections = sectionsOf(options.plugins, loaded)
+  const settings = decode(sections, layered)
   root.mask(settings.secrets())
   if (options.log?.level === undefined) log.level = settings.section('log').level as string
   const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = settings.section('server') as unknown as {
@@ -303,9 +290,9 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
         hooks,
         routes,
         settingsOf: (plugin) =>
-          sectionsOf([plugin], thirdParty).flatMap(({ path, schema }) =>
-            Object.keys(schema.properties).map((key) => `${path}.${key}`),
-          ),
+          sections
+            .filter((section) => section.plugin === plugin.name)
+            .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`)),
       }),
     stop,
   }

@@ -1,27 +1,42 @@
 /** Third-party plugins from `[plugins] load`: a package name or a path. One that cannot load stops the start by name. */
-import { createRequire } from 'node:module'
 import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { PluginApi, PluginShape, PluginUnloadable } from './errors.ts'
+import { packageEntry } from './package-entry.ts'
 import { type AnyPlugin, KERNEL_API } from './plugin.ts'
+import { reasonOf } from './reason.ts'
+
+const isTable = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** What is wrong with the value as a plugin, or undefined. */
 const misshapen = (plugin: unknown): string | undefined => {
-  if (typeof plugin !== 'object' || plugin === null) return 'it has no default export'
-  const { name, setup } = plugin as Record<string, unknown>
+  if (plugin === undefined) return 'it has no default export'
+  if (!isTable(plugin)) return `its default export is a ${plugin === null ? 'null' : typeof plugin}`
+  const { name, setup, api, config, needs, uses, provides } = plugin
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]*$/.test(name)) return 'its name is missing or not lower-case words'
   if (typeof setup !== 'function') return 'it has no setup function'
+  if (api !== undefined && typeof api !== 'string') return 'its api is not a range such as "^1.0.0"'
+  for (const [section, schema] of Object.entries(isTable(config) ? config : {})) {
+    // Its name is what keeps its settings apart from those of other third parties.
+    if (section !== name && !section.startsWith(`${name}.`))
+      return `its settings stand under [plugin.${name}], and it declares "${section}"; call the section "${name}"`
+    if (!isTable(schema) || !isTable(schema.properties)) return `its config "${section}" is not made by Type.Object`
+  }
+  const tokens = [needs, uses, provides].flatMap((one) => (isTable(one) ? Object.values(one) : []))
+  if (!tokens.every((token) => isTable(token) && typeof token.name === 'string'))
+    return 'what it needs, uses or provides is not made by defineService'
   return undefined
 }
 
 const addressOf = (reference: string, folder: string): string => {
-  if (reference.startsWith('.') || isAbsolute(reference)) return pathToFileURL(resolve(folder, reference)).href
-  // From the folder of server.toml, so that an operator's node_modules is found there.
-  return pathToFileURL(createRequire(resolve(folder, 'server.toml')).resolve(reference)).href
+  const isPath = reference.startsWith('.') || isAbsolute(reference)
+  // Both from the folder of server.toml, so that an operator's node_modules is found there.
+  return pathToFileURL(isPath ? resolve(folder, reference) : packageEntry(reference, folder)).href
 }
 
 /** Imports each reference; relative paths and packages are found from `folder`. */
 export const loadPlugins = async (references: readonly string[], folder: string): Promise<readonly AnyPlugin[]> => {
+  if (references.length === 0) return []
   const { satisfies, validRange } = await import('semver')
   const loaded: AnyPlugin[] = []
   for (const reference of references) {
@@ -29,7 +44,7 @@ export const loadPlugins = async (references: readonly string[], folder: string)
     try {
       module = await import(addressOf(reference, folder))
     } catch (error) {
-      throw PluginUnloadable(reference, (error as Error).message.split('\n')[0] ?? '').with({ cause: error })
+      throw PluginUnloadable(reference, reasonOf(error)).with({ cause: error })
     }
     const wrong = misshapen(module.default)
     if (wrong !== undefined) throw PluginShape(reference, wrong)

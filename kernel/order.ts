@@ -5,7 +5,7 @@ import type { Service } from './services.ts'
 
 /** Throws `PluginTwice`: a disabled plugin too owns its name, by which settings, logs and errors call it. */
 export const refuseNamesakes = (plugins: readonly AnyPlugin[]): void => {
-  const names = new Set<string>()
+  const names = new Set(['kernel'])
   for (const { name } of plugins) {
     if (names.has(name)) throw PluginTwice(name)
     names.add(name)
