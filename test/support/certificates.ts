@@ -28,10 +28,14 @@ export interface Subject {
   readonly to?: number
 }
 
-const provider = webcrypto as unknown as Crypto
+// The type of its parameter is the browser's.
+const provider = webcrypto as any
 
-const make = async (subject: Subject, issuer: { name: string; key: CryptoKey } | undefined): Promise<Issued> => {
-  const keys = (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as CryptoKeyPair
+const make = async (
+  subject: Subject,
+  issuer: { name: string; key: webcrypto.CryptoKey } | undefined,
+): Promise<Issued> => {
+  const keys = (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
   const name = subject.cn === undefined ? 'O=test' : `CN=${subject.cn}`
   const names = [
     ...(subject.dns ?? []).map((value) => ({ type: 'dns' as const, value })),
@@ -39,7 +43,9 @@ const make = async (subject: Subject, issuer: { name: string; key: CryptoKey } |
   ]
   const made = await x509.X509CertificateGenerator.create(
     {
-      serialNumber: Buffer.from(webcrypto.getRandomValues(new Uint8Array(8)).map((byte, at) => (at === 0 ? 1 : byte))).toString('hex'),
+      serialNumber: Buffer.from(
+        webcrypto.getRandomValues(new Uint8Array(8)).map((byte, at) => (at === 0 ? 1 : byte)),
+      ).toString('hex'),
       subject: name,
       issuer: issuer?.name ?? name,
       notBefore: new Date(Date.now() + (subject.from ?? -1) * DAY_MS),

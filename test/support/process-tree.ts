@@ -27,7 +27,9 @@ const fromProc = (): Line[] =>
     if (!/^\d+$/.test(name)) return []
     try {
       // 12 (a name, perhaps with blanks) S 1 …
-      const [state, parent] = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+      const [state, parent] = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
       return [[Number(name), state ?? '', Number(parent)]]
     } catch {
       return [] // it ended meanwhile

@@ -78,10 +78,7 @@ export const dial = async <T>(
   const timer =
     conninfo.connectTimeoutMs === 0
       ? undefined
-      : setTimeout(
-          () => reject(ConnectTimeout(where, conninfo.connectTimeoutMs, stage)),
-          conninfo.connectTimeoutMs,
-        )
+      : setTimeout(() => reject(ConnectTimeout(where, conninfo.connectTimeoutMs, stage)), conninfo.connectTimeoutMs)
   const abort = (): void => reject(signal?.reason)
   signal?.addEventListener('abort', abort)
   try {

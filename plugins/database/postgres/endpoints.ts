@@ -79,7 +79,10 @@ const checkName = (host: string): string => {
   if (isIP(host) !== 0) return host
   const labels = host.replace(/\.$/, '').split('.')
   if (/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? ''))
-    throw ParameterValue('host', 'a name, or an IPv4 address in its plain form: four decimal numbers without leading zeros')
+    throw ParameterValue(
+      'host',
+      'a name, or an IPv4 address in its plain form: four decimal numbers without leading zeros',
+    )
   // Not repeated in the message: with an "@" or "/" left unencoded in a password, this is a piece of it.
   if (!labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/i.test(label)))
     throw ParameterValue(

@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import type { Conninfo } from './conninfo.ts'
-import { type Route, type Stream } from './dial.ts'
+import type { Route, Stream } from './dial.ts'
 import { PasswordMissing } from './errors.ts'
 import { parserOf } from './values.ts'
 
@@ -48,7 +48,13 @@ export class Session extends pg.Client {
   readonly encrypted: boolean
   readonly #startup: Readonly<Record<string, string>>
 
-  constructor(route: Route, { stream, encrypted }: Stream, conninfo: Conninfo, limits: SessionLimits, pipeline: boolean) {
+  constructor(
+    route: Route,
+    { stream, encrypted }: Stream,
+    conninfo: Conninfo,
+    limits: SessionLimits,
+    pipeline: boolean,
+  ) {
     const { user, database, password } = conninfo
     super({
       // Every value pg would otherwise look for in PG* variables; the connection is ours, so host and port are unused.

@@ -50,7 +50,8 @@ export const createTlsFiles = (settings: TlsSettings, log: Logger): TlsFiles => 
       if (isStale || (await hasChanged(loaded))) loaded = await load(paths)
       isStale = false
     } catch (error) {
-      if (!isStale) log.warn({ err: error }, 'the certificate files changed and cannot be used: the old ones stay in use')
+      if (!isStale)
+        log.warn({ err: error }, 'the certificate files changed and cannot be used: the old ones stay in use')
       isStale = true
     }
     return loaded.context

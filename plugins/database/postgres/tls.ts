@@ -46,7 +46,9 @@ const ask = ({ socket, where }: TlsPeer): Promise<'S' | 'N'> =>
         const letter = String.fromCharCode(bytes[0]!)
         if (letter === 'S' || letter === 'N')
           // Whatever follows in the clear would be taken for something said inside TLS.
-          return bytes.length === 1 ? resolve(letter) : reject(TlsInjected(where).with({ detail: { bytes: bytes.length } }))
+          return bytes.length === 1
+            ? resolve(letter)
+            : reject(TlsInjected(where).with({ detail: { bytes: bytes.length } }))
         // The server is not known yet: what it says in an error is not repeated.
         reject(TlsAnswer(where, letter === 'E' ? 'it sent an error' : `it sent byte 0x${bytes.toString('hex', 0, 1)}`))
       })

@@ -14,7 +14,12 @@ const readInt8 = (text: string): number | bigint => {
 
 /** `{1,NULL,3}`: integers need no quotes. */
 const readInt8Array = (text: string): (number | bigint | null)[] =>
-  text === '{}' ? [] : text.slice(1, -1).split(',').map((one) => (one === 'NULL' ? null : readInt8(one)))
+  text === '{}'
+    ? []
+    : text
+        .slice(1, -1)
+        .split(',')
+        .map((one) => (one === 'NULL' ? null : readInt8(one)))
 
 /** The parser of a type, by the number PostgreSQL gives it. */
 export const parserOf = (oid: number, format: 'text' | 'binary' = 'text'): Parser => {
