@@ -8,6 +8,7 @@ import { NoneUsable, ServerRefused, SessionUnsuitable, TlsFailed, TlsInjected, U
 import { printable } from './printable.ts'
 import { Session, type SessionLimits } from './session.ts'
 import type { TlsFiles } from './tls-files.ts'
+import { tlsReason } from './tls-reason.ts'
 
 const CANCEL_CODE = 80_877_102 // https://www.postgresql.org/docs/17/protocol-message-formats.html, CancelRequest
 // https://www.postgresql.org/docs/17/errcodes-appendix.html
@@ -111,7 +112,8 @@ const fromStartup = (error: unknown, where: string): unknown => {
   const { code, message, severity } = error as { code?: string; message: string; severity?: string }
   if (severity !== undefined && code !== undefined)
     return ServerRefused(where, printable(message), code).with({ detail: { sqlstate: code } })
-  if (code?.startsWith('ERR_SSL')) return TlsFailed(where, printable(message)).with({ detail: { code } })
+  if (code?.startsWith('ERR_SSL'))
+    return TlsFailed(where, tlsReason(error as NodeJS.ErrnoException)).with({ detail: { code } })
   return Unreachable(where, printable(message)).with({ detail: { code } })
 }
 

@@ -8,6 +8,7 @@ import { connect, type SecureContext, type TLSSocket } from 'node:tls'
 import { isAddress } from './endpoints.ts'
 import { NameMismatch, TlsAnswer, TlsDirect, TlsFailed, TlsInjected, TlsMissing } from './errors.ts'
 import { printable } from './printable.ts'
+import { tlsReason } from './tls-reason.ts'
 import type { TlsSettings } from './tls-settings.ts'
 
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]) // length, 80877103
@@ -92,18 +93,11 @@ const handshake = (peer: TlsPeer): Promise<TLSSocket> =>
     const fail = (error: NodeJS.ErrnoException): void =>
       settle(() => {
         stream.on('error', () => {}) // what is still said about a handshake that already failed
-        reject(refuse(printable(reasonOf(error))).with({ detail: { code: error.code } }))
+        reject(refuse(tlsReason(error)).with({ detail: { code: error.code } }))
       })
     const close = (): void => settle(() => reject(refuse('it closed the connection')))
     stream.on('secureConnect', done).on('error', fail).on('close', close)
   })
-
-const reasonOf = (error: NodeJS.ErrnoException): string => {
-  if (error.code === 'ECONNRESET') return 'it closed the connection'
-  return error.code === undefined || error.message.includes(error.code)
-    ? error.message
-    : `${error.message} (${error.code})`
-}
 
 /** subjectAltName only: a common name alone is refused, and an address is looked for among addresses. */
 const checkName = (stream: TLSSocket, where: string, host: string): void => {

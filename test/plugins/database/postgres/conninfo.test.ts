@@ -28,7 +28,10 @@ const READ: readonly (readonly [string, Partial<Conninfo>])[] = [
   ['postgresql://u@[::1]:5432/d', { endpoints: [tcp('::1')] } as Partial<Conninfo>],
   ['postgresql://u@[2001:DB8::1]/d', { endpoints: [tcp('2001:DB8::1')] } as Partial<Conninfo>],
   ['postgresql://u@%2Frun%2Fpg/d', { endpoints: [{ kind: 'unix', path: '/run/pg/.s.PGSQL.5432', port: 5432 }] }],
-  ['postgresql:///d?host=/run/pg&port=6000', { endpoints: [{ kind: 'unix', path: '/run/pg/.s.PGSQL.6000', port: 6000 }] }],
+  [
+    'postgresql:///d?host=/run/pg&port=6000',
+    { endpoints: [{ kind: 'unix', path: '/run/pg/.s.PGSQL.6000', port: 6000 }] },
+  ],
   ['host=/run/pg user=u', { endpoints: [{ kind: 'unix', path: '/run/pg/.s.PGSQL.5432', port: 5432 }], database: 'u' }],
   ['postgresql://u@h1,h2:2,h3/d', { endpoints: [tcp('h1'), tcp('h2', 2), tcp('h3')] } as Partial<Conninfo>],
   ['host=h1,h2 port=1,2 user=u', { endpoints: [tcp('h1', 1), tcp('h2', 2)] } as Partial<Conninfo>],
