@@ -40,8 +40,6 @@ export const createConnector = ({ conninfo, files, limits, log, pipeline = false
       } catch (error) {
         throw fromStartup(error, describeEndpoint(route.endpoint))
       }
-      // What is said after this is heard by whoever holds the session; nobody does yet.
-      session.on('error', () => {})
       await checkSession(session, conninfo.targetSessionAttrs)
       return session
     })

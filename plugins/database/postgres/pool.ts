@@ -141,6 +141,7 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
         (session) => {
           connecting -= 1
           if (isClosed()) return session.destroy()
+          if (!session.isUsable) return fail(new Error('the connection was lost as soon as it was there'))
           if (pauseMs > 0) log.info('connected to the database again')
           pauseMs = 0
           admit(session)

@@ -73,6 +73,8 @@ export class Session extends pg.Client {
       types: { getTypeParser: parserOf },
       pipeline,
     } as unknown as pg.ClientConfig)
+    // A session can be lost before whoever asked for it listens; an error nobody listens to ends the process.
+    this.on('error', () => {})
     this.route = route
     this.encrypted = encrypted
     this.#startup = Object.freeze({
