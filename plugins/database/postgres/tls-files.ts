@@ -47,7 +47,7 @@ export const createTlsFiles = (settings: TlsSettings, log: Logger): TlsFiles => 
       return loaded.context
     }
     try {
-      if (isStale || (await hasChanged(loaded))) loaded = await load(paths)
+      if (await hasChanged(loaded)) loaded = await load(paths)
       isStale = false
     } catch (error) {
       if (!isStale)

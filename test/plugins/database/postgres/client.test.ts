@@ -136,6 +136,31 @@ for (const mode of ['disable', 'require'])
     await session.end()
   })
 
+test('a session that is lost in the moment it begins does not end the process', async () => {
+  const message = (letter: string, body: string): Buffer => {
+    const text = Buffer.from(body, 'latin1')
+    const head = Buffer.alloc(5, letter)
+    head.writeInt32BE(text.length + 4, 1)
+    return Buffer.concat([head, text])
+  }
+  const fake = createServer((socket) => {
+    socket.on('error', () => {})
+    // AuthenticationOk, ReadyForQuery and a fatal error in one packet.
+    socket.once('data', () =>
+      socket.end(
+        Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I'), message('E', 'SFATAL\0VFATAL\0C57P01\0Mgone\0\0')]),
+      ),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(fake, 'listening')
+  const { port } = fake.address() as { port: number }
+  try {
+    assert.is(await withSession(to(`${port}`), async ({ isUsable }) => isUsable), false)
+  } finally {
+    fake.close()
+  }
+})
+
 test('a server with no connection left is told by its code', async () => {
   const { connect } = await accessPostgres(to(`${server.port}`))
   const open = []
