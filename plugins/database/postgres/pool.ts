@@ -1,0 +1,220 @@
+/**
+ * At most `size` sessions, lent to one borrower at a time. pg's own pool hands a failed connection to whoever happened
+ * to start it, knocks again at once for each next borrower, and has no bound on its queue; here a server that is away
+ * is asked at growing intervals, and nobody waits longer than the deadline.
+ */
+import type { Logger } from '../../../kernel/index.ts'
+import { DatabaseUnavailable } from '../errors.ts'
+import type { Connector } from './client.ts'
+import { PoolClosed, PoolExhausted } from './errors.ts'
+import type { Session } from './session.ts'
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 1_000 // so that a server that is back is found within the second readiness looks back on
+
+export interface PoolOptions {
+  readonly connector: Connector
+  /** [cluster] db_pool. */
+  readonly size: number
+  /** Borrowers that may wait; the next one is refused at once. */
+  readonly queue: number
+  /** How long a borrower waits. */
+  readonly waitMs: number
+  readonly log: Logger
+}
+
+export interface PoolStatus {
+  readonly size: number
+  readonly open: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/** A session on loan. Give it back exactly once. */
+export interface Loan {
+  readonly session: Session
+  /** Back to the pool; a session that is broken or still in a transaction is closed instead. */
+  release(): void
+  /** Cuts the connection: whatever runs there fails, and the server ends it. */
+  destroy(): void
+}
+
+export interface Pool {
+  /** An idle session at once, without a promise, or undefined. */
+  take(): Loan | undefined
+  /** Throws PoolExhausted, PoolClosed, or DatabaseUnavailable with the reason as its cause. */
+  acquire(signal?: AbortSignal): Promise<Loan>
+  readonly status: PoolStatus
+  /** Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. */
+  flush(): void
+  /** Refuses newcomers, waits for loans to come back (at most `withinMs`), closes every session. */
+  close(withinMs: number): Promise<void>
+}
+
+interface Waiter {
+  resolve(loan: Loan): void
+  reject(error: unknown): void
+}
+
+export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions): Pool => {
+  const idle: Session[] = []
+  const lent = new Set<Session>()
+  const waiters: Waiter[] = []
+  const aborter = new AbortController()
+  let connecting = 0
+  let pauseMs = 0
+  let pausing: NodeJS.Timeout | undefined
+  let drained: (() => void) | undefined
+
+  const isClosed = (): boolean => aborter.signal.aborted
+  const open = (): number => idle.length + lent.size + connecting
+
+  const drop = (session: Session): void => {
+    lent.delete(session)
+    const at = idle.indexOf(session)
+    if (at !== -1) idle.splice(at, 1)
+    if (lent.size === 0) drained?.()
+  }
+  const lend = (session: Session): Loan => {
+    lent.add(session)
+    let isOut = true
+    const giveBack = (act: () => void): void => {
+      if (!isOut) throw new Error('a loan was given back twice')
+      isOut = false
+      if (lent.has(session)) act()
+      grow()
+    }
+    return {
+      session,
+      release: () =>
+        giveBack(() => {
+          // 'I': nothing open. Any other state would be the next borrower's.
+          if (session.isUsable && session.transactionStatus === 'I' && !isClosed()) return reuse(session)
+          drop(session)
+          session.destroy()
+        }),
+      destroy: () =>
+        giveBack(() => {
+          drop(session)
+          session.destroy()
+        }),
+    }
+  }
+  const reuse = (session: Session): void => {
+    lent.delete(session)
+    const waiter = waiters.shift()
+    if (waiter === undefined) idle.push(session)
+    else waiter.resolve(lend(session))
+  }
+  const admit = (session: Session): void => {
+    session.on('error', (error) => {
+      // An idle session that the server ended, or one on loan: its borrower learns it from the statement.
+      log.debug({ err: error }, 'a database connection was lost')
+      drop(session)
+      grow()
+    })
+    session.on('end', () => {
+      drop(session)
+      grow()
+    })
+    reuse(session)
+  }
+  const fail = (error: unknown): void => {
+    // Once per outage; the knocking that follows is for whoever debugs it.
+    log[pauseMs === 0 ? 'warn' : 'debug']({ err: error }, 'cannot connect to the database')
+    pauseMs = Math.min(pauseMs === 0 ? FIRST_PAUSE_MS : pauseMs * 2, LONGEST_PAUSE_MS)
+    pausing = setTimeout(() => {
+      pausing = undefined
+      grow()
+    }, pauseMs).unref()
+    // With sessions on loan there is something to wait for; without, waiting longer only piles up requests.
+    if (lent.size > 0 || connecting > 0) return
+    for (const waiter of waiters.splice(0)) waiter.reject(DatabaseUnavailable().with({ cause: error }))
+  }
+  /** Connects for whoever waits, as far as there is room and the server is not known to be away. */
+  const grow = (): void => {
+    // While the last attempt failed, one knocks for all.
+    const most = pauseMs > 0 ? 1 : waiters.length
+    while (!isClosed() && pausing === undefined && connecting < Math.min(most, waiters.length) && open() < size) {
+      connecting += 1
+      connector.connect(aborter.signal).then(
+        (session) => {
+          connecting -= 1
+          if (isClosed()) return session.destroy()
+          if (!session.isUsable) return fail(new Error('the connection was lost as soon as it was there'))
+          if (pauseMs > 0) log.info('connected to the database again')
+          pauseMs = 0
+          admit(session)
+          grow()
+        },
+        (error) => {
+          connecting -= 1
+          if (!isClosed()) fail(error)
+        },
+      )
+    }
+  }
+
+  const take = (): Loan | undefined => {
+    // The most recently used: its caches are warm, and the others may be closed by the server's own idle limit.
+    for (let session = idle.pop(); session !== undefined; session = idle.pop())
+      if (session.isUsable) return lend(session)
+    return undefined
+  }
+  const wait = (signal: AbortSignal | undefined): Promise<Loan> =>
+    new Promise((resolve, reject) => {
+      const settle = (act: () => void): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+        act()
+      }
+      const leave = (error: unknown): void => {
+        const at = waiters.indexOf(waiter)
+        if (at !== -1) waiters.splice(at, 1)
+        waiter.reject(error)
+      }
+      const abort = (): void => leave(signal?.reason)
+      const timer = setTimeout(() => leave(PoolExhausted()), waitMs)
+      const waiter: Waiter = {
+        resolve: (loan) => settle(() => resolve(loan)),
+        reject: (error) => settle(() => reject(error)),
+      }
+      signal?.addEventListener('abort', abort)
+      waiters.push(waiter)
+      grow()
+    })
+
+  return {
+    take: () => (isClosed() || waiters.length > 0 ? undefined : take()),
+    async acquire(signal) {
+      if (isClosed()) throw PoolClosed()
+      signal?.throwIfAborted()
+      const loan = waiters.length > 0 ? undefined : take()
+      if (loan !== undefined) return loan
+      if (waiters.length >= queue) throw PoolExhausted()
+      return wait(signal)
+    },
+    get status() {
+      return { size, open: open(), idle: idle.length, waiting: waiters.length }
+    },
+    flush() {
+      for (const session of idle.splice(0)) session.destroy()
+    },
+    async close(withinMs) {
+      if (isClosed()) return
+      aborter.abort(PoolClosed())
+      clearTimeout(pausing)
+      for (const waiter of waiters.splice(0)) waiter.reject(PoolClosed())
+      const leaving = idle.splice(0)
+      const { promise: late, resolve: cut } = Promise.withResolvers<void>()
+      const timer = setTimeout(cut, withinMs)
+      const returned = new Promise<void>((resolve) => {
+        drained = resolve
+        if (lent.size === 0) resolve()
+      })
+      await Promise.race([late, Promise.all([returned, ...leaving.map((session) => session.end())])])
+      clearTimeout(timer)
+      for (const session of [...leaving, ...lent]) session.destroy()
+    },
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * pg's Client over a stream that is already open and as private as the connection string asks. pg itself opens
+ * nothing, reads no environment variable and no password file: all it is told is told here.
+ */
+import pg from 'pg'
+import type { Conninfo } from './conninfo.ts'
+import type { Route, Stream } from './dial.ts'
+import { PasswordMissing } from './errors.ts'
+import { parserOf } from './values.ts'
+
+/** Sent with the first message, so no statement runs without them. Milliseconds; 0 means no limit. */
+export interface SessionLimits {
+  readonly statementTimeoutMs: number
+  readonly lockTimeoutMs: number
+  /** A transaction left open by a stopped process ends after this, and its locks with it. */
+  readonly idleInTransactionMs: number
+}
+
+// What pg keeps to itself, and its types leave out.
+interface Wire {
+  _connecting: boolean
+  _ending: boolean
+  attachListeners(stream: unknown): void
+}
+
+class OpenConnection extends pg.Connection {
+  constructor(stream: Stream['stream']) {
+    super({ stream } as unknown as pg.ConnectionConfig)
+  }
+
+  /** In place of pg's own: the stream is connected. */
+  connect(): void {
+    const wire = this as unknown as Wire
+    wire._connecting = true
+    this.stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (wire._ending && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return
+      this.emit('error', error)
+    })
+    this.stream.on('close', () => this.emit('end'))
+    wire.attachListeners(this.stream)
+    process.nextTick(() => this.emit('connect')) // after the client has taken its place as listener
+  }
+}
+
+/** One session. Every field is plain data; the password is in none of them. */
+export class Session extends pg.Client {
+  readonly route: Route
+  readonly encrypted: boolean
+  readonly #startup: Readonly<Record<string, string>>
+
+  constructor(
+    route: Route,
+    { stream, encrypted }: Stream,
+    conninfo: Conninfo,
+    limits: SessionLimits,
+    pipeline: boolean,
+  ) {
+    const { user, database, password } = conninfo
+    super({
+      // Every value pg would otherwise look for in PG* variables; the connection is ours, so host and port are unused.
+      host: 'open',
+      port: 1,
+      user,
+      database,
+      ssl: false,
+      sslnegotiation: 'postgres',
+      password: () => {
+        if (password === undefined) throw PasswordMissing()
+        return password
+      },
+      enableChannelBinding: conninfo.channelBinding && encrypted,
+      connection: new OpenConnection(stream),
+      types: { getTypeParser: parserOf },
+      pipeline,
+    } as unknown as pg.ClientConfig)
+    // A session can be lost before whoever asked for it listens; an error nobody listens to ends the process.
+    this.on('error', () => {})
+    this.route = route
+    this.encrypted = encrypted
+    this.#startup = Object.freeze({
+      user,
+      database,
+      application_name: conninfo.applicationName,
+      DateStyle: 'ISO, MDY',
+      TimeZone: 'UTC',
+      statement_timeout: String(limits.statementTimeoutMs),
+      lock_timeout: String(limits.lockTimeoutMs),
+      idle_in_transaction_session_timeout: String(limits.idleInTransactionMs),
+      ...(conninfo.options === undefined ? {} : { options: conninfo.options }),
+    })
+  }
+
+  /** pg's hook for the startup message. */
+  getStartupConf(): Readonly<Record<string, string>> {
+    return this.#startup
+  }
+
+  /** What a cancel request needs. */
+  get backend(): { readonly processID: number; readonly secretKey: number } {
+    const { processID, secretKey } = this as unknown as { processID: number; secretKey: number }
+    return { processID, secretKey }
+  }
+
+  /** 'I' idle, 'T' in a transaction, 'E' in a failed one; null before the first answer. */
+  get transactionStatus(): string | null {
+    return (this as unknown as { _txStatus: string | null })._txStatus
+  }
+
+  /** False as soon as the connection is lost or ending. */
+  get isUsable(): boolean {
+    const { _queryable, _ending, _ended } = this as unknown as Record<'_queryable' | '_ending' | '_ended', boolean>
+    return _queryable && !_ending && !_ended
+  }
+
+  /** Cuts the connection at once; statements under way fail. */
+  destroy(): void {
+    this.connection.stream.destroy()
+  }
+}

