@@ -1,7 +1,7 @@
 /** The kernel's public face: the only file outsiders import. */
 export { BUILD } from './build.ts'
 export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
-export { type CommandContext, type CommandContext, commandContext, commandContext, type Output } from './command.ts'
+export { type CommandContext, commandContext, type Output } from './command.ts'
 export {
   ANONYMOUS,
   type Caller,
