@@ -3,6 +3,7 @@ import { Command } from '@oclif/core'
 import { BUILD, type Kernel, type LogOptions } from '../kernel/index.ts'
 import { type OwnContext, ownContext } from './context.ts'
 import { misspeltVariables } from './misspelt-variables.ts'
+import { CLEAR_LINE, showProgress } from './progress.ts'
 import { StartFailed } from './refusal.ts'
 import type { SignalName, World } from './world.ts'
 
@@ -14,7 +15,7 @@ const logFor = async ({ stdout }: World): Promise<LogOptions> => {
   if (stdout.isTTY !== true) return { stream }
   const { prettyFactory } = await import('pino-pretty')
   const pretty = prettyFactory({ colorize: true, singleLine: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' })
-  return { stream: { write: (line) => void stdout.write(pretty(JSON.parse(line))) } }
+  return { stream: { write: (line) => void stdout.write(`${CLEAR_LINE}${pretty(JSON.parse(line))}`) } }
 }
 
 /** Resolves at the first signal; the second ends the process at once. */
@@ -80,7 +81,11 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
     try {
       const address = await kernel.listen()
       announce.listening(address)
-      const ready = kernel.start().then(() => true)
+      const hide = world.stdout.isTTY === true ? showProgress(kernel, world.stdout) : () => undefined
+      const ready = kernel
+        .start()
+        .then(() => true)
+        .finally(hide)
       if (await Promise.race([ready, signal.then(() => false)])) announce.ready(address)
     } catch (error) {
       kernel.log.debug({ err: error }, 'the server could not start')
