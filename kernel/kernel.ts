@@ -9,7 +9,7 @@ import { PluginPromise, PluginSetup, PluginStart, ServerError, WrongPhase } from
 import { createFreezer, hooksFor } from './freeze.ts'
 import { createHooks } from './hooks.ts'
 import { createHttp, type MountedRoutes } from './http.ts'
-import { createApp } from './listen.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, createApp } from './listen.ts'
 import { loadPlugins } from './load.ts'
 import { createLog, type LogOptions } from './log.ts'
 import { orderPlugins } from './order.ts'
@@ -56,6 +56,8 @@ export interface KernelOptions {
   readonly random?: Random
   /** Where relative paths of `[plugins] load` start; the working directory by default. */
   readonly folder?: string
+  /** Time limits of connections to our own port, where they differ from the usual ones. */
+  readonly limits?: Partial<ConnectionLimits>
 }
 
 export interface Kernel {
@@ -228,7 +230,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   let app: FastifyInstance | undefined
   const ownApp = async (): Promise<FastifyInstance> => {
     if (app === undefined) {
-      app = await createApp(house)
+      app = await createApp(house, { ...CONNECTION_LIMITS, ...options.limits })
       await app.ready()
     }
     return app
