@@ -245,11 +245,23 @@ export const BodyTooLarge = defineError(
   'too-long',
   'The request body is larger than %s bytes.',
 )
+export const ChunkTooLarge = defineError(
+  'kernel/chunk-too-large',
+  413,
+  'too-long',
+  'The extensions of a chunk are larger than what they may hold; send none.',
+)
 export const BodyTimeout = defineError(
   'kernel/body-timeout',
   408,
   'timeout',
   'The request did not arrive completely within %s seconds.',
+)
+export const ExpectationUnknown = defineError(
+  'kernel/expectation-unknown',
+  417,
+  'not-supported',
+  'The header Expect asks for something other than 100-continue.',
 )
 export const MediaTypeRefused = defineError(
   'kernel/media-type-refused',

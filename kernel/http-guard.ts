@@ -9,6 +9,9 @@ export const HEADER_LINES = 200
 /** Headers of which a second line would leave the meaning to whoever reads first. */
 const ONCE = new Set(['host', 'content-type', 'content-length', 'authorization', 'content-encoding'])
 
+// RFC 9110, section 7.2. It becomes the base of every link this server sends.
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
+
 /** The refusal of an ambiguous or oversized head, or undefined. */
 export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
   const url = raw.url ?? ''
@@ -30,11 +33,13 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
     seen |= bit
   }
   if (bytes > HEADER_BYTES) return HeadersTooLarge(`${HEADER_BYTES} bytes`)
-  if (raw.httpVersionMajor >= 1 && raw.httpVersionMinor >= 1 && (seen & 1) === 0)
-    return MalformedRequest('the header host is missing')
-  if (url.charCodeAt(0) !== 47 && url !== '*') {
-    const host = URL.parse(url)?.host
-    if (host === undefined || host !== raw.headers.host) return MalformedRequest('the URL names another host')
-  }
+  // Node takes 0.9 and 2.0 for versions of the same protocol.
+  if (raw.httpVersionMajor !== 1) return MalformedRequest('the version is neither 1.0 nor 1.1')
+  const { host } = raw.headers
+  if (host === undefined) {
+    if (raw.httpVersionMinor > 0) return MalformedRequest('the header host is missing')
+  } else if (!HOST.test(host)) return MalformedRequest('the header host is not a host and port')
+  if (url.charCodeAt(0) !== 47 && url !== '*' && URL.parse(url)?.host !== host)
+    return MalformedRequest('the URL names another host')
   return undefined
 }

@@ -2,7 +2,7 @@
  * The Fastify host: builds one RequestContext, calls the request hooks, mounts the plugins' routes, answers errors.
  * It is one encapsulated Fastify plugin, so that the same code serves our own listener and an embedding host's app.
  */
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { blame } from './blame.ts'
@@ -56,7 +56,13 @@ export interface HttpParts {
 }
 
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+const UNREAD_BYTES = 64 * 1024 // less is read to the end for the sake of the connection
 const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
+
+/** A body that is still on its way and not worth waiting for. */
+const isUnread = ({ complete, headers }: IncomingMessage): boolean =>
+  complete === false &&
+  (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > UNREAD_BYTES)
 
 /** Fastify's own complaints, by code, in our words. */
 const fromFastify = (error: FastifyError): ServerError | undefined => {
@@ -103,6 +109,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
       })
     }
     reply.code(error.status)
+    if (isUnread(request.raw)) reply.header('connection', 'close')
     if (error.extras.headers !== undefined) reply.headers(error.extras.headers)
     reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
   }
@@ -153,7 +160,12 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
       const ctx = buildContext(request, reply, prefix)
       request.ctx = ctx
       reply.raw.setHeader('x-request-id', ctx.id)
-      done(checkHead(request.raw) ?? parts.refusal())
+      // Text of unknown origin must not become a page or a script because a browser guesses so.
+      reply.raw.setHeader('x-content-type-options', 'nosniff')
+      const refused = checkHead(request.raw)
+      // Whatever follows on a connection like that is not trusted to be a request.
+      if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))
+      done(parts.refusal())
     })
     if (run.beforeRequest !== null || run.authenticate !== null || run.admit !== null)
       scope.addHook('onRequest', runRequestHooks)

@@ -11,7 +11,7 @@ import { createHooks } from './hooks.ts'
 import { answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
 import { createLifecycles } from './lifecycles.ts'
-import { createApp, openPort } from './listen.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, createApp, openPort } from './listen.ts'
 import { loadPlugins } from './load.ts'
 import { createLog, type LogOptions } from './log.ts'
 import { orderPlugins, refuseNamesakes } from './order.ts'
@@ -38,6 +38,8 @@ export interface KernelOptions {
   readonly random?: Random
   /** Where relative paths of `[plugins] load` start; the working directory by default. */
   readonly folder?: string
+  /** Time limits of connections to our own port, where they differ from the usual ones. */
+  readonly limits?: Partial<ConnectionLimits>
 }
 
 export interface Kernel {
@@ -162,7 +164,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   })
   let app: Promise<FastifyInstance> | undefined
   const ownApp = (): Promise<FastifyInstance> => {
-    app ??= createApp(house)
+    app ??= createApp(house, { ...CONNECTION_LIMITS, ...options.limits })
     return app
   }
   const inFlight = createInFlight()

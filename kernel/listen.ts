@@ -1,49 +1,117 @@
 /** Our own listener: a Fastify app with the limits and timeouts that an open port needs. */
 import { lookup } from 'node:dns/promises'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
-import { BodyTimeout, HeadersTooLarge, MalformedRequest, MalformedUrl, type ServerError } from './errors.ts'
+import {
+  BodyTimeout,
+  ChunkTooLarge,
+  ExpectationUnknown,
+  HeadersTooLarge,
+  MalformedRequest,
+  MalformedUrl,
+  MethodRefused,
+  type ServerError,
+} from './errors.ts'
 import { HEADER_BYTES } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
+import { createTurns, type Turns } from './turns.ts'
 
-const HEADERS_MS = 10_000 // a head that takes longer is a slow attack, not a slow line
-const REQUEST_MS = 25_000 // head and body together
-const CHECK_MS = 2_000 // how often the two above are looked at
-const KEEP_ALIVE_MS = 65_000 // above the 60 s after which common balancers let go themselves
 const PARSER_HEADER_BYTES = 65_536 // above HEADER_BYTES, so that a long URL can be told from a long header
 const BODY_BYTES = 64 * 1024 * 1024
 const PARAM_CHARS = 256 // longer than any type or id, so that a long one is a 404 of its own
 
+/** How long a connection may take, in milliseconds. */
+export interface ConnectionLimits {
+  /** For a head: what takes longer is a slow attack, not a slow line. */
+  readonly headersMs: number
+  /** For head and body together. */
+  readonly requestMs: number
+  /** How often the two above are looked at. */
+  readonly checkMs: number
+  /** Between two requests: above the 60 s after which common balancers let go themselves. */
+  readonly keepAliveMs: number
+  /** For an answer of which the client takes nothing. */
+  readonly stallMs: number
+  /** For a refused body to be read on, so that its sender sees the refusal. */
+  readonly lingerMs: number
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
+  headersMs: 10_000,
+  requestMs: 25_000,
+  checkMs: 2_000,
+  keepAliveMs: 65_000,
+  stallMs: 30_000,
+  lingerMs: 1_000,
+})
+
 /** What Node's parser complains of, before there is a request. */
-const fromParser = (code: string | undefined): ServerError => {
+const fromParser = (code: string | undefined, { requestMs }: ConnectionLimits): ServerError => {
   if (code === 'HPE_HEADER_OVERFLOW') return HeadersTooLarge(`${HEADER_BYTES} bytes`)
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return BodyTimeout(REQUEST_MS / 1000)
-  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return HeadersTooLarge('what a chunk extension may hold')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return BodyTimeout(requestMs / 1000)
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return ChunkTooLarge()
   return MalformedRequest('its head or framing breaks RFC 9112')
 }
 
 /** A complete answer written to a bare socket; the connection ends with it. */
-const endSocket = (socket: Socket, error: ServerError, phrase: string): void => {
-  if (!socket.writable || socket.bytesWritten > 0) return void socket.destroy()
+const endSocket = (socket: Socket, error: ServerError, { lingerMs }: ConnectionLimits): void => {
   const body = JSON.stringify(toOutcome(error))
+  const headers = Object.entries({
+    'content-type': 'application/fhir+json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    ...error.extras.headers,
+    connection: 'close',
+  })
   socket.end(
-    `HTTP/1.1 ${error.status} ${phrase}\r\ncontent-type: application/fhir+json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n` +
+      `${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+  )
+  const late = setTimeout(() => socket.destroy(), lingerMs)
+  late.unref()
+  socket.once('close', () => clearTimeout(late))
+}
+
+/** The answer to what the parser cannot read. A client that has part of another answer cannot be told. */
+const refuse = (socket: Socket, error: Error, turns: Turns, limits: ConnectionLimits): void => {
+  // Refused already: this is the rest of the same bytes, or the handler finding its connection closed.
+  if (socket.writableEnded || socket.destroyed) return
+  if (!socket.writable || turns.stateOf(socket) === 'answering') return void socket.destroy()
+  endSocket(socket, fromParser((error as NodeJS.ErrnoException).code, limits), limits)
+}
+
+const guardServer = ({ server }: FastifyInstance, turns: Turns, limits: ConnectionLimits): void => {
+  // Zero means that Node drops no line silently: checkHead counts them.
+  server.maxHeadersCount = 0
+  server.setTimeout(limits.stallMs, (socket: Socket) => {
+    // Nothing moved. While the answer is still being made that is not the client's fault.
+    if (turns.stateOf(socket) !== 'working') socket.destroy()
+  })
+  server.on('connection', (socket: Socket) => turns.linger(socket, limits.lingerMs))
+  server.on('connect', (_request, socket: Socket) =>
+    endSocket(socket, MethodRefused('CONNECT').with({ headers: { allow: 'GET, HEAD' } }), limits),
+  )
+  server.on('checkExpectation', (request: IncomingMessage, _response: ServerResponse) =>
+    endSocket(request.socket, ExpectationUnknown(), limits),
   )
 }
 
-export const createApp = async (house: FastifyPluginCallback): Promise<FastifyInstance> => {
+export const createApp = async (
+  house: FastifyPluginCallback,
+  limits: ConnectionLimits = CONNECTION_LIMITS,
+): Promise<FastifyInstance> => {
   const { default: fastify } = await import('fastify')
+  const turns = createTurns()
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: limits.keepAliveMs,
+    requestTimeout: limits.requestMs,
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     http: {
       maxHeaderSize: PARSER_HEADER_BYTES,
-      headersTimeout: HEADERS_MS,
-      connectionsCheckingInterval: CHECK_MS,
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: limits.checkMs,
       requireHostHeader: false, // checkHead says it with an OperationOutcome
     },
     routerOptions: { maxParamLength: PARAM_CHARS },
@@ -52,16 +120,10 @@ export const createApp = async (house: FastifyPluginCallback): Promise<FastifyIn
       reply.code(400).header('content-type', 'application/fhir+json; charset=utf-8')
       reply.send(JSON.stringify(toOutcome(MalformedUrl())))
     },
-    clientErrorHandler: (error, socket) => {
-      const known = fromParser((error as NodeJS.ErrnoException).code)
-      endSocket(socket as Socket, known, known.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request')
-    },
+    clientErrorHandler: (error, socket) => refuse(socket as Socket, error, turns, limits),
   })
-  // Zero means that Node drops no line silently: checkHead counts them.
-  app.server.maxHeadersCount = 0
-  app.server.on('connect', (_request, socket: Socket) => {
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nallow: GET, HEAD\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
-  })
+  guardServer(app, turns, limits)
+  app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
   app.register(house)
   try {
     await app.ready()

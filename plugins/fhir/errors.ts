@@ -13,11 +13,23 @@ export const JsonDuplicate = defineError(
   'structure',
   'The member "%s" stands twice in the same object.',
 )
-export const JsonPrototype = defineError(
-  'fhir/json-prototype',
+export const JsonName = defineError(
+  'fhir/json-name',
   400,
   'structure',
-  'The member "__proto__" is not an element of any resource.',
+  'The member "%s" is not an element of any resource.',
+)
+export const JsonWide = defineError(
+  'fhir/json-wide',
+  400,
+  'structure',
+  'An object has more than %s members; no type has as many elements.',
+)
+export const JsonLong = defineError(
+  'fhir/json-long',
+  400,
+  'too-costly',
+  'An array has more than %s items; send them in several resources.',
 )
 export const JsonString = defineError(
   'fhir/json-string',
@@ -44,6 +56,12 @@ export const BodyEncoding = defineError(
   'Content-Encoding "%s" is not supported; send gzip or none.',
 )
 export const BodyCorrupt = defineError('fhir/body-corrupt', 400, 'structure', 'The gzip body is damaged or incomplete.')
+export const BodyIncomplete = defineError(
+  'fhir/body-incomplete',
+  400,
+  'incomplete',
+  'The connection ended before the body did; nothing was stored.',
+)
 export const BodyType = defineError(
   'fhir/body-type',
   415,

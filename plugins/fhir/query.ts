@@ -44,6 +44,19 @@ const readElements = (value: string | undefined): readonly string[] | undefined 
   return elements
 }
 
+/** True when percent-encoded bytes are no UTF-8: URLSearchParams puts U+FFFD there, which nobody has asked for. */
+export const isMisencoded = (url: string): boolean => {
+  if (!HIGH_BYTE.test(url)) return false
+  // A percent sign that encodes nothing stands for itself.
+  try {
+    decodeURIComponent(url.replace(/%(?![0-9A-Fa-f]{2})/g, '%25'))
+    return false
+  } catch {
+    return true
+  }
+}
+const HIGH_BYTE = /%[89A-Fa-f]/
+
 /**
  * Reads the query of a request that is no search: an unknown parameter is refused, or ignored with
  * `Prefer: handling=lenient`. https://hl7.org/fhir/R4/search.html#errors
@@ -52,6 +65,7 @@ export const readQuery = (url: string, known: readonly string[], lenient: boolea
   const start = url.indexOf('?')
   if (start === -1 || start === url.length - 1) return NO_QUERY
   const values = new Map<string, string>()
+  if (isMisencoded(url)) throw ParameterValue('in the query', 'UTF-8')
   for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
     if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
     if (!PRESENTATION.includes(name) && !known.includes(name)) {

@@ -37,7 +37,7 @@ export const sendVersion = (
 const guardContent = (reply: FastifyReply): void => {
   reply
     .header('x-content-type-options', 'nosniff')
-    .header('content-security-policy', 'sandbox; default-src none')
+    .header('content-security-policy', "sandbox; default-src 'none'")
     .header('content-disposition', 'attachment')
 }
 

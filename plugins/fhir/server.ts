@@ -1,5 +1,5 @@
 /** What the interactions share: made at start, once the packages are installed. */
-import type { Clock, Random, RequestContext, Runners } from '../../kernel/index.ts'
+import { type Clock, NoSuchRoute, type Random, type RequestContext, type Runners } from '../../kernel/index.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 import type { Store } from './store/store.ts'
@@ -16,10 +16,13 @@ export interface FhirServer {
   readonly page: { readonly usual: number; readonly most: number }
 }
 
+// What cannot be a type in any package is an address like any other.
+const TYPE_NAME = /^[A-Za-z]{1,64}$/
+
 /** The type addressed. Throws 404 for one that no package brought. */
 export const typeOf = ({ catalog }: FhirServer, name: string): ResourceType => {
   const type = catalog.types.get(name)
-  if (type === undefined) throw UnknownType(name.slice(0, 64))
+  if (type === undefined) throw TYPE_NAME.test(name) ? UnknownType(name) : NoSuchRoute()
   return type
 }
 

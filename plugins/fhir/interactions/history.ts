@@ -15,6 +15,7 @@ import type { StoredVersion } from '../store/version.ts'
 type Addressed = FastifyRequest<{ Params: { type?: string; id?: string } }>
 
 const KNOWN = ['_count', '_since', '_at', '_page']
+const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
 const PAGE = /^[1-9]\d{0,15}$/
 const STATUS = { POST: '201 Created', PUT: '200 OK', PATCH: '200 OK', DELETE: '204 No Content' } as const
 
@@ -73,6 +74,22 @@ const toEntry = (
   )
 }
 
+/** Entries until the page is full, one at least; what is left goes to the next page. */
+const fill = (
+  { versions, next }: HistoryPage,
+  toText: (version: StoredVersion) => string,
+): { readonly entries: string; readonly next: number | undefined } => {
+  const texts: string[] = []
+  let chars = 0
+  for (const [at, version] of versions.entries()) {
+    if (chars > PAGE_CHARS) return { entries: texts.join(','), next: versions[at - 1]?.stamp }
+    const text = toText(version)
+    chars += text.length
+    texts.push(text)
+  }
+  return { entries: texts.join(','), next }
+}
+
 const toLinks = (
   request: RequestContext,
   path: string,
@@ -112,12 +129,13 @@ export const history = async (server: FhirServer, request: Addressed, reply: Fas
   const query: HistoryQuery = { type, id, ...readHistoryQuery(server, values) }
   const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
   return read(server.run, ctx, { kind, type, id }, async () => {
-    const { versions, next, total } = await find(server, ctx, query)
+    const page = await find(server, ctx, query)
+    const { total } = page
     const path = [type, id, '_history']
       .filter((part) => part !== undefined)
       .map((part) => `/${part}`)
       .join('')
-    const entries = versions.map((version) => toEntry(server, ctx, version, presentation)).join(',')
+    const { entries, next } = fill(page, (version) => toEntry(server, ctx, version, presentation))
     const body =
       `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
       `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`

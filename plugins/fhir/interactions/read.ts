@@ -13,6 +13,10 @@ type Addressed = FastifyRequest<{ Params: { type: string; id: string; version?: 
 
 const VERSION = /^[1-9]\d{0,9}$/
 
+/** A version that is none is told to nobody as a number. */
+const toNumber = (version: string | undefined): number | undefined =>
+  version !== undefined && VERSION.test(version) ? Number(version) : undefined
+
 const current = async ({ store }: FhirServer, type: string, id: string): Promise<StoredVersion> => {
   const held = isId(id) ? store.read(type, id) : undefined
   const version = held instanceof Promise ? await held : held
@@ -39,7 +43,7 @@ const answer = async (
   const type = typeOf(server, name)
   const { presentation } = readQuery(request.raw.url ?? '', [], readPrefer(request.headers.prefer).lenient)
   checkAccept(request.headers.accept, presentation.format)
-  const interaction = { kind, type: name, id, version: version === undefined ? undefined : Number(version) }
+  const interaction = { kind, type: name, id, version: toNumber(version) }
   return interact(server.run, request.ctx, interaction, async () => {
     const found = await find()
     const unchanged = isUnchanged(request.headers, found)

@@ -7,16 +7,21 @@ import {
   JsonDepth,
   JsonDuplicate,
   JsonEmpty,
+  JsonLong,
   JsonMalformed,
+  JsonName,
   JsonNumber,
-  JsonPrototype,
   JsonString,
+  JsonWide,
   NotAnObject,
   NotUtf8,
 } from '../errors.ts'
-import { type Member, scan } from './scan.ts'
+import { locateSyntaxError } from './locate.ts'
+import { endOfString, isSpace, type Member, scan } from './scan.ts'
 
 const MOST_DEPTH = 100 // levels; real resources stay below twenty
+const MOST_MEMBERS = 1_000 // of one object; the widest type of R4 has less than a hundred
+const MOST_ITEMS = 500_000 // of one array; more than the concepts of any code system but SNOMED CT
 
 export interface ReadResource {
   /** The text as sent, without a byte order mark. */
@@ -26,17 +31,30 @@ export interface ReadResource {
   readonly members: readonly Member[]
 }
 
-/** Position and excerpt of a syntax error, without V8's own wording of the submitted text. */
-const describeSyntax = (text: string, error: unknown): string => {
-  const position = /at position (\d+)/.exec((error as Error).message)?.[1]
-  if (position === undefined) return text.trim() === '' ? 'it is empty' : 'it ends too early'
-  const before = text.slice(0, Number(position)).split('\n')
-  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
+/** Where the text is broken, in words, without an excerpt of it. */
+const describeSyntax = (text: string): string => {
+  const at = locateSyntaxError(text)
+  if (at >= text.length) return 'it ends too early'
+  let line = 1
+  let start = 0
+  for (let feed = text.indexOf('\n'); feed !== -1 && feed < at; feed = text.indexOf('\n', start)) {
+    line += 1
+    start = feed + 1
+  }
+  return `line ${line}, column ${at - start + 1}`
 }
 
+// Members that every object inherits. Code that looks one up, ours or a library's, must not find the client's.
+const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype), 'prototype'])
+
+const checkString = (text: string): void => {
+  if (text.includes('\0') || !text.isWellFormed()) throw JsonString()
+}
+
+/** Checks what JSON.parse lets through and counts the members of all objects. */
 const walk = (value: unknown, checkStrings: boolean): number => {
   if (typeof value === 'string') {
-    if (checkStrings && (value.includes('\0') || !value.isWellFormed())) throw JsonString()
+    if (checkStrings) checkString(value)
     return 0
   }
   if (typeof value === 'number') {
@@ -46,15 +64,19 @@ const walk = (value: unknown, checkStrings: boolean): number => {
   if (typeof value !== 'object' || value === null) return 0
   let keys = 0
   if (Array.isArray(value)) {
+    if (value.length > MOST_ITEMS) throw JsonLong(MOST_ITEMS)
     for (const item of value) keys += walk(item, checkStrings)
     return keys
   }
+  let own = 0
   for (const key in value) {
-    if (key === '__proto__') throw JsonPrototype()
-    if (checkStrings) walk(key, true)
-    keys += 1 + walk((value as Record<string, unknown>)[key], checkStrings)
+    if (INHERITED.has(key)) throw JsonName(key)
+    if (checkStrings) checkString(key)
+    own += 1
+    keys += walk((value as Record<string, unknown>)[key], checkStrings)
   }
-  return keys
+  if (own > MOST_MEMBERS) throw JsonWide(MOST_MEMBERS)
+  return keys + own
 }
 
 /** Throws 400 with what is wrong. The result is an object; whether it is a resource the caller decides. */
@@ -67,29 +89,35 @@ export const readResource = (bytes: Uint8Array): ReadResource => {
   let resource: unknown
   try {
     resource = JSON.parse(text)
-  } catch (error) {
-    if (text.trim() === '') throw JsonEmpty()
-    throw JsonMalformed(describeSyntax(text, error))
+  } catch {
+    // V8's own message quotes the text.
+    throw text.trim() === '' ? JsonEmpty() : JsonMalformed(describeSyntax(text))
   }
   if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) throw NotAnObject()
   // Only an escape can make a NUL or a lone surrogate: raw ones are no UTF-8 or no JSON.
   const counted = walk(resource, text.includes('\\u'))
-  if (counted !== keys) throw JsonDuplicate(duplicateKey(text) ?? '?')
+  if (counted !== keys) throw JsonDuplicate((duplicateKey(text) ?? '?').slice(0, 64))
   return { text, resource: resource as Record<string, unknown>, members }
 }
 
-/** Which key is there twice: asked only when it is known that one is. */
+/** Which key is there twice: asked only when it is known that one is, of a text that JSON.parse accepts. */
 const duplicateKey = (text: string): string | undefined => {
   const open: Set<string>[] = []
-  const token = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/gs
-  for (const [match, colon] of text.matchAll(token)) {
-    if (match === '{') open.push(new Set())
-    else if (match === '}') open.pop()
-    else if (colon !== undefined) {
-      const key = JSON.parse(match.slice(0, match.lastIndexOf('"') + 1)) as string
-      const seen = open.at(-1)
-      if (seen?.has(key)) return key
-      seen?.add(key)
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === 123 /* { */) open.push(new Set())
+    else if (code === 125 /* } */) open.pop()
+    else if (code === 34 /* " */) {
+      const end = endOfString(text, at)
+      let next = end
+      while (isSpace(text.charCodeAt(next))) next += 1
+      if (text[next] === ':') {
+        const key = JSON.parse(text.slice(at, end)) as string
+        const seen = open.at(-1)
+        if (seen?.has(key)) return key
+        seen?.add(key)
+      }
+      at = end - 1
     }
   }
   return undefined

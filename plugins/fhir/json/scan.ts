@@ -23,7 +23,7 @@ const QUOTE = 34
 const BACKSLASH = 92
 
 /** Index after the closing quote of the string that starts at `start`, or the end of the text. */
-const endOfString = (text: string, start: number): number => {
+export const endOfString = (text: string, start: number): number => {
   let at = start + 1
   for (;;) {
     const quote = text.indexOf('"', at)
@@ -36,7 +36,8 @@ const endOfString = (text: string, start: number): number => {
   }
 }
 
-const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
+/** Blanks of RFC 8259. */
+export const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
 const trimEnd = (text: string, start: number, end: number): number => {
   let at = end

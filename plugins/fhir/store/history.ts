@@ -28,6 +28,7 @@ export interface HistoryPage {
 }
 
 const MAX_STAMP = Number.MAX_SAFE_INTEGER
+const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page: a thousand versions of the largest body would not fit in memory
 
 /** Superseded before the range began: then it was not current during it. */
 const notReplaced = (alias: string): string =>
@@ -54,12 +55,20 @@ const scopeOf = (onResource: string, onHistory: string, keys: readonly Param[], 
   }
 }
 
-const withBodies = (parts: readonly Part[], count: number): string =>
-  `SELECT v.rid, r.type, r.id, v.ver, v.upd,
-     CASE WHEN v.old = 0 THEN r.flags ELSE h.flags END AS flags, CASE WHEN v.old = 0 THEN r.body ELSE h.body END AS body
-   FROM (SELECT * FROM (${parts.map(({ text }) => text).join(' UNION ALL ')}) AS k ORDER BY upd DESC LIMIT ${count + 1}) AS v
-   JOIN resource r ON r.rid = v.rid LEFT JOIN history h ON h.rid = v.rid AND h.ver = v.ver AND v.old = 1
-   ORDER BY v.upd DESC`
+/** Rows of a page. Those behind the first PAGE_BYTES come without their body, which then is not read either. */
+const withBodies = (parts: readonly Part[], count: number): string => {
+  const keys = `SELECT * FROM (${parts.map(({ text }) => text).join(' UNION ALL ')}) AS k ORDER BY upd DESC LIMIT ${count + 1}`
+  const joined = 'JOIN resource r ON r.rid = v.rid LEFT JOIN history h ON h.rid = v.rid AND h.ver = v.ver AND v.old = 1'
+  const size = 'coalesce(CASE WHEN v.old = 0 THEN length(r.body) ELSE length(h.body) END, 0)'
+  const sized = `SELECT v.rid, v.ver, v.upd, v.old, CASE WHEN sum(${size}) OVER (ORDER BY v.upd DESC) - ${size} < ${PAGE_BYTES} THEN 1 ELSE 0 END AS fits
+    FROM (${keys}) AS v ${joined}`
+  return `SELECT v.rid, r.type, r.id, v.ver, v.upd, v.fits,
+      CASE WHEN v.old = 0 THEN r.flags ELSE h.flags END AS flags,
+      CASE WHEN v.fits = 0 THEN NULL WHEN v.old = 0 THEN r.body ELSE h.body END AS body
+    FROM (${sized}) AS v ${joined} ORDER BY v.upd DESC`
+}
+
+type Row = VersionRow & { readonly fits: number }
 
 const readUsedTypes = sql(
   'fhir.types-used',
@@ -97,13 +106,12 @@ export const createHistory = (database: Database, codes: TypeCodes) => {
     const params = parts.flatMap((part) => part.params)
     // A page of one resource or type is a few index steps; the rest may take longer than the main thread should.
     const small = query.type !== undefined && query.during === undefined
-    const rows = small
-      ? await database.all<VersionRow>(text, params)
-      : await database.slow<VersionRow>(text, params, signal)
-    const shown = rows.slice(0, query.count)
+    const rows = small ? await database.all<Row>(text, params) : await database.slow<Row>(text, params, signal)
+    const tooMuch = rows.findIndex(({ fits }) => fits === 0)
+    const shown = rows.slice(0, tooMuch === -1 ? query.count : Math.min(tooMuch, query.count))
     return {
       versions: shown.map((row) => new StoredVersion(codes.name(row.type), row)),
-      next: rows.length > query.count ? shown.at(-1)?.upd : undefined,
+      next: rows.length > shown.length ? shown.at(-1)?.upd : undefined,
     }
   }
 }
