@@ -1,4 +1,7 @@
-/** The pino root, one child per plugin. A value marked secret in a schema never reaches a line. */
+/**
+ * The pino root, one child per plugin. A value marked secret in a schema never reaches a line, nor does a header that
+ * carries credentials: both are looked for in the finished line, so that it does not matter where they were put.
+ */
 import pino, { type DestinationStream, type Logger } from 'pino'
 
 export type { Logger } from 'pino'
@@ -9,9 +12,21 @@ export interface LogOptions {
   readonly stream?: DestinationStream
 }
 
-// Headers that carry credentials, wherever a request or its headers are logged.
-const HEADERS = ['authorization', 'cookie', 'set-cookie', 'proxy-authorization', 'x-amz-security-token']
 const MASK = '[secret]'
+const NAMES = '(?:proxy-)?authorization|(?:set-)?cookie|x-amz-security-token'
+const TEXT = '"(?:[^"\\\\]|\\\\.)*"'
+// As a member of an object, or as a pair in rawHeaders; one value or a list of them.
+const HEADER = new RegExp(`("(?:${NAMES})"\\s*[:,]\\s*)(?:${TEXT}|\\[(?:${TEXT}|[^\\]"])*\\])`, 'gi')
+// The same in an object that was made a string before.
+const QUOTED_HEADER = new RegExp(`(\\\\"(?:${NAMES})\\\\"\\s*[:,]\\s*)\\\\"[^"]*"`, 'gi')
+// RFC 6750, wherever it stands, e.g. in the message of an HTTP client. Shorter ones are words.
+const BEARER = /\b((?:Bearer|DPoP)\s+)[\w.~+/-]{16,}=*/gi
+const SUSPICIOUS = new RegExp(`${NAMES}|bearer|dpop`, 'i')
+
+const withoutCredentials = (line: string): string =>
+  SUSPICIOUS.test(line)
+    ? line.replace(HEADER, `$1"${MASK}"`).replace(QUOTED_HEADER, `$1\\"${MASK}\\"`).replace(BEARER, `$1${MASK}`)
+    : line
 
 export interface RootLog {
   readonly log: Logger
@@ -27,13 +42,9 @@ export const createLog = (options: LogOptions): RootLog => {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: {
-        paths: HEADERS.flatMap((name) => [`headers["${name}"]`, `*.headers["${name}"]`, `["${name}"]`]),
-        censor: MASK,
-      },
       hooks: {
         streamWrite: (line) => {
-          let masked = line
+          let masked = withoutCredentials(line)
           for (const secret of secrets) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK)
           return masked
         },

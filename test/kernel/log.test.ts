@@ -1,0 +1,125 @@
+/** The log: one child per plugin, and no secret in any line. */
+import { Type } from 'typebox'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { definePlugin, type Logger } from '../../kernel/index.ts'
+import { createLog } from '../../kernel/log.ts'
+import { kernelWith, pluginOf } from '../support/kernel-with.ts'
+
+const TOKEN = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJwMSJ9.c2lnbmF0dXJl'
+const TICKET = 'ZG9jdG9yOnBhc3N3b3Jk'
+
+const written = (log: (logger: Logger) => void): string => {
+  let text = ''
+  const { log: logger } = createLog({
+    stream: {
+      write: (line) => {
+        JSON.parse(line) // masking leaves a line that can be read
+        text += line
+      },
+    },
+  })
+  log(logger)
+  return text
+}
+
+for (const [where, line] of [
+  ['a request', { headers: { authorization: `Bearer ${TOKEN}` } }],
+  ['an object in an object', { call: { request: { headers: { authorization: `Basic ${TICKET}` } } } }],
+  ['capital letters', { headers: { Authorization: `Basic ${TICKET}`, 'Proxy-Authorization': `Basic ${TICKET}` } }],
+  ['the top of the line', { cookie: `session=${TICKET}` }],
+  ['several cookies', { headers: { 'set-cookie': [`a="]${TICKET}"; Path=/`, `b=${TICKET}`] } }],
+  ['raw headers', { rawHeaders: ['Host', 'x', 'Authorization', `Basic ${TICKET}`, 'Cookie', `a=${TICKET}`] }],
+  ['quotes in the value', { headers: { authorization: `Digest username="a", response="${TICKET}"` } }],
+  ['an object that was made a string', { text: JSON.stringify({ headers: { authorization: `Basic ${TICKET}` } }) }],
+  ['a session token of AWS', { headers: { 'x-amz-security-token': TICKET } }],
+  ['an error', { err: new Error(`401 for Bearer ${TOKEN}`) }],
+  ['a property of an error', { err: Object.assign(new Error('no'), { request: { headers: { cookie: TICKET } } }) }],
+] as const)
+  test(`credentials are not logged from ${where}`, () => {
+    const text = written((log) => log.info(line, 'a line'))
+    assert.match(text, '[secret]')
+    assert.not.match(text, TICKET)
+    assert.not.match(text, TOKEN)
+    assert.match(text, 'a line')
+  })
+
+test('a message holds no bearer token, and ordinary words stay', () => {
+  const text = written((log) => log.info(`sent Bearer ${TOKEN}; the bearer of this is Basic/b1`))
+  assert.match(text, 'sent Bearer [secret]; the bearer of this is Basic/b1')
+})
+
+const shop = (setup: (log: Logger) => void) =>
+  definePlugin({
+    name: 'shop',
+    config: {
+      shop: Type.Object({
+        key: Type.Optional(Type.String({ secret: true, description: 'The key.' })),
+        url: Type.Optional(Type.String({ description: 'Where the database is.' })),
+        city: Type.String({ default: 'Bonn', description: 'Where the shop is.' }),
+      }),
+    },
+    setup: ({ log }) => setup(log),
+  })
+
+test('the value of a secret setting is masked in every line of every plugin, quoted or escaped', async () => {
+  const key = 'a "quoted\\" key'
+  const { raw } = await kernelWith(
+    [
+      shop((log) => {
+        log.info({ where: { key } }, `opened with ${key} in Bonn`)
+        log.error({ err: new Error(`refused: ${key}`) })
+      }),
+      pluginOf('other', ({ log }) => log.info([key, 'next'])),
+    ],
+    { settings: { shop: { key } } },
+  )
+  assert.is(raw.length, 3)
+  for (const line of raw) {
+    assert.match(line, '[secret]')
+    assert.not.match(line, 'quoted')
+  }
+  assert.match(raw[0]!, 'in Bonn')
+})
+
+test('a password inside an ordinary URL setting is masked too', async () => {
+  const { raw } = await kernelWith([shop((log) => log.info('cannot reach postgresql://u:hunter22@db/x'))], {
+    settings: { shop: { url: 'postgresql://u:hunter22@db/x' } },
+  })
+  assert.not.match(raw.join(''), 'hunter22')
+})
+
+test('each plugin logs under its name', async () => {
+  const { lines } = await kernelWith([
+    pluginOf('one', ({ log }) => log.info('1')),
+    pluginOf('two', ({ log }) => log.info('2')),
+  ])
+  assert.equal(
+    lines.map(({ plugin, msg }) => [plugin, msg]),
+    [
+      ['one', '1'],
+      ['two', '2'],
+    ],
+  )
+})
+
+test('credentials of a request are not in the line about its failure', async () => {
+  const { kernel, raw } = await kernelWith([
+    pluginOf('careless', ({ routes }) =>
+      routes((app, _options, done) => {
+        app.get('/fail', async ({ headers }) => {
+          throw Object.assign(new Error('failed'), { headers })
+        })
+        done()
+      }),
+    ),
+  ])
+  await kernel.start()
+  await kernel.inject({ url: '/fail', headers: { authorization: `Basic ${TICKET}`, cookie: `s=${TICKET}` } })
+  await kernel.stop()
+  const line = raw.find((one) => one.includes('failed'))!
+  assert.match(line, '"authorization":"[secret]"')
+  assert.not.match(raw.join(''), TICKET)
+})
+
+test.run()
