@@ -10,7 +10,7 @@ export interface Bench {
   readonly seconds: number
   /** Resources of the figures that need many. */
   readonly resources: number
-  /** Folder for CPU profiles of the server under test; undefined when none are wanted. */
+  /** Folder for CPU profiles of both sides; undefined when none are wanted. */
   readonly profileFolder: string | undefined
   /** What is going on, for whoever waits. */
   say(text: string): void

@@ -3,14 +3,12 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
-import { type CpuUse, type Subject, startSubject } from './process/subject.ts'
+import { type Subject, startSubject } from './process/subject.ts'
 
 export type Wanted = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-export interface House {
+export interface House extends Pick<Subject, 'cpu' | 'profile' | 'stop'> {
   readonly address: string
-  cpu(): Promise<CpuUse>
-  stop(): Promise<void>
 }
 
 export interface Place {
@@ -37,17 +35,15 @@ export interface HouseOptions {
   readonly settings?: Wanted
   /** Let its threads use every core. */
   readonly unbound?: boolean
-  readonly profileFolder?: string | undefined
 }
 
 /** Starts it with its defaults, on SQLite in a file; resolves when it is ready. */
 export const startHouse = async (bench: Bench, place: Place, options: HouseOptions = {}): Promise<House> => {
-  const { settings = {}, unbound = false, profileFolder } = options
+  const { settings = {}, unbound = false } = options
   const subject: Subject = startSubject('house', {
     cores: bench.cores,
     unbound,
     logPath: place.path('house.log'),
-    profileFolder,
   })
   try {
     const address = await subject.ask<string>('start', {
@@ -55,7 +51,8 @@ export const startHouse = async (bench: Bench, place: Place, options: HouseOptio
       server: { bind: '127.0.0.1:0', ...settings.server },
       database: { kind: 'sqlite', sqlite_path: place.sqlitePath, ...settings.database },
     })
-    return { address, cpu: subject.cpu, stop: subject.stop }
+    const { cpu, profile, stop } = subject
+    return { address, cpu, profile, stop }
   } catch (error) {
     await subject.stop()
     throw error

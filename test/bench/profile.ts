@@ -11,7 +11,8 @@ interface Profile {
   readonly timeDeltas: readonly number[]
 }
 
-const SHOWN = 45
+const FUNCTIONS = 30
+const FILES = 12
 const IDLE = new Set(['(idle)', '(root)'])
 
 const placeOf = (url: string): string =>
@@ -20,10 +21,10 @@ const placeOf = (url: string): string =>
 const add = (sums: Map<string, number>, key: string, time: number): void =>
   void sums.set(key, (sums.get(key) ?? 0) + time)
 
-const toList = (sums: ReadonlyMap<string, number>, busy: number): string =>
+const toList = (sums: ReadonlyMap<string, number>, busy: number, shown: number): string =>
   [...sums]
     .sort(([, one], [, other]) => other - one)
-    .slice(0, SHOWN)
+    .slice(0, shown)
     .map(([key, time]) => `${((time / busy) * 100).toFixed(1).padStart(6)} %  ${key}`)
     .join('\n')
 
@@ -36,7 +37,8 @@ const print = (path: string): string => {
   for (const [at, id] of samples.entries()) {
     const frame = byId.get(id)
     const time = timeDeltas[at] ?? 0
-    if (frame === undefined || IDLE.has(frame.functionName)) continue
+    // The profiler's own start is no work of the server.
+    if (frame === undefined || IDLE.has(frame.functionName) || frame.url === 'node:inspector') continue
     busy += time
     const place = frame.url === '' ? '' : placeOf(frame.url)
     add(
@@ -46,7 +48,7 @@ const print = (path: string): string => {
     )
     add(files, place === '' ? frame.functionName : place, time)
   }
-  return `\n${path}: ${(busy / 1_000_000).toFixed(1)} s busy\n${toList(functions, busy)}\n\nby file\n${toList(files, busy)}`
+  return `\n${path}: ${(busy / 1_000_000).toFixed(1)} s busy\n${toList(functions, busy, FUNCTIONS)}\n\nby file\n${toList(files, busy, FILES)}`
 }
 
 /** Every profile of the folder as text. */

@@ -1,14 +1,9 @@
 /** Bare Fastify beside the server under test: told to answer with exactly what that one answered. */
 import { get } from 'node:http'
 import type { Bench } from '../bench.ts'
+import type { House } from '../house.ts'
 import type { Canned } from '../process/bare.ts'
-import { type CpuUse, startSubject } from '../process/subject.ts'
-
-export interface Bare {
-  readonly address: string
-  cpu(): Promise<CpuUse>
-  stop(): Promise<void>
-}
+import { startSubject } from '../process/subject.ts'
 
 /** Fastify or Node sets these itself on both sides. */
 const OWN = new Set(['date', 'connection', 'keep-alive', 'content-length'])
@@ -33,15 +28,16 @@ const fetchCanned = (address: string, path: string): Promise<Canned> =>
 export const startBare = async (
   bench: Bench,
   parts: { readonly canned?: readonly Canned[]; readonly created?: Readonly<Record<string, string>> },
-): Promise<Bare> => {
+): Promise<House> => {
   const subject = startSubject('bare', { cores: bench.cores })
   const { canned = [], created = {} } = parts
   const address = await subject.ask<string>('start', { canned, created })
-  return { address, cpu: subject.cpu, stop: subject.stop }
+  const { cpu, profile, stop } = subject
+  return { address, cpu, profile, stop }
 }
 
 /** Bare Fastify with the answers the server gives to these reads. */
-export const startBareReads = async (bench: Bench, address: string, paths: readonly string[]): Promise<Bare> => {
+export const startBareReads = async (bench: Bench, address: string, paths: readonly string[]): Promise<House> => {
   const canned: Canned[] = []
   for (const path of paths) canned.push(await fetchCanned(address, path))
   return startBare(bench, { canned })

@@ -5,7 +5,7 @@ import { type Comparison, compare, type Round } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
 import { type Body, makeBodies, seedPeople } from '../corpus/seed.ts'
 import { createPlace, type House, type Place, startHouse } from '../house.ts'
-import { measure } from '../measure.ts'
+import { measure, profile } from '../measure.ts'
 import { startSubject } from '../process/subject.ts'
 import { both, percent, times } from '../table.ts'
 import { headersOf, startBare } from './bare.ts'
@@ -24,7 +24,7 @@ interface Ready {
 const withHouse = async (bench: Bench, work: (ready: Ready) => Promise<void>): Promise<void> => {
   const place = createPlace()
   try {
-    const house = await startHouse(bench, place, { profileFolder: bench.profileFolder })
+    const house = await startHouse(bench, place)
     try {
       const dice = createDice(2)
       const people = await seedPeople(house.address, dice, PEOPLE)
@@ -186,6 +186,8 @@ export const createCpu: Figure = {
           () => ours(bench.seconds),
           () => other(bench.seconds),
         )
+        await profile(bench, 'create', house, ours)
+        await profile(bench, 'create-bare', bare, other)
         const { cpu } = comparison
         bench.report({
           figure: '4 create, CPU',

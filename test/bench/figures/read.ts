@@ -5,7 +5,7 @@ import { type Comparison, compare } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
 import { makeBodies, seed, seedPeople } from '../corpus/seed.ts'
 import { createPlace, type House, type Place, startHouse, type Wanted } from '../house.ts'
-import { measure } from '../measure.ts'
+import { measure, profile } from '../measure.ts'
 import { both, percent } from '../table.ts'
 import { startBareReads } from './bare.ts'
 
@@ -46,11 +46,14 @@ const compareReads = async (bench: Bench, house: House, paths: readonly string[]
   try {
     await ours(WARM_SECONDS)
     await other(WARM_SECONDS)
-    return await compare(
+    const comparison = await compare(
       bench.rounds,
       () => ours(bench.seconds),
       () => other(bench.seconds),
     )
+    await profile(bench, `read-${paths.length}`, house, ours)
+    await profile(bench, `read-${paths.length}-bare`, bare, other)
+    return comparison
   } finally {
     await bare.stop()
   }
@@ -71,7 +74,7 @@ const withHouse = async (
 ): Promise<void> => {
   const place = createPlace()
   try {
-    const house = await startHouse(bench, place, { settings, profileFolder: bench.profileFolder })
+    const house = await startHouse(bench, place, { settings })
     try {
       await work(house, place)
     } finally {

@@ -21,7 +21,7 @@ interface Ready {
 const withHouse = async (bench: Bench, unbound: boolean, work: (ready: Ready) => Promise<void>): Promise<void> => {
   const place = createPlace()
   try {
-    const house = await startHouse(bench, place, { unbound, profileFolder: bench.profileFolder })
+    const house = await startHouse(bench, place, { unbound })
     try {
       const dice = createDice(6)
       const people = await seedPeople(house.address, dice, 50)

@@ -1,4 +1,6 @@
 /** The measured process's side of `subject.ts`: answers questions by kind. */
+import { writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
 import process from 'node:process'
 
 interface Question {
@@ -9,14 +11,33 @@ interface Question {
 
 export type Answers = Readonly<Record<string, (payload: any) => unknown>>
 
+const SAMPLE_MICROS = 200
+
 const cpu = () => {
   const { user, system } = process.cpuUsage()
   return { micros: user + system, rss: process.memoryUsage.rss() }
 }
 
-/** Answers `cpu` and what `answers` names; must name `stop`. Ends when the parent lets go. */
+let session: Session | undefined
+
+/** Of the main thread, from here on. */
+const startProfile = async (): Promise<void> => {
+  session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_MICROS })
+  await session.post('Profiler.start')
+}
+
+const stopProfile = async (path: string): Promise<void> => {
+  const stopped = await session?.post('Profiler.stop')
+  session?.disconnect()
+  writeFileSync(path, JSON.stringify(stopped?.profile))
+}
+
+/** Answers `cpu`, profiles, and what `answers` names; must name `stop`. Ends when the parent lets go. */
 export const answerWith = (answers: Answers): void => {
-  const known: Answers = { cpu, ...answers }
+  const known: Answers = { cpu, startProfile, stopProfile, ...answers }
   process.on('message', async ({ number, kind, payload }: Question) => {
     try {
       const answer = known[kind]

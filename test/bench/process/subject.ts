@@ -13,8 +13,6 @@ export interface SubjectOptions {
   readonly unbound?: boolean
   /** Where its standard output goes; dropped when unset. */
   readonly logPath?: string
-  /** Folder for a CPU profile, written when it stops. */
-  readonly profileFolder?: string | undefined
 }
 
 export interface CpuUse {
@@ -27,6 +25,8 @@ export interface CpuUse {
 export interface Subject {
   ask<T>(kind: string, payload?: unknown): Promise<T>
   cpu(): Promise<CpuUse>
+  /** Writes a CPU profile of its main thread while `work` runs. */
+  profile(path: string, work: () => Promise<unknown>): Promise<void>
   stop(): Promise<void>
 }
 
@@ -36,14 +36,11 @@ interface Reply {
   readonly error?: string
 }
 
-const command = ({ cores, unbound, profileFolder }: SubjectOptions): { execPath: string; execArgv: string[] } => {
-  const node = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
-  if (cores.server === undefined || unbound === true) {
-    // A child inherits the core its parent is bound to.
-    if (cores.server === undefined) return { execPath: process.execPath, execArgv: node }
-    return { execPath: 'taskset', execArgv: ['-c', '0-1023', process.execPath, ...node] }
-  }
-  return { execPath: 'taskset', execArgv: ['-c', String(cores.server), process.execPath, ...node] }
+/** A child inherits the core its parent is bound to, so an unbound one must be let loose. */
+const command = ({ cores, unbound }: SubjectOptions): { execPath: string; execArgv: string[] } => {
+  if (cores.server === undefined) return { execPath: process.execPath, execArgv: [] }
+  const list = unbound === true ? '0-1023' : String(cores.server)
+  return { execPath: 'taskset', execArgv: ['-c', list, process.execPath] }
 }
 
 /** Starts `test/bench/process/<name>.ts`. */
@@ -76,6 +73,11 @@ export const startSubject = (name: string, options: SubjectOptions): Subject => 
   return {
     ask,
     cpu: () => ask<CpuUse>('cpu'),
+    async profile(path, work) {
+      await ask('startProfile')
+      await work()
+      await ask('stopProfile', path)
+    },
     async stop() {
       if (child.exitCode !== null) return
       await ask('stop')
