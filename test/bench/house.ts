@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
+import type { Settings } from './plugins.ts'
 import { type Subject, startSubject } from './process/subject.ts'
-
-export type Wanted = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export interface House extends Pick<Subject, 'cpu' | 'profile' | 'stop'> {
   readonly address: string
@@ -32,7 +31,7 @@ export const createPlace = (): Place => {
 }
 
 export interface HouseOptions {
-  readonly settings?: Wanted
+  readonly settings?: Settings
   /** Let its threads use every core. */
   readonly unbound?: boolean
 }

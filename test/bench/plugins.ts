@@ -1,50 +1,36 @@
-/** The plugins of the server under test: what a build ships, with its defaults. */
-import { existsSync } from 'node:fs'
+/** The plugins of the server under test and their settings: what a build ships, with its defaults. */
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import type { AnyPlugin } from '../../kernel/index.ts'
-import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
+import { firstParty } from '../../plugins/index.ts'
 
-const at = (path: string): URL => new URL(`../../plugins/${path}`, import.meta.url)
+export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-const load = async (name: string): Promise<AnyPlugin> =>
-  ((await import(at(`${name}/index.ts`).href)) as { default: AnyPlugin }).default
+/** R4 with its examples, from the development dependency that holds it. */
+export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 
-/** The plugins a start without third-party plugins has. The definitions come from a package installed from disk. */
-export const housePlugins = async (): Promise<readonly AnyPlugin[]> => {
-  if (existsSync(at('index.ts'))) {
-    const { default: plugins } = (await import(at('index.ts').href)) as { default: readonly AnyPlugin[] }
-    return plugins
-  }
-  const names = [
-    'database',
-    'packages',
-    'fhir',
-    'validation',
-    'references',
-    'metering',
-    'request-log',
-    'audit',
-    'probes',
-  ]
-  const there = names.filter((name) => existsSync(at(`${name}/index.ts`)))
-  const plugins = await Promise.all(there.map(load))
-  return there.includes('packages') ? plugins : [...plugins, stubDefinitions('all')]
-}
+/** Installed from disk: nothing is downloaded. */
+const FROM_DISK: Settings = { conformance: { skip_default_packages: true, packages: [examplesFolder] } }
 
-/** Settings of the plugins that are there; what names a section or key nobody declares is left out. */
-export const settingsOf = (
-  plugins: readonly AnyPlugin[],
-  wanted: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
-): Record<string, Record<string, unknown>> => {
-  const declared = new Set(['server.bind', 'log.level'])
-  for (const { config } of plugins)
-    for (const [section, schema] of Object.entries(config ?? {}))
-      for (const key of Object.keys((schema as { properties: object }).properties)) declared.add(`${section}.${key}`)
+export const housePlugins: readonly AnyPlugin[] = firstParty
+
+const keysOf = (plugins: readonly AnyPlugin[]): ReadonlySet<string> =>
+  new Set(
+    plugins.flatMap(({ config }) =>
+      Object.entries(config ?? {}).flatMap(([section, schema]) =>
+        Object.keys((schema as { properties: object }).properties).map((key) => `${section}.${key}`),
+      ),
+    ),
+  )
+
+/** Settings for the plugins there are: a key that none of them declares is left out, so that a figure may ask for more. */
+export const settingsFor = (plugins: readonly AnyPlugin[], wanted: Settings): Settings => {
+  const declared = keysOf(plugins)
   const kept: Record<string, Record<string, unknown>> = {}
-  for (const [section, keys] of Object.entries({ conformance: {}, ...wanted }))
-    for (const [key, value] of Object.entries({ ...(section === 'conformance' ? FROM_DISK : {}), ...keys }))
-      if (declared.has(`${section}.${key}`)) kept[section] = { ...kept[section], [key]: value }
+  for (const settings of [FROM_DISK, wanted])
+    for (const [section, keys] of Object.entries(settings))
+      for (const [key, value] of Object.entries(keys))
+        if (section === 'server' || declared.has(`${section}.${key}`))
+          kept[section] = { ...kept[section], [key]: value }
   return kept
 }
-
-/** R4 from the development dependency that holds it: nothing is downloaded. */
-const FROM_DISK = { skip_default_packages: true, packages: [examplesFolder] }

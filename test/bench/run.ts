@@ -64,7 +64,7 @@ if (wanted.length === 0 || unknown !== undefined) {
     report: (line) => void lines.push(line),
   }
   console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}; ${cores.description}`)
-  console.log(`plugins: ${(await housePlugins()).map(({ name }) => name).join(', ')}`)
+  console.log(`plugins: ${housePlugins.map(({ name }) => name).join(', ')}`)
   console.log(`${bench.rounds} rounds of ${bench.seconds} s each in turns, medians of the rounds' ratios\n`)
   for (const name of wanted) {
     console.error(name)

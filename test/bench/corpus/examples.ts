@@ -1,7 +1,7 @@
 /** The example resources of R4 that are no definitions: what the disk figure stores beside the clinical corpus. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { examplesFolder } from '../../support/stub-definitions.ts'
+import { examplesFolder } from '../plugins.ts'
 import type { Body } from './seed.ts'
 
 /** Conformance and terminology resources: installed as a package, not stored as data. */

@@ -4,8 +4,9 @@ import { toGet } from '../client.ts'
 import { type Comparison, compare } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
 import { makeBodies, seed, seedPeople } from '../corpus/seed.ts'
-import { createPlace, type House, type Place, startHouse, type Wanted } from '../house.ts'
+import { createPlace, type House, type Place, startHouse } from '../house.ts'
 import { measure, profile } from '../measure.ts'
+import type { Settings } from '../plugins.ts'
 import { both, percent } from '../table.ts'
 import { startBareReads } from './bare.ts'
 
@@ -69,7 +70,7 @@ const fill = async (bench: Bench, house: House, count: number): Promise<readonly
 
 const withHouse = async (
   bench: Bench,
-  settings: Wanted,
+  settings: Settings,
   work: (house: House, place: Place) => Promise<void>,
 ): Promise<void> => {
   const place = createPlace()
