@@ -1,0 +1,127 @@
+/** Figures 1 and 2: reads by id against bare Fastify that sends the same bytes and headers. */
+import type { Bench, Figure } from '../bench.ts'
+import { toGet } from '../client.ts'
+import { type Comparison, compare } from '../compare.ts'
+import { createDice } from '../corpus/random.ts'
+import { makeBodies, seed, seedPeople } from '../corpus/seed.ts'
+import { createPlace, type House, type Place, startHouse } from '../house.ts'
+import { measure, profile } from '../measure.ts'
+import type { Settings } from '../plugins.ts'
+import { both, percent } from '../table.ts'
+import { startBareReads } from './bare.ts'
+
+const CONNECTIONS = 16
+const WARM_SECONDS = 1
+
+const reportReads = (bench: Bench, figure: string, required: number, comparison: Comparison, note = ''): void => {
+  const { speed } = comparison
+  bench.report({
+    figure,
+    required: `≥ ${percent(required)}`,
+    measured: percent(speed.median),
+    spread: `${percent(speed.least)} … ${percent(speed.most)}`,
+    ok: speed.median >= required,
+    beside: `${both(comparison)}${note}`,
+  })
+}
+
+/** Reads of these resources, in an order of chance, by both sides in turns. */
+const compareReads = async (bench: Bench, house: House, paths: readonly string[]): Promise<Comparison> => {
+  // The bare side cannot hold a million answers: what it sends is of the same size, which is what counts.
+  const sample = paths.slice(0, 1000)
+  const bare = await startBareReads(bench, house.address, sample)
+  const dice = createDice(7)
+  const readOf = (address: string, list: readonly string[]) => {
+    const single = list.length === 1 ? toGet(address, list[0] as string) : undefined
+    return () => single ?? toGet(address, dice.pick(list))
+  }
+  const side = (subject: typeof bare, list: readonly string[]) => (seconds: number) =>
+    measure(subject, {
+      address: subject.address,
+      connections: CONNECTIONS,
+      next: readOf(subject.address, list),
+      seconds,
+    })
+  const ours = side(house, paths)
+  const other = side(bare, sample)
+  try {
+    await ours(WARM_SECONDS)
+    await other(WARM_SECONDS)
+    const comparison = await compare(
+      bench.rounds,
+      () => ours(bench.seconds),
+      () => other(bench.seconds),
+    )
+    await profile(bench, `read-${paths.length}`, house, ours)
+    await profile(bench, `read-${paths.length}-bare`, bare, other)
+    return comparison
+  } finally {
+    await bare.stop()
+  }
+}
+
+const fill = async (bench: Bench, house: House, count: number): Promise<readonly string[]> => {
+  const dice = createDice(1)
+  bench.say(`creating ${count} resources`)
+  const people = await seedPeople(house.address, dice, Math.max(1, Math.floor(count / 40)))
+  const { references } = await seed(house.address, makeBodies(dice, people, count))
+  return references.map((reference) => `/${reference}`)
+}
+
+const withHouse = async (
+  bench: Bench,
+  settings: Settings,
+  work: (house: House, place: Place) => Promise<void>,
+): Promise<void> => {
+  const place = createPlace()
+  try {
+    const house = await startHouse(bench, place, { settings })
+    try {
+      await work(house, place)
+    } finally {
+      await house.stop()
+    }
+  } finally {
+    place.remove()
+  }
+}
+
+export const read: Figure = {
+  name: 'read',
+  description: 'read by id, hot, 16 connections, of one and of 1,000 resources, against bare Fastify',
+  run: (bench) =>
+    withHouse(bench, {}, async (house) => {
+      const paths = await fill(bench, house, 1000)
+      for (const count of [1, 1000]) {
+        bench.say(`reading ${count} of them`)
+        const comparison = await compareReads(bench, house, paths.slice(0, count))
+        reportReads(bench, `1 read, hot, ${count} resource${count === 1 ? '' : 's'}`, 0.75, comparison)
+      }
+    }),
+}
+
+const CACHED_SHARE = 0.1
+const ENTRY_BYTES = 4 * 500 + 400 // what the cache reckons for a packed observation of this corpus
+
+export const readUniform: Figure = {
+  name: 'read-uniform',
+  description: 'read by id, uniform over --resources, with a cache of a tenth of them, against bare Fastify',
+  run: (bench) =>
+    withHouse(
+      bench,
+      { fhir: { cache_bytes: Math.floor(bench.resources * CACHED_SHARE * ENTRY_BYTES) } },
+      async (house, place) => {
+        const paths = await fill(bench, house, bench.resources)
+        bench.say('reading them')
+        const comparison = await compareReads(bench, house, paths)
+        const megabytes = Math.round(place.size() / 1024 / 1024)
+        reportReads(
+          bench,
+          `2 read, uniform over ${bench.resources}`,
+          0.5,
+          comparison,
+          `; required over 1,000,000; file ${megabytes} MB`,
+        )
+      },
+    ),
+}
