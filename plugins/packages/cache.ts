@@ -3,8 +3,8 @@
  * verified, so what has a name was whole; the hash tells whether it still is. Spec: [conformance] package_cache.
  */
 import { createHash, type Hash } from 'node:crypto'
-import { createReadStream, createWriteStream, type ReadStream } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createReadStream, type ReadStream } from 'node:fs'
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Clock, isServerError, type Random } from '../../kernel/index.ts'
@@ -98,7 +98,9 @@ export const createCache = ({ path, clock, random, onDamaged }: CacheOptions): P
         yield part
       }
     }
-    await pipeline(watched, createWriteStream(file, { flags: 'wx' }))
+    // Opened before anything can fail: a stream that opens by itself may do so after the file was cleared away.
+    const handle = await open(file, 'wx')
+    await pipeline(watched, handle.createWriteStream())
     for (const { algorithm, hex, hash } of promised) {
       const found = hash.digest('hex')
       if (found !== hex) throw HashMismatch(label, from, algorithm, found, hex)
