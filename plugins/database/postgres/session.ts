@@ -2,13 +2,16 @@
  * pg's Client over a stream that is already open and as private as the connection string asks. pg itself opens
  * nothing, reads no environment variable and no password file: all it is told is told here.
  */
+import { EventEmitter } from 'node:events'
 import pg from 'pg'
 import type { Conninfo } from './conninfo.ts'
 import type { Route, Stream } from './dial.ts'
 import { PasswordMissing } from './errors.ts'
+import { createExchanges, EXCHANGED, type Exchanges, type Taker } from './exchange.ts'
+import { createFrames } from './frames.ts'
 import { parserOf } from './values.ts'
 
-/** Sent with the first message, so no statement runs without them. Milliseconds; 0 means no limit. */
+/** Sent with the first message, so no statement runs without them. Milliseconds; 0 leaves it to the server. */
 export interface SessionLimits {
   readonly statementTimeoutMs: number
   readonly lockTimeoutMs: number
@@ -24,6 +27,9 @@ interface Wire {
 }
 
 class OpenConnection extends pg.Connection {
+  /** Gets the answers to an exchange before pg does. */
+  taker: Taker | undefined
+
   constructor(stream: Stream['stream']) {
     super({ stream } as unknown as pg.ConnectionConfig)
   }
@@ -37,7 +43,17 @@ class OpenConnection extends pg.Connection {
       this.emit('error', error)
     })
     this.stream.on('close', () => this.emit('end'))
-    wire.attachListeners(this.stream)
+    const rest = new EventEmitter() // what pg reads
+    wire.attachListeners(rest)
+    const frames = createFrames(
+      (type, bytes, start, end) => {
+        if (this.taker === undefined || !EXCHANGED.has(type)) return false
+        // The last message is pg's too: it waits for it before it sends anything else.
+        return !this.taker(type, bytes, start + 5, end)
+      },
+      (bytes) => rest.emit('data', bytes),
+    )
+    this.stream.on('data', (chunk: Buffer) => frames.feed(chunk))
     process.nextTick(() => this.emit('connect')) // after the client has taken its place as listener
   }
 }
@@ -46,16 +62,13 @@ class OpenConnection extends pg.Connection {
 export class Session extends pg.Client {
   readonly route: Route
   readonly encrypted: boolean
+  /** Prepared statements in groups, one round trip each; beside pg's own `query`. */
+  readonly exchanges: Exchanges
   readonly #startup: Readonly<Record<string, string>>
 
-  constructor(
-    route: Route,
-    { stream, encrypted }: Stream,
-    conninfo: Conninfo,
-    limits: SessionLimits,
-    pipeline: boolean,
-  ) {
+  constructor(route: Route, { stream, encrypted }: Stream, conninfo: Conninfo, limits: SessionLimits) {
     const { user, database, password } = conninfo
+    const connection = new OpenConnection(stream)
     super({
       // Every value pg would otherwise look for in PG* variables; the connection is ours, so host and port are unused.
       host: 'open',
@@ -69,12 +82,18 @@ export class Session extends pg.Client {
         return password
       },
       enableChannelBinding: conninfo.channelBinding && encrypted,
-      connection: new OpenConnection(stream),
+      connection,
       types: { getTypeParser: parserOf },
-      pipeline,
     } as unknown as pg.ClientConfig)
     // A session can be lost before whoever asked for it listens; an error nobody listens to ends the process.
     this.on('error', () => {})
+    this.exchanges = createExchanges({
+      write: (bytes) => void connection.stream.write(bytes),
+      enqueue: (query) => void this.query(query as unknown as pg.Submittable),
+      listen: (taker) => {
+        connection.taker = taker
+      },
+    })
     this.route = route
     this.encrypted = encrypted
     this.#startup = Object.freeze({
@@ -83,9 +102,11 @@ export class Session extends pg.Client {
       application_name: conninfo.applicationName,
       DateStyle: 'ISO, MDY',
       TimeZone: 'UTC',
-      statement_timeout: String(limits.statementTimeoutMs),
-      lock_timeout: String(limits.lockTimeoutMs),
-      idle_in_transaction_session_timeout: String(limits.idleInTransactionMs),
+      ...(limits.statementTimeoutMs > 0 ? { statement_timeout: String(limits.statementTimeoutMs) } : {}),
+      ...(limits.lockTimeoutMs > 0 ? { lock_timeout: String(limits.lockTimeoutMs) } : {}),
+      ...(limits.idleInTransactionMs > 0
+        ? { idle_in_transaction_session_timeout: String(limits.idleInTransactionMs) }
+        : {}),
       ...(conninfo.options === undefined ? {} : { options: conninfo.options }),
     })
   }
