@@ -5,7 +5,7 @@
 import type { Param, Sql } from '../service.ts'
 import { type Columns, NO_COLUMNS, readColumns } from './columns.ts'
 import { bindMessage, closeMessage, prepareMessages, RUN_PORTAL, SYNC } from './messages.ts'
-import { readServerError } from './server-error.ts'
+import { ConnectionLost, readServerError } from './server-error.ts'
 
 const MOST_PREPARED = 400 // per session; a statement costs the server some ten kilobytes
 const NAME_BYTES = 50 // of 63, NAMEDATALEN - 1
@@ -99,7 +99,7 @@ export const createExchanges = (line: Line): Exchanges => {
       },
       handleError(error) {
         line.listen(undefined)
-        lose(error)
+        lose(new ConnectionLost(error))
       },
       handleReadyForQuery() {
         line.listen(undefined)
@@ -201,7 +201,8 @@ export const createExchanges = (line: Line): Exchanges => {
         else if (type === ERROR && at < missing.length) failures.set(missing[at]!, readServerError(message, from))
         else if (type === READY) {
           const statement = missing[at]
-          if (statement !== undefined && !failures.has(statement)) prepared.set(statement, { name: names[at]!, columns })
+          if (statement !== undefined && !failures.has(statement))
+            prepared.set(statement, { name: names[at]!, columns })
           columns = NO_COLUMNS
           at += 1
           return at === groups

@@ -34,7 +34,8 @@ export const closeMessage = (name: string): Buffer => frame(CLOSE, Buffer.from([
 export const bindMessage = (name: string, params: readonly Param[], formats: readonly number[]): Buffer => {
   const values: (string | Uint8Array | null)[] = []
   const lengths: number[] = []
-  let length = 4 + 1 + Buffer.byteLength(name) + 1 + 2 + 2 * params.length + 2 + 4 * params.length + 2 + 2 * formats.length
+  let length =
+    4 + 1 + Buffer.byteLength(name) + 1 + 2 + 2 * params.length + 2 + 4 * params.length + 2 + 2 * formats.length
   for (const param of params) {
     const value = typeof param === 'number' ? String(param) : param
     const bytes = value === null ? 0 : typeof value === 'string' ? Buffer.byteLength(value) : value.length

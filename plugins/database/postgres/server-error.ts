@@ -1,5 +1,6 @@
-/** What the server says when a statement fails, as pg's DatabaseError has it. */
+/** How a statement can fail: the server says so, or its answer never comes. */
 
+/** What the server said. */
 export class PostgresError extends Error {
   /** SQLSTATE, https://www.postgresql.org/docs/17/errcodes-appendix.html */
   readonly code: string
@@ -16,6 +17,14 @@ export class PostgresError extends Error {
     this.detail = fields.get('D')
     this.table = fields.get('t')
     this.constraint = fields.get('n')
+  }
+}
+
+/** The connection ended before the answer came: whether the statement ran is not known. */
+export class ConnectionLost extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : 'the connection was lost', { cause })
+    this.name = 'ConnectionLost'
   }
 }
 

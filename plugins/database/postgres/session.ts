@@ -17,6 +17,8 @@ export interface SessionLimits {
   readonly lockTimeoutMs: number
   /** A transaction left open by a stopped process ends after this, and its locks with it. */
   readonly idleInTransactionMs: number
+  /** Turns synchronous_commit on, where the server has it off. */
+  readonly synchronousCommit?: boolean
 }
 
 // What pg keeps to itself, and its types leave out.
@@ -65,6 +67,7 @@ export class Session extends pg.Client {
   /** Prepared statements in groups, one round trip each; beside pg's own `query`. */
   readonly exchanges: Exchanges
   readonly #startup: Readonly<Record<string, string>>
+  #isCut = false
 
   constructor(route: Route, { stream, encrypted }: Stream, conninfo: Conninfo, limits: SessionLimits) {
     const { user, database, password } = conninfo
@@ -107,6 +110,7 @@ export class Session extends pg.Client {
       ...(limits.idleInTransactionMs > 0
         ? { idle_in_transaction_session_timeout: String(limits.idleInTransactionMs) }
         : {}),
+      ...(limits.synchronousCommit ? { synchronous_commit: 'on' } : {}),
       ...(conninfo.options === undefined ? {} : { options: conninfo.options }),
     })
   }
@@ -130,11 +134,12 @@ export class Session extends pg.Client {
   /** False as soon as the connection is lost or ending. */
   get isUsable(): boolean {
     const { _queryable, _ending, _ended } = this as unknown as Record<'_queryable' | '_ending' | '_ended', boolean>
-    return _queryable && !_ending && !_ended
+    return !this.#isCut && _queryable && !_ending && !_ended
   }
 
   /** Cuts the connection at once; statements under way fail. */
   destroy(): void {
+    this.#isCut = true
     this.connection.stream.destroy()
   }
 }
