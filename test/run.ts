@@ -4,14 +4,14 @@
  * for those that say in a comment why one kind is enough: `// database: sqlite, …`.
  */
 import { spawn } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const FILE_MS = 300_000 // a file that takes longer hangs
 
-const KINDS = ['sqlite', 'memory'] as const
+const KINDS = ['sqlite', 'memory', 'postgres'] as const
 
 /** One file on one kind of database; no kind where the file chooses itself. */
 interface Run {
@@ -27,6 +27,10 @@ interface Outcome extends Run {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** What the files of one run may share: an initialised PostgreSQL. */
+const shared = mkdtempSync(join(tmpdir(), 'refhir-run-'))
+chmodSync(shared, 0o755)
+process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
 
 const numberAfter = (label: string, output: string): number | undefined => {
   const found = [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].at(-1)?.[1]
@@ -39,7 +43,7 @@ const runFile = ({ file, kind }: Run): Promise<Outcome> =>
     let output = ''
     const child = spawn(process.execPath, [file], {
       cwd: root,
-      env: { ...process.env, ...(kind && { TEST_DATABASE: kind }), FORCE_COLOR: '0' },
+      env: { ...process.env, ...(kind && { TEST_DATABASE: kind }), REFHIR_TEST_RUN: shared, FORCE_COLOR: '0' },
     })
     const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
     child.stdout.on('data', (chunk) => {

@@ -14,6 +14,17 @@ export const databaseSection = Type.Object({
     flagSets: { 'database.kind': 'sqlite' },
     description: 'Path of the SQLite file, relative to the working directory.',
   }),
+  postgres_url: Type.Optional(
+    Type.String({
+      minLength: 1,
+      secret: true,
+      env: 'SERVER_POSTGRES_URL',
+      flag: 'postgres',
+      flagSets: { 'database.kind': 'postgres' },
+      description:
+        'PostgreSQL connection: postgresql://user:password@host:5432/database or libpq key=value pairs. TLS parameters are inside; with no sslmode there is no TLS.',
+    }),
+  ),
 })
 
 export const clusterSection = Type.Object({

@@ -67,3 +67,9 @@ export const SchemaUnreadable = defineError(
   'exception',
   'The schema of the database cannot be read: %s',
 )
+export const PostgresUrlMissing = defineError(
+  'database/postgres-url-missing',
+  500,
+  'exception',
+  '[database] kind is postgres and there is no postgres_url; set it, SERVER_POSTGRES_URL or --postgres.',
+)

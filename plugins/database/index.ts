@@ -4,6 +4,7 @@ import { clusterSection, databaseSection, fhirSection } from './config.ts'
 import * as errors from './errors.ts'
 import { createLateDatabase } from './late.ts'
 import { openDatabase } from './open.ts'
+import * as postgresErrors from './postgres/errors.ts'
 import { Database } from './service.ts'
 
 export default definePlugin({
@@ -17,27 +18,31 @@ export default definePlugin({
       sql: ['CREATE TABLE database_pin (name varchar(64) PRIMARY KEY, value text NOT NULL)'],
     },
   ],
-  errors,
+  errors: { ...errors, ...postgresErrors },
   commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
   setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, log }) {
     const late = createLateDatabase(database.kind)
     provide(Database, late.database)
     readiness('the database does not answer', async (signal) => (await late.opened?.check(signal)) ?? false)
     return {
-      async start() {
+      async start(signal) {
         busy('opening the database')
         late.open(
-          await openDatabase({
-            kind: database.kind,
-            sqlitePath: database.sqlite_path,
-            pool: cluster.db_pool,
-            release: fhir.version,
-            build: BUILD,
-            plugins,
-            entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
-            clock,
-            log,
-          }),
+          await openDatabase(
+            {
+              kind: database.kind,
+              sqlitePath: database.sqlite_path,
+              postgresUrl: database.postgres_url,
+              pool: cluster.db_pool,
+              release: fhir.version,
+              build: BUILD,
+              plugins,
+              entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
+              clock,
+              log,
+            },
+            signal,
+          ),
         )
       },
       stop: () => late.close(),

@@ -1,11 +1,14 @@
 /** Opens the configured kind of database; only the driver that is configured is imported. */
 import type { EntitySchema } from '@mikro-orm/core'
 import type { AnyPlugin, Clock, Logger } from '../../kernel/index.ts'
+import { PostgresUrlMissing } from './errors.ts'
 import type { Database } from './service.ts'
 
 export interface OpenOptions {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   readonly sqlitePath: string
+  /** Needed by the kind postgres. */
+  readonly postgresUrl: string | undefined
   /** [cluster] db_pool; the kind's own default when unset. */
   readonly pool: number | undefined
   readonly release: string
@@ -24,7 +27,13 @@ export interface Opened {
   close(): Promise<void>
 }
 
-export const openDatabase = async (options: OpenOptions): Promise<Opened> => {
+export const openDatabase = async (options: OpenOptions, signal: AbortSignal): Promise<Opened> => {
+  if (options.kind === 'postgres') {
+    const { postgresUrl } = options
+    if (postgresUrl === undefined) throw PostgresUrlMissing()
+    const { openPostgres } = await import('./postgres/database.ts')
+    return openPostgres({ ...options, postgresUrl }, signal)
+  }
   const { openSqlite } = await import('./sqlite/database.ts')
   return openSqlite(options)
 }

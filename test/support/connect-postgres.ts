@@ -39,7 +39,7 @@ export interface Access {
 /** As the server at its start: the string is read, the files are loaded; both may refuse. */
 export const accessPostgres = async (
   text: string,
-  options: { readonly connectTimeoutMs?: number; readonly limits?: SessionLimits; readonly pipeline?: boolean } = {},
+  options: { readonly connectTimeoutMs?: number; readonly limits?: SessionLimits } = {},
 ): Promise<Access> => {
   const lines = collectLog()
   const given = parseConninfo(text, { applicationName: 'refhir', account: () => 'nobody' })
@@ -54,7 +54,6 @@ export const accessPostgres = async (
     files,
     limits: options.limits ?? LIMITS,
     log: lines.log,
-    pipeline: options.pipeline ?? false,
   })
   return { connector, files, lines, connect: () => connector.connect() }
 }

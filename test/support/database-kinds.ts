@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Postgres } from './postgres.ts'
 
 export interface FreshDatabase {
   /** Sections of server.toml that open it, as often as one likes. */
@@ -36,7 +37,26 @@ const memory: DatabaseKind = {
   fresh: async () => ({ settings: { database: { kind: 'memory' } }, remove: async () => undefined }),
 }
 
-const every: readonly DatabaseKind[] = [sqlite, memory]
+// One server per process, started when the first test asks for it and gone with the process.
+let server: Promise<Postgres> | undefined
+let databases = 0
+
+const postgres: DatabaseKind = {
+  name: 'postgres',
+  async fresh() {
+    server ??= import('./postgres.ts').then(({ startPostgres }) => startPostgres())
+    const { admin, createDatabase, url } = await server
+    databases += 1
+    const name = `test${databases}`
+    await createDatabase(name)
+    return {
+      settings: { database: { kind: 'postgres', postgres_url: url(undefined, name) } },
+      remove: async () => void (await admin(`DROP DATABASE "${name}" WITH (FORCE)`)),
+    }
+  },
+}
+
+const every: readonly DatabaseKind[] = [sqlite, memory, postgres]
 
 /** The kinds a storage test runs on: all, or the one that `TEST_DATABASE` names. */
 export const databaseKinds: readonly DatabaseKind[] = every.filter(

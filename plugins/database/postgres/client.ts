@@ -20,8 +20,6 @@ export interface ConnectorOptions {
   readonly files: TlsFiles
   readonly limits: SessionLimits
   readonly log: Logger
-  /** Statements are sent without waiting for the answer of the one before. */
-  readonly pipeline?: boolean
 }
 
 export interface Connector {
@@ -31,10 +29,10 @@ export interface Connector {
   cancel(session: Session): Promise<void>
 }
 
-export const createConnector = ({ conninfo, files, limits, log, pipeline = false }: ConnectorOptions): Connector => {
+export const createConnector = ({ conninfo, files, limits, log }: ConnectorOptions): Connector => {
   const open = (route: Route, signal: AbortSignal | undefined): Promise<Session> =>
     dial(route, conninfo, files, signal, async (stream) => {
-      const session = new Session(route, stream, conninfo, limits, pipeline)
+      const session = new Session(route, stream, conninfo, limits)
       try {
         await session.connect()
       } catch (error) {

@@ -165,3 +165,30 @@ export const PoolExhausted = defineError(
   'The database is busy: no connection became free in time. Try again.',
 )
 export const PoolClosed = defineError('database/pool-closed', 503, 'transient', 'The server is stopping.')
+
+// Transactions.
+
+export const CommitUnknown = defineError(
+  'database/commit-unknown',
+  503,
+  'transient',
+  'The connection to the database was lost during the commit: the change may or may not have been stored. Look before you try again.',
+)
+export const TooManyConnections = defineError(
+  'database/too-many-connections',
+  503,
+  'transient',
+  'The database takes no more connections; nothing was stored. Try again.',
+)
+export const EncodingUnsuitable = defineError(
+  'database/postgres-encoding',
+  500,
+  'exception',
+  'The PostgreSQL database "%s" has the encoding %s; this server needs UTF8. Create it with ENCODING %s.',
+)
+export const ReadOnlyServer = defineError(
+  'database/postgres-read-only',
+  500,
+  'exception',
+  'The PostgreSQL database "%s" is read-only (%s). Name the primary, or several hosts with target_session_attrs=read-write.',
+)

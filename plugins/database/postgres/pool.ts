@@ -39,11 +39,20 @@ export interface Loan {
   destroy(): void
 }
 
+export interface Wish {
+  readonly signal?: AbortSignal | undefined
+  /**
+   * For a transaction or a slow query: one session is never lent for these, so that a small read inside a transaction,
+   * on a session of its own, cannot wait for sessions that all wait for it.
+   */
+  readonly long?: boolean
+}
+
 export interface Pool {
   /** An idle session at once, without a promise, or undefined. */
-  take(): Loan | undefined
+  take(wish?: Wish): Loan | undefined
   /** Throws PoolExhausted, PoolClosed, or DatabaseUnavailable with the reason as its cause. */
-  acquire(signal?: AbortSignal): Promise<Loan>
+  acquire(wish?: Wish): Promise<Loan>
   readonly status: PoolStatus
   /** Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. */
   flush(): void
@@ -52,13 +61,17 @@ export interface Pool {
 }
 
 interface Waiter {
+  readonly long: boolean
   resolve(loan: Loan): void
   reject(error: unknown): void
 }
 
 export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions): Pool => {
   const idle: Session[] = []
-  const lent = new Set<Session>()
+  /** Session → whether it is lent for long. */
+  const lent = new Map<Session, boolean>()
+  const mostLong = Math.max(1, size - 1)
+  let lentLong = 0
   const waiters: Waiter[] = []
   const aborter = new AbortController()
   let connecting = 0
@@ -69,19 +82,32 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
   const isClosed = (): boolean => aborter.signal.aborted
   const open = (): number => idle.length + lent.size + connecting
 
-  const drop = (session: Session): void => {
+  const mayHave = (long: boolean): boolean => !long || lentLong < mostLong
+  const nextWaiter = (): Waiter | undefined => waiters.find(({ long }) => mayHave(long))
+  const leaveQueue = (waiter: Waiter): void => {
+    const at = waiters.indexOf(waiter)
+    if (at !== -1) waiters.splice(at, 1)
+  }
+
+  const unlend = (session: Session): void => {
+    if (lent.get(session) === true) lentLong -= 1
     lent.delete(session)
+  }
+  const drop = (session: Session): void => {
+    unlend(session)
     const at = idle.indexOf(session)
     if (at !== -1) idle.splice(at, 1)
     if (lent.size === 0) drained?.()
   }
-  const lend = (session: Session): Loan => {
-    lent.add(session)
+  const lend = (session: Session, long: boolean): Loan => {
+    lent.set(session, long)
+    if (long) lentLong += 1
     let isOut = true
     const giveBack = (act: () => void): void => {
       if (!isOut) throw new Error('a loan was given back twice')
       isOut = false
       if (lent.has(session)) act()
+      serve()
       grow()
     }
     return {
@@ -101,10 +127,17 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
     }
   }
   const reuse = (session: Session): void => {
-    lent.delete(session)
-    const waiter = waiters.shift()
-    if (waiter === undefined) idle.push(session)
-    else waiter.resolve(lend(session))
+    unlend(session)
+    idle.push(session)
+  }
+  /** Lends what is idle to whoever waits and may have it. */
+  const serve = (): void => {
+    for (let waiter = nextWaiter(); waiter !== undefined && idle.length > 0; waiter = nextWaiter()) {
+      const session = idle.pop()!
+      if (!session.isUsable) continue
+      leaveQueue(waiter)
+      waiter.resolve(lend(session, waiter.long))
+    }
   }
   const admit = (session: Session): void => {
     session.on('error', (error) => {
@@ -117,7 +150,7 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       drop(session)
       grow()
     })
-    reuse(session)
+    idle.push(session)
   }
   const fail = (error: unknown): void => {
     // Once per outage; the knocking that follows is for whoever debugs it.
@@ -134,8 +167,10 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
   /** Connects for whoever waits, as far as there is room and the server is not known to be away. */
   const grow = (): void => {
     // While the last attempt failed, one knocks for all.
-    const most = pauseMs > 0 ? 1 : waiters.length
-    while (!isClosed() && pausing === undefined && connecting < Math.min(most, waiters.length) && open() < size) {
+    const waiting = waiters.filter(({ long }) => !long).length
+    const servable = waiting + Math.min(waiters.length - waiting, mostLong - lentLong)
+    const most = pauseMs > 0 ? Math.min(1, servable) : servable
+    while (!isClosed() && pausing === undefined && connecting < most && open() < size) {
       connecting += 1
       connector.connect(aborter.signal).then(
         (session) => {
@@ -145,6 +180,7 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
           if (pauseMs > 0) log.info('connected to the database again')
           pauseMs = 0
           admit(session)
+          serve()
           grow()
         },
         (error) => {
@@ -155,13 +191,14 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
     }
   }
 
-  const take = (): Loan | undefined => {
+  const take = (long: boolean): Loan | undefined => {
+    if (!mayHave(long) || nextWaiter() !== undefined) return undefined
     // The most recently used: its caches are warm, and the others may be closed by the server's own idle limit.
     for (let session = idle.pop(); session !== undefined; session = idle.pop())
-      if (session.isUsable) return lend(session)
+      if (session.isUsable) return lend(session, long)
     return undefined
   }
-  const wait = (signal: AbortSignal | undefined): Promise<Loan> =>
+  const wait = (signal: AbortSignal | undefined, long: boolean): Promise<Loan> =>
     new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
         clearTimeout(timer)
@@ -169,13 +206,13 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
         act()
       }
       const leave = (error: unknown): void => {
-        const at = waiters.indexOf(waiter)
-        if (at !== -1) waiters.splice(at, 1)
+        leaveQueue(waiter)
         waiter.reject(error)
       }
       const abort = (): void => leave(signal?.reason)
       const timer = setTimeout(() => leave(PoolExhausted()), waitMs)
       const waiter: Waiter = {
+        long,
         resolve: (loan) => settle(() => resolve(loan)),
         reject: (error) => settle(() => reject(error)),
       }
@@ -185,14 +222,14 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
     })
 
   return {
-    take: () => (isClosed() || waiters.length > 0 ? undefined : take()),
-    async acquire(signal) {
+    take: ({ long = false } = {}) => (isClosed() ? undefined : take(long)),
+    async acquire({ signal, long = false } = {}) {
       if (isClosed()) throw PoolClosed()
       signal?.throwIfAborted()
-      const loan = waiters.length > 0 ? undefined : take()
+      const loan = take(long)
       if (loan !== undefined) return loan
       if (waiters.length >= queue) throw PoolExhausted()
-      return wait(signal)
+      return wait(signal, long)
     },
     get status() {
       return { size, open: open(), idle: idle.length, waiting: waiters.length }
@@ -214,7 +251,7 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       })
       await Promise.race([late, Promise.all([returned, ...leaving.map((session) => session.end())])])
       clearTimeout(timer)
-      for (const session of [...leaving, ...lent]) session.destroy()
+      for (const session of [...leaving, ...lent.keys()]) session.destroy()
     },
   }
 }

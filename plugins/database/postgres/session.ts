@@ -2,18 +2,23 @@
  * pg's Client over a stream that is already open and as private as the connection string asks. pg itself opens
  * nothing, reads no environment variable and no password file: all it is told is told here.
  */
+import { EventEmitter } from 'node:events'
 import pg from 'pg'
 import type { Conninfo } from './conninfo.ts'
 import type { Route, Stream } from './dial.ts'
 import { PasswordMissing } from './errors.ts'
+import { createExchanges, EXCHANGED, type Exchanges, type Taker } from './exchange.ts'
+import { createFrames } from './frames.ts'
 import { parserOf } from './values.ts'
 
-/** Sent with the first message, so no statement runs without them. Milliseconds; 0 means no limit. */
+/** Sent with the first message, so no statement runs without them. Milliseconds; 0 leaves it to the server. */
 export interface SessionLimits {
   readonly statementTimeoutMs: number
   readonly lockTimeoutMs: number
   /** A transaction left open by a stopped process ends after this, and its locks with it. */
   readonly idleInTransactionMs: number
+  /** Turns synchronous_commit on, where the server has it off. */
+  readonly synchronousCommit?: boolean
 }
 
 // What pg keeps to itself, and its types leave out.
@@ -24,6 +29,9 @@ interface Wire {
 }
 
 class OpenConnection extends pg.Connection {
+  /** Gets the answers to an exchange before pg does. */
+  taker: Taker | undefined
+
   constructor(stream: Stream['stream']) {
     super({ stream } as unknown as pg.ConnectionConfig)
   }
@@ -37,7 +45,17 @@ class OpenConnection extends pg.Connection {
       this.emit('error', error)
     })
     this.stream.on('close', () => this.emit('end'))
-    wire.attachListeners(this.stream)
+    const rest = new EventEmitter() // what pg reads
+    wire.attachListeners(rest)
+    const frames = createFrames(
+      (type, bytes, start, end) => {
+        if (this.taker === undefined || !EXCHANGED.has(type)) return false
+        // The last message is pg's too: it waits for it before it sends anything else.
+        return !this.taker(type, bytes, start + 5, end)
+      },
+      (bytes) => rest.emit('data', bytes),
+    )
+    this.stream.on('data', (chunk: Buffer) => frames.feed(chunk))
     process.nextTick(() => this.emit('connect')) // after the client has taken its place as listener
   }
 }
@@ -46,16 +64,14 @@ class OpenConnection extends pg.Connection {
 export class Session extends pg.Client {
   readonly route: Route
   readonly encrypted: boolean
+  /** Prepared statements in groups, one round trip each; beside pg's own `query`. */
+  readonly exchanges: Exchanges
   readonly #startup: Readonly<Record<string, string>>
+  #isCut = false
 
-  constructor(
-    route: Route,
-    { stream, encrypted }: Stream,
-    conninfo: Conninfo,
-    limits: SessionLimits,
-    pipeline: boolean,
-  ) {
+  constructor(route: Route, { stream, encrypted }: Stream, conninfo: Conninfo, limits: SessionLimits) {
     const { user, database, password } = conninfo
+    const connection = new OpenConnection(stream)
     super({
       // Every value pg would otherwise look for in PG* variables; the connection is ours, so host and port are unused.
       host: 'open',
@@ -69,12 +85,18 @@ export class Session extends pg.Client {
         return password
       },
       enableChannelBinding: conninfo.channelBinding && encrypted,
-      connection: new OpenConnection(stream),
+      connection,
       types: { getTypeParser: parserOf },
-      pipeline,
     } as unknown as pg.ClientConfig)
     // A session can be lost before whoever asked for it listens; an error nobody listens to ends the process.
     this.on('error', () => {})
+    this.exchanges = createExchanges({
+      write: (bytes) => void connection.stream.write(bytes),
+      enqueue: (query) => void this.query(query as unknown as pg.Submittable),
+      listen: (taker) => {
+        connection.taker = taker
+      },
+    })
     this.route = route
     this.encrypted = encrypted
     this.#startup = Object.freeze({
@@ -83,9 +105,12 @@ export class Session extends pg.Client {
       application_name: conninfo.applicationName,
       DateStyle: 'ISO, MDY',
       TimeZone: 'UTC',
-      statement_timeout: String(limits.statementTimeoutMs),
-      lock_timeout: String(limits.lockTimeoutMs),
-      idle_in_transaction_session_timeout: String(limits.idleInTransactionMs),
+      ...(limits.statementTimeoutMs > 0 ? { statement_timeout: String(limits.statementTimeoutMs) } : {}),
+      ...(limits.lockTimeoutMs > 0 ? { lock_timeout: String(limits.lockTimeoutMs) } : {}),
+      ...(limits.idleInTransactionMs > 0
+        ? { idle_in_transaction_session_timeout: String(limits.idleInTransactionMs) }
+        : {}),
+      ...(limits.synchronousCommit ? { synchronous_commit: 'on' } : {}),
       ...(conninfo.options === undefined ? {} : { options: conninfo.options }),
     })
   }
@@ -109,11 +134,12 @@ export class Session extends pg.Client {
   /** False as soon as the connection is lost or ending. */
   get isUsable(): boolean {
     const { _queryable, _ending, _ended } = this as unknown as Record<'_queryable' | '_ending' | '_ended', boolean>
-    return _queryable && !_ending && !_ended
+    return !this.#isCut && _queryable && !_ending && !_ended
   }
 
   /** Cuts the connection at once; statements under way fail. */
   destroy(): void {
+    this.#isCut = true
     this.connection.stream.destroy()
   }
 }

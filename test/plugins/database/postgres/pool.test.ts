@@ -104,11 +104,31 @@ test('borrowers are served in the order they came', async () => {
   assert.equal(order, [1, 2, 3])
 })
 
+test('one session is never lent for long work, so that a read inside a transaction cannot wait for itself', async () => {
+  const pool = await poolOf({ size: 3 })
+  const transactions = [await pool.acquire({ long: true }), await pool.acquire({ long: true })]
+  let third: Loan | undefined
+  const waiting = pool.acquire({ long: true }).then((loan) => {
+    third = loan
+  })
+  assert.is(await use(pool), 1)
+  assert.is(await use(pool), 1, 'a read does not queue behind a transaction that waits')
+  assert.is(third, undefined)
+  assert.is(pool.take({ long: true }), undefined)
+  assert.equal(pool.status, { size: 3, open: 3, idle: 1, waiting: 1 })
+  transactions[0]!.release()
+  await waiting
+  third!.release()
+  transactions[1]!.destroy()
+  const again = await Promise.all([pool.acquire({ long: true }), pool.acquire({ long: true })])
+  for (const loan of again) loan.release()
+})
+
 test('the queue is bounded, in number and in time, and a waiter may leave it', async () => {
   const pool = await poolOf({ size: 1, queue: 2, waitMs: 1_000 })
   const loan = await pool.acquire()
   const leaving = new AbortController()
-  const gone = keyOf(pool.acquire(leaving.signal))
+  const gone = keyOf(pool.acquire({ signal: leaving.signal }))
   const late = keyOf(pool.acquire())
   assert.is(await keyOf(pool.acquire()), 'database/pool-exhausted')
   leaving.abort(Object.assign(new Error('left'), { key: 'left' }))

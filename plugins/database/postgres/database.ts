@@ -1,0 +1,154 @@
+/** The Database service on PostgreSQL: a pool of sessions, each statement prepared once, writes in few round trips. */
+import type { MikroORM } from '@mikro-orm/core'
+import { DatabaseUnavailable } from '../errors.ts'
+import type { Opened, OpenOptions } from '../open.ts'
+import { changesOf } from '../schema.ts'
+import { type Database, type Eventually, type Param, type Sql, sql, type Transaction } from '../service.ts'
+import { type Connector, createConnector } from './client.ts'
+import { parseConninfo } from './conninfo.ts'
+import { fromPostgres, mayGoThrough } from './failure.ts'
+import { inspectServer } from './inspect.ts'
+import { createPool, type Loan } from './pool.ts'
+import { createReader } from './reader.ts'
+import { migrate } from './schema.ts'
+import { createSender } from './send.ts'
+import type { Session, SessionLimits } from './session.ts'
+import { createSlow } from './slow.ts'
+import { createTlsFiles } from './tls-files.ts'
+import { openTransaction } from './transaction.ts'
+
+const SESSIONS = 8 // spec: default db_pool for postgres
+const QUEUE = 2_000 // requests that may wait for a session
+const WAIT_MS = 5_000
+const ANSWER_MS = 10_000 // a statement that is no slow query; above the lock timeout, so the server ends its waits itself
+const CLOSE_MS = 5_000
+const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 5_000, idleInTransactionMs: 5_000 }
+// A migration waits for the readers of the old schema, and servers that start together for the one that migrates.
+const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
+
+const probe = sql('probe', 'SELECT 1 AS one')
+
+/** The session is closed in the end, whatever happens. */
+const withSession = async <T>(
+  connector: Connector,
+  signal: AbortSignal | undefined,
+  use: (session: Session) => Promise<T>,
+) => {
+  const session = await connector.connect(signal)
+  try {
+    return await use(session)
+  } finally {
+    void session.end()
+  }
+}
+
+export interface PostgresOptions extends OpenOptions {
+  readonly postgresUrl: string
+}
+
+/** Throws what the connection string, its files or the server do not allow, before anything is changed. */
+export const openPostgres = async (options: PostgresOptions, signal?: AbortSignal): Promise<Opened> => {
+  const { log, plugins } = options
+  const conninfo = parseConninfo(options.postgresUrl)
+  const files = createTlsFiles(conninfo.tls, log)
+  await files.current()
+  const connectorWith = (limits: SessionLimits): Connector => createConnector({ conninfo, files, limits, log })
+  const facts = await withSession(connectorWith(MIGRATION_LIMITS), signal, async (session) => {
+    const found = await inspectServer(session, log)
+    await migrate(session, found.database, options)
+    return found
+  })
+
+  const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
+  const pool = createPool({ connector, size: options.pool ?? SESSIONS, queue: QUEUE, waitMs: WAIT_MS, log })
+  const reader = createReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
+  const send = createSender(connector, pool)
+  const slow = createSlow({ pool, connector, send })
+  const counters = { transactions: 0 }
+  let orm: Promise<MikroORM> | undefined
+
+  const attempt = async <T>(
+    work: (transaction: Transaction) => Eventually<T>,
+  ): Promise<{ value: T } | { failure: unknown; error: unknown }> => {
+    const loan = pool.take({ long: true }) ?? (await pool.acquire({ long: true }))
+    const open = openTransaction(loan.session, (steps) => send(loan.session, steps, ANSWER_MS))
+    try {
+      const value = await work(open.transaction)
+      await open.commit()
+      counters.transactions += 1
+      return { value }
+    } catch (error) {
+      await open.rollback()
+      return { failure: open.failure, error }
+    } finally {
+      loan.release()
+    }
+  }
+  const transact: Database['transact'] = async (work) => {
+    for (let count = 1; ; count += 1) {
+      const outcome = await attempt(work)
+      if ('value' in outcome) return outcome.value
+      if (!mayGoThrough(outcome.failure, count)) throw fromPostgres(outcome.error)
+    }
+  }
+
+  const openOrm = async (): Promise<MikroORM> => {
+    const { openPostgresOrm } = await import('./orm.ts')
+    const loans = new Map<Session, Loan>()
+    const source = {
+      async acquire() {
+        const loan = await pool.acquire({ long: true })
+        loans.set(loan.session, loan)
+        return loan.session
+      },
+      release(session: Session) {
+        loans.get(session)?.release()
+        loans.delete(session)
+      },
+    }
+    const entities = await options.entities()
+    return openPostgresOrm(source, facts.database, { entities, changes: changesOf(plugins), kind: 'postgres' })
+  }
+
+  return {
+    database: {
+      kind: 'postgres',
+      get: async <R>(statement: Sql, params: readonly Param[]) =>
+        (await reader.all(statement, params))[0] as R | undefined,
+      all: (statement, params) => reader.all(statement, params) as Promise<any[]>,
+      slow: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
+      transact,
+      orm() {
+        orm ??= openOrm()
+        return orm
+      },
+      status() {
+        const { size, open, idle, waiting } = pool.status
+        return {
+          kind: 'postgres',
+          pool: { size, busy: open - idle, waiting: waiting + reader.waiting },
+          // PostgreSQL lets commits share a flush by itself, and does not say so.
+          commits: { transactions: counters.transactions, groups: counters.transactions },
+        }
+      },
+    },
+    async check(given) {
+      const loan = await pool.acquire({ signal: given })
+      const cut = (): void => loan.session.destroy()
+      given.addEventListener('abort', cut)
+      try {
+        const [result] = await send(loan.session, [{ statement: probe, params: [] }], ANSWER_MS)
+        return result?.rows.length === 1
+      } catch (error) {
+        throw DatabaseUnavailable().with({ cause: error })
+      } finally {
+        given.removeEventListener('abort', cut)
+        loan.release()
+      }
+    },
+    async close() {
+      await (await orm?.catch(() => undefined))?.close(true)
+      await pool.close(CLOSE_MS)
+    },
+  }
+}

@@ -1,0 +1,60 @@
+/** Queries that may take long: each has a session to itself, and ends on the server when whoever asked goes away. */
+import { QueryCancelled } from '../errors.ts'
+import { type Param, type Sql, sql } from '../service.ts'
+import type { Connector } from './client.ts'
+import { fromPostgres } from './failure.ts'
+import type { Pool } from './pool.ts'
+import type { Send } from './send.ts'
+
+const ANSWER_MS = 600_000
+const CANCEL_MS = 2_000 // a cancelled statement that goes on after this loses its connection
+
+const probe = sql('probe', 'SELECT 1 AS one')
+
+export interface SlowParts {
+  readonly pool: Pool
+  readonly connector: Connector
+  readonly send: Send
+}
+
+/** Rejects with QueryCancelled at once when `signal` aborts. */
+export const createSlow =
+  ({ pool, connector, send }: SlowParts) =>
+  async (statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<Record<string, unknown>[]> => {
+    if (signal?.aborted) throw QueryCancelled()
+    const loan = await pool.acquire({ signal, long: true }).catch((error) => {
+      throw signal?.aborted ? QueryCancelled() : error
+    })
+    const { session } = loan
+    const { promise: cancelled, reject: cancel } = Promise.withResolvers<never>()
+    let cancelling: Promise<unknown> | undefined
+    let late: NodeJS.Timeout | undefined
+    const stop = (): void => {
+      late = setTimeout(() => session.destroy(), CANCEL_MS)
+      cancelling = connector.cancel(session).catch(() => session.destroy())
+      cancel(QueryCancelled())
+    }
+    const run = async (): Promise<Record<string, unknown>[]> => {
+      try {
+        const [result] = await send(session, [{ statement, params }], ANSWER_MS)
+        return result!.rows
+      } finally {
+        signal?.removeEventListener('abort', stop)
+        if (cancelling !== undefined) {
+          // The request to cancel may come late and would hit whoever has the session next: this takes the blow.
+          await cancelling
+          await send(session, [{ statement: probe, params: [] }], CANCEL_MS).catch(() => {})
+          clearTimeout(late)
+        }
+        loan.release()
+      }
+    }
+    signal?.addEventListener('abort', stop)
+    const running = run()
+    running.catch(() => {}) // it ends alone when it was cancelled
+    try {
+      return await Promise.race([running, cancelled])
+    } catch (error) {
+      throw fromPostgres(error)
+    }
+  }
