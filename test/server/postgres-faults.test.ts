@@ -1,0 +1,155 @@
+/** PostgreSQL restarted and killed under concurrent writers: what was acknowledged is there, versions have no gaps. */
+// database: postgres, because it is what is killed
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type AnyPlugin, createKernel, definePlugin, type Kernel } from '../../kernel/index.ts'
+import database from '../../plugins/database/index.ts'
+import { Database } from '../../plugins/database/service.ts'
+import fhir from '../../plugins/fhir/index.ts'
+import probes from '../../plugins/probes/index.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { stubDefinitions } from '../support/stub-definitions.ts'
+
+const WRITERS = 8
+const FAULTS = 24
+const MODES = ['fast', 'immediate', 'kill'] as const
+const BETWEEN = 30 // writes acknowledged between two faults
+
+let postgres: Postgres
+test.before(async () => {
+  postgres = await startPostgres()
+})
+test.after(() => postgres.stop())
+
+const serve = async (name: string, databasePlugin: AnyPlugin): Promise<Kernel> => {
+  await postgres.createDatabase(name)
+  const kernel = await createKernel({
+    plugins: [databasePlugin, stubDefinitions(), fhir, probes],
+    settings: {
+      database: { kind: 'postgres', postgres_url: postgres.url(undefined, name) },
+      conformance: { update_as_create: true },
+    },
+    log: { level: 'silent' },
+  })
+  await kernel.start()
+  return kernel
+}
+
+interface Known {
+  readonly created: string[]
+  readonly versions: Map<string, number>
+  readonly statuses: Map<number, number>
+  writes: number
+}
+
+/** Creates and updates until told to stop; notes what was acknowledged, and every status. */
+const write = async (kernel: Kernel, writer: number, known: Known, goesOn: () => boolean): Promise<void> => {
+  const headers = { 'content-type': 'application/fhir+json' }
+  const note = (status: number): boolean => {
+    known.statuses.set(status, (known.statuses.get(status) ?? 0) + 1)
+    if (status < 300) known.writes += 1
+    return status < 300
+  }
+  while (goesOn()) {
+    const created = await kernel.inject({
+      method: 'POST',
+      url: '/Patient',
+      headers,
+      payload: '{"resourceType":"Patient"}',
+    })
+    if (note(created.statusCode)) known.created.push((created.json() as { id: string }).id)
+    const id = `w${writer}`
+    const payload = JSON.stringify({ resourceType: 'Basic', id, code: { text: `${known.writes}` } })
+    const updated = await kernel.inject({ method: 'PUT', url: `/Basic/${id}`, headers, payload })
+    if (note(updated.statusCode))
+      known.versions.set(id, Number((updated.json() as { meta: { versionId: string } }).meta.versionId))
+    else await new Promise(setImmediate)
+  }
+}
+
+const waitUntil = async (reached: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await reached())) await new Promise(setImmediate)
+}
+
+/** What is missing of what was acknowledged, and every history with a gap. */
+const findLosses = async (kernel: Kernel, known: Known): Promise<string[]> => {
+  const losses: string[] = []
+  for (const id of known.created)
+    if ((await kernel.inject(`/Patient/${id}`)).statusCode !== 200) losses.push(`Patient/${id}`)
+  for (const [id, version] of known.versions) {
+    const bundle = (await kernel.inject(`/Basic/${id}/_history?_count=1000`)).json() as {
+      total: number
+      entry: { response: { etag: string } }[]
+    }
+    if (bundle.total < version) losses.push(`Basic/${id} version ${version}, the newest is ${bundle.total}`)
+    const tags = bundle.entry.map(({ response }) => response.etag)
+    const expected = tags.map((_, at) => `W/"${bundle.total - at}"`)
+    if (tags.join() !== expected.join()) losses.push(`Basic/${id} has gaps: ${tags.join(' ')}`)
+  }
+  return losses
+}
+
+const runFaults = async (kernel: Kernel, faults: number): Promise<Known> => {
+  const known: Known = { created: [], versions: new Map(), statuses: new Map(), writes: 0 }
+  let running = true
+  const writers = Array.from({ length: WRITERS }, (_, writer) => write(kernel, writer, known, () => running))
+  for (let fault = 0; fault < faults; fault += 1) {
+    const enough = known.writes + BETWEEN
+    await waitUntil(() => known.writes >= enough)
+    await postgres.restart(MODES[fault % MODES.length] as (typeof MODES)[number])
+    await waitUntil(async () => (await kernel.inject('/readyz')).statusCode === 200)
+  }
+  running = false
+  await Promise.all(writers)
+  return known
+}
+
+test(`restarted or killed ${FAULTS} times under ${WRITERS} writers, it loses nothing that was acknowledged`, async () => {
+  const kernel = await serve('faults', database)
+  const known = await runFaults(kernel, FAULTS)
+  assert.equal(await findLosses(kernel, known), [])
+  assert.ok(known.writes >= FAULTS * BETWEEN)
+  for (const status of known.statuses.keys()) assert.ok([200, 201, 503].includes(status), `status ${status}`)
+  assert.is((await kernel.inject('/livez')).statusCode, 200)
+  await kernel.stop()
+})
+
+/** The same database plugin with the one fault that must never be: it answers before COMMIT. */
+const hasty = definePlugin({
+  ...(database as AnyPlugin),
+  setup: (host) =>
+    (database as AnyPlugin).setup({
+      ...host,
+      provide: (service, instance) => {
+        const kept = instance as Database
+        const early: Database = Object.create(kept, {
+          transact: {
+            value: <T>(work: (transaction: never) => Promise<T>): Promise<T> =>
+              new Promise((resolve, reject) => {
+                kept
+                  .transact(async (transaction) => {
+                    const answer = await work(transaction as never)
+                    resolve(answer)
+                    // Time for the answer to be believed before the commit is sent.
+                    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+                    return answer
+                  })
+                  .catch(reject)
+              }),
+          },
+        })
+        host.provide(service, (service === (Database as unknown) ? early : instance) as never)
+      },
+    }),
+})
+
+test('the same check finds the losses of a server that answers before COMMIT', async () => {
+  const kernel = await serve('hasty', hasty)
+  let losses: string[] = []
+  for (let round = 0; round < 10 && losses.length === 0; round += 1)
+    losses = await findLosses(kernel, await runFaults(kernel, 3))
+  assert.ok(losses.length > 0)
+  await kernel.stop()
+})
+
+test.run()
