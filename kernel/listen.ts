@@ -19,7 +19,7 @@ import { createTurns, type Turns } from './turns.ts'
 
 const PARSER_HEADER_BYTES = 65_536 // above HEADER_BYTES, so that a long URL can be told from a long header
 const BODY_BYTES = 64 * 1024 * 1024
-const PARAM_CHARS = 256 // longer than any type or id, so that a long one is a 404 of its own
+const PARAM_CHARS = PARSER_HEADER_BYTES // never reached: what is too long for an id is answered like every other id
 
 /** How long a connection may take, in milliseconds. */
 export interface ConnectionLimits {

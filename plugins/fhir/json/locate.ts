@@ -11,8 +11,13 @@ const isHex = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 70) || (code >= 97 && code <= 102)
 const SHORT_ESCAPES = '"\\/bfnrt'
 
-/** After the string that starts at `start`: its end, and whether it ended well; else where it breaks. */
-const endOfString = (text: string, start: number): { readonly at: number; readonly ok: boolean } => {
+/** A place in the text: behind what was read if that was well, else where it breaks. */
+interface Place {
+  readonly at: number
+  readonly ok: boolean
+}
+
+const endOfString = (text: string, start: number): Place => {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === 34) return { at: at + 1, ok: true }
@@ -29,13 +34,39 @@ const endOfString = (text: string, start: number): { readonly at: number; readon
   return { at: text.length, ok: false }
 }
 
-const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-/** After the value without parts that starts at `start`, or where it breaks. */
-const endOfScalar = (text: string, start: number): { readonly at: number; readonly ok: boolean } => {
-  if (text[start] === '"') return endOfString(text, start)
-  SCALAR.lastIndex = start
-  return SCALAR.test(text) ? { at: SCALAR.lastIndex, ok: true } : { at: start, ok: false }
+/** One digit or more. */
+const endOfDigits = (text: string, start: number): Place => {
+  let at = start
+  while (isDigit(text.charCodeAt(at))) at += 1
+  return { at, ok: at > start }
+}
+
+const endOfNumber = (text: string, start: number): Place => {
+  let at = text[start] === '-' ? start + 1 : start
+  let place: Place = text[at] === '0' ? { at: at + 1, ok: true } : endOfDigits(text, at)
+  if (place.ok && text[place.at] === '.') place = endOfDigits(text, place.at + 1)
+  if (place.ok && (text[place.at] === 'e' || text[place.at] === 'E')) {
+    at = place.at + 1
+    place = endOfDigits(text, text[at] === '+' || text[at] === '-' ? at + 1 : at)
+  }
+  return place
+}
+
+const endOfWord = (text: string, start: number, word: string): Place => {
+  let at = 0
+  while (at < word.length && text[start + at] === word[at]) at += 1
+  return { at: start + at, ok: at === word.length }
+}
+
+const endOfScalar = (text: string, start: number): Place => {
+  const first = text[start]
+  if (first === '"') return endOfString(text, start)
+  if (first === 't') return endOfWord(text, start, 'true')
+  if (first === 'f') return endOfWord(text, start, 'false')
+  if (first === 'n') return endOfWord(text, start, 'null')
+  return endOfNumber(text, start)
 }
 
 /** Index of the first character that no valid text can have there; the length when the text ends too early. */
