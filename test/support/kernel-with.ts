@@ -1,11 +1,5 @@
 /** A kernel of nothing but the given plugins, not started, whose log lines are kept. */
-import {
-  type AnyPlugin,
-  createKernel,
-  definePlugin,
-  type Kernel,
-  type KernelOptions,
-} from '../../kernel/index.ts'
+import { type AnyPlugin, createKernel, definePlugin, type Kernel, type KernelOptions } from '../../kernel/index.ts'
 
 export interface BareKernel {
   readonly kernel: Kernel
@@ -30,5 +24,4 @@ export const kernelWith = async (
 }
 
 /** A plugin that is nothing but its setup. */
-export const pluginOf = (name: string, setup: AnyPlugin['setup']): AnyPlugin =>
-  definePlugin({ name, setup })
+export const pluginOf = (name: string, setup: AnyPlugin['setup']): AnyPlugin => definePlugin({ name, setup })
