@@ -6,6 +6,7 @@ import type { Definitions } from '../packages/service.ts'
 import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
+import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
 import { openStore } from './store/store.ts'
 import { createWrite } from './store/write.ts'
@@ -31,9 +32,10 @@ export const createLateServer = () => {
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
-      const write = createWrite({ store, run, updateAsCreate })
+      const search = await openSearch({ database, random, model: catalog.search, store })
+      const write = createWrite({ store, run, updateAsCreate, index: search.index })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
-      server = { run, clock, random, catalog, store, write, page }
+      server = { run, clock, random, catalog, store, write, search, page }
     },
   }
 }
