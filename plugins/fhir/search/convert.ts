@@ -7,8 +7,9 @@ import { fold, toKey } from './fold.ts'
 import type { Hasher } from './hash.ts'
 import { EARLIEST, LATEST, type Range, readMoment } from './moment.ts'
 import type { Rows } from './rows.ts'
+import { WIDE, WIDE_MS } from './wide.ts'
 
-/** Columns beside a column: the texts of its codes, identifiers by type, identifiers of references. */
+/** Columns beside a column: the texts of its codes, identifiers by type, identifiers of references (and WIDE). */
 export const TEXT = 1
 export const OF_TYPE = 2
 export const IDENTIFIER = 3
@@ -112,8 +113,11 @@ export const createConverters = ({ long, short }: Hasher) => {
 
   // date
 
+  const addDate = (rows: Rows, column: number, lo: number, hi: number): void => {
+    rows.date.push(hi - lo > WIDE_MS ? column + WIDE : column, lo, hi)
+  }
   const dateMoment: Convert = (rows, column, value) => {
-    if (typeof value === 'string' && readMoment(value, span)) rows.date.push(column, span.lo, span.hi)
+    if (typeof value === 'string' && readMoment(value, span)) addDate(rows, column, span.lo, span.hi)
   }
   const datePeriod: Convert = (rows, column, value: Json) => {
     let lo = EARLIEST
@@ -127,7 +131,7 @@ export const createConverters = ({ long, short }: Hasher) => {
       hi = span.hi
       known = true
     }
-    if (known) rows.date.push(column, lo, hi)
+    if (known) addDate(rows, column, lo, hi)
   }
   const dateTiming: Convert = (rows, column, value: Json) => {
     let lo = LATEST
@@ -137,7 +141,7 @@ export const createConverters = ({ long, short }: Hasher) => {
         if (span.lo < lo) lo = span.lo
         if (span.hi > hi) hi = span.hi
       }
-    if (hi > lo) rows.date.push(column, lo, hi)
+    if (hi > lo) addDate(rows, column, lo, hi)
     const bounds = isObject(value.repeat) ? value.repeat.boundsPeriod : undefined
     if (isObject(bounds)) datePeriod(rows, column, bounds)
   }
@@ -183,7 +187,7 @@ export const createConverters = ({ long, short }: Hasher) => {
     const unit = asText(of.unit)
     const system = asText(of.system)
     rows.quantity.push(
-      column,
+      low === high ? column : column + WIDE,
       low,
       high,
       code === undefined ? 0 : long(code),

@@ -48,7 +48,7 @@ export const loadExotic = async (): Promise<(expression: string) => Nodes> => {
       .replace(/\bas\(/g, 'ofType(')
       .replace(/\(([A-Za-z.]+) as ([A-Za-z]+)\)/g, '$1.ofType($2)')
       .replace(/([A-Za-z.]+) as ([A-Za-z]+)/g, '$1.ofType($2)')
-    const run = fhirpath.compile(text, model, {
+    const run = fhirpath.compile(text, model as never, {
       resolveInternalTypes: false,
       async: false,
       userInvocationTable: { refersTo: { fn: refersTo, arity: { 1: ['String'] } } },

@@ -86,14 +86,14 @@ export const insertRows = Object.fromEntries(
     kind,
     Array.from({ length: MOST_ROWS }, (_, at) => sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1))),
   ]),
-) as Record<IndexKind, readonly Sql[]>
+) as unknown as Record<IndexKind, readonly Sql[]>
 
 export const deleteRow = Object.fromEntries(
   INDEX_KINDS.map((kind) => {
     const { name, key } = TABLES[kind]
     return [kind, sql(`search.delete-${kind}`, `DELETE FROM ${name} WHERE ${key.map((one) => `${one} = ?`).join(' AND ')} AND rid = ?`)]
   }),
-) as Record<IndexKind, Sql>
+) as unknown as Record<IndexKind, Sql>
 
 export const deleteColumn = INDEX_KINDS.map((kind) =>
   sql(`search.drop-${kind}`, `DELETE FROM ${TABLES[kind].name} WHERE param >= ? AND param < ?`),
