@@ -20,16 +20,16 @@ export default definePlugin({
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
   errors: { ...ownErrors, ...searchErrors },
-  setup({ config: { conformance, fhir }, needs, run, provide, routes, busy, clock, random }) {
+  setup({ config: { conformance, fhir }, needs, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []
     provide(Fhir, { describe: (part) => void parts.push(part) })
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts }))
     return {
-      async start() {
+      async start(signal) {
         busy('reading the definitions')
-        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir })
+        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir, log, busy, signal })
       },
     }
   },

@@ -6,7 +6,7 @@ import type { Logger } from '../../../kernel/index.ts'
 import { type Database, sql } from '../../database/service.ts'
 import { unpackBody } from '../store/body.ts'
 import { GZIP } from '../store/tables.ts'
-import type { TypeCodes } from '../store/types.ts'
+import type { TypeCodes } from '../store/type-codes.ts'
 import { COLUMN_STEP } from './convert.ts'
 import type { IndexRows } from './index-rows.ts'
 import type { Registry } from './registry.ts'
@@ -35,7 +35,10 @@ export interface BackfillParts {
 }
 
 /** Resolves when every column holds every resource. Stops between batches when `signal` aborts. */
-export const backfill = async ({ database, registry, rows, types, log }: BackfillParts, signal?: AbortSignal): Promise<void> => {
+export const backfill = async (
+  { database, registry, rows, types, log }: BackfillParts,
+  signal?: AbortSignal,
+): Promise<void> => {
   for (const { type, codes } of registry.pending) {
     const code = types.code(type)
     const held = await database.get<{ rid: number }>(readProgress, [type])
@@ -43,7 +46,8 @@ export const backfill = async ({ database, registry, rows, types, log }: Backfil
     if (at === -1) {
       // What an earlier life of these columns left behind is not to be trusted.
       await database.transact(async (transaction) => {
-        for (const column of codes) for (const statement of deleteColumn) await transaction.run(statement, [column, column + COLUMN_STEP])
+        for (const column of codes)
+          for (const statement of deleteColumn) await transaction.run(statement, [column, column + COLUMN_STEP])
         await transaction.run(writeProgress, [type, 0])
       })
       at = 0

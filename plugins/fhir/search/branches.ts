@@ -43,7 +43,9 @@ const PARENT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['canonical', 'url', 'oid', 'uuid'].map((one) => [one, 'uri'])),
   ...Object.fromEntries(['code', 'id', 'markdown'].map((one) => [one, 'string'])),
   ...Object.fromEntries(['positiveint', 'unsignedint'].map((one) => [one, 'integer'])),
-  ...Object.fromEntries(['age', 'duration', 'count', 'distance', 'simplequantity', 'moneyquantity'].map((one) => [one, 'quantity'])),
+  ...Object.fromEntries(
+    ['age', 'duration', 'count', 'distance', 'simplequantity', 'moneyquantity'].map((one) => [one, 'quantity']),
+  ),
 }
 /** R4 writes some names in another case (`DateTime`). */
 const isOfType = (type: string, wanted: string): boolean => {
@@ -88,8 +90,7 @@ export const toBranches = (
   const member = ({ on, name }: Extract<Expression, { kind: 'member' }>): readonly Branch[] => {
     // `Patient.name`: the type's own name at the start means the resource.
     if (on.kind === 'this' && /^[A-Z]/.test(name)) {
-      if (name === resource || name === 'Resource' || name === 'DomainResource')
-        return [{ steps: [], type: resource }]
+      if (name === resource || name === 'Resource' || name === 'DomainResource') return [{ steps: [], type: resource }]
       return []
     }
     return walk(on).flatMap((branch) =>
@@ -114,7 +115,8 @@ export const toBranches = (
         })),
       )
     if (name === 'where' && args[0] !== undefined) return also(toTest(args[0]))
-    if (name === 'first') return from.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at: 0 }] }))
+    if (name === 'first')
+      return from.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at: 0 }] }))
     throw new Exotic(`${name}()`)
   }
   /** `A.exists() and A != false`: true when there is an A that is not false. */

@@ -1,8 +1,8 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
+import type { ResourceType } from '../catalog.ts'
 import { needsWork, present } from '../present.ts'
 import type { Presentation } from '../query.ts'
-import type { ResourceType } from '../catalog.ts'
 import type { StoredVersion } from '../store/version.ts'
 
 export interface SearchEntry {

@@ -64,7 +64,9 @@ export const anyCondition = (named: Named, conditions: readonly Condition[]): Co
     ...(conditions.some(({ size }) => size !== undefined)
       ? { size: conditions.reduce((sum, { size }) => sum + (size ?? 0), 0) }
       : {}),
-    ...(tests.every((one) => one !== undefined) ? { test: (subject: Subject) => tests.some((test) => test(subject)) } : {}),
+    ...(tests.every((one) => one !== undefined)
+      ? { test: (subject: Subject) => tests.some((test) => test(subject)) }
+      : {}),
   }
 }
 
@@ -88,15 +90,31 @@ export const idCondition = (named: Named, type: number, ids: readonly string[]):
 })
 
 /** `where` is a condition on `x.upd`. */
-export const updatedCondition = (named: Named, type: number, where: Fragment, test: (stamp: number) => boolean): Condition => ({
+export const updatedCondition = (
+  named: Named,
+  type: number,
+  where: Fragment,
+  test: (stamp: number) => boolean,
+): Condition => ({
   ...named,
   probe: (d) => q`(SELECT 1 FROM resource x WHERE x.rid = ${raw(d)}.rid AND ${where}) IS NOT NULL`,
-  sources: [{ rids: q`SELECT x.rid AS rid FROM resource x WHERE x.type = ${type} AND ${where} AND (x.flags & 1) = 0`, ordered: false }],
+  sources: [
+    {
+      rids: q`SELECT x.rid AS rid FROM resource x WHERE x.type = ${type} AND ${where} AND (x.flags & 1) = 0`,
+      ordered: false,
+    },
+  ],
   test: ({ stamp }) => test(stamp),
 })
 
 /** The resource has (or lacks) a value: bits of its row. */
-export const presenceCondition = (named: Named, type: number, bits: readonly { mask: number; bit: number }[], present: boolean, test: (rows: Rows) => boolean): Condition => {
+export const presenceCondition = (
+  named: Named,
+  type: number,
+  bits: readonly { mask: number; bit: number }[],
+  present: boolean,
+  test: (rows: Rows) => boolean,
+): Condition => {
   const where = (alias: string): Fragment =>
     q`(${join(
       bits.map(({ mask, bit }) => q`(${raw(`${alias}.m${mask}`)} & ${2 ** bit}) != 0`),
@@ -117,7 +135,12 @@ export const presenceCondition = (named: Named, type: number, bits: readonly { m
 export const chainCondition = (
   named: Named,
   columns: readonly number[],
-  target: { readonly type: number; readonly conditions: readonly Condition[]; readonly found: Fragment | undefined; readonly size: number },
+  target: {
+    readonly type: number
+    readonly conditions: readonly Condition[]
+    readonly found: Fragment | undefined
+    readonly size: number
+  },
 ): Condition => ({
   ...named,
   probe: (d, name) => {
@@ -165,7 +188,13 @@ export const hasCondition = (
 })
 
 /** Resources a List names. */
-export const listCondition = (named: Named, own: number, listColumns: readonly number[], listType: number, id: string): Condition => {
+export const listCondition = (
+  named: Named,
+  own: number,
+  listColumns: readonly number[],
+  listType: number,
+  id: string,
+): Condition => {
   const items = q`SELECT r.target FROM resource l CROSS JOIN ix_ref r WHERE l.type = ${listType} AND l.id = ${id} AND (l.flags & 1) = 0 AND r.rid = l.rid AND ${isIn('r.param', listColumns)}`
   return {
     ...named,
@@ -173,6 +202,11 @@ export const listCondition = (named: Named, own: number, listColumns: readonly n
       const i = name()
       return q`(SELECT ${raw(i)}.ref FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${own} AND ${raw(i)}.rid = ${raw(d)}.rid) IN (${items})`
     },
-    sources: [{ rids: q`SELECT t.rid AS rid FROM (${items}) m CROSS JOIN ix_res t WHERE t.ref = m.target AND t.type = ${own}`, ordered: false }],
+    sources: [
+      {
+        rids: q`SELECT t.rid AS rid FROM (${items}) m CROSS JOIN ix_res t WHERE t.ref = m.target AND t.type = ${own}`,
+        ordered: false,
+      },
+    ],
   }
 }

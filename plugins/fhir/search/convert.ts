@@ -256,9 +256,16 @@ export const createConverters = ({ long, short }: Hasher) => {
       CodeableConcept: tokenCodeableConcept,
       Identifier: tokenIdentifier,
       ContactPoint: tokenContactPoint,
-      ...primitives(tokenPrimitive, 'code boolean string id uri url canonical oid uuid integer positiveInt unsignedInt'),
+      ...primitives(
+        tokenPrimitive,
+        'code boolean string id uri url canonical oid uuid integer positiveInt unsignedInt',
+      ),
     },
-    reference: { Reference: referenceReference, ...primitives(referenceUri, 'canonical uri url oid uuid'), Resource: referenceResource },
+    reference: {
+      Reference: referenceReference,
+      ...primitives(referenceUri, 'canonical uri url oid uuid'),
+      Resource: referenceResource,
+    },
     date: { ...primitives(dateMoment, 'date dateTime instant'), Period: datePeriod, Timing: dateTiming },
     string: {
       ...primitives(addString, 'string markdown code id uri url canonical'),

@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/search.html
  */
 import type { Terminology } from '../../terminology/service.ts'
-import type { TypeCodes } from '../store/types.ts'
+import type { TypeCodes } from '../store/type-codes.ts'
 import {
   anyCondition,
   type Condition,
@@ -29,7 +29,7 @@ import {
   SearchUnsupportedParameter,
   SearchValue,
 } from './errors.ts'
-import { splitEscaped, unescape } from './escape.ts'
+import { splitEscaped, unescapeValue } from './escape.ts'
 import { Fragment, or, q, raw } from './fragment.ts'
 import type { Lookup } from './lookup.ts'
 import { dateBounds, dateLookup, numberLookup, quantityLookup, readDateValue } from './ordered-lookups.ts'
@@ -131,7 +131,8 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
 
   const valuesOf = (name: string, value: string): readonly string[] => {
     const values = splitEscaped(value, ',')
-    if (values.length > MOST_VALUES) throw SearchTooCostly(`"${short(name)}" has ${values.length} values, at most ${MOST_VALUES} are allowed`)
+    if (values.length > MOST_VALUES)
+      throw SearchTooCostly(`"${short(name)}" has ${values.length} values, at most ${MOST_VALUES} are allowed`)
     const given = values.filter((one) => one !== '')
     if (given.length === 0) throw SearchEmpty(short(name))
     return given
@@ -148,17 +149,27 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
         throw SearchValue(name, `a code with its system, which :${modifier} needs`)
       const codes =
         token === undefined
-          ? await terminology.expand(unescape(value), MOST_EXPANDED)
-          : await terminology.related({ system: token.system as string, code: token.code as string }, modifier as 'above', MOST_EXPANDED)
-      if (codes === undefined) throw SearchValue(name, token === undefined ? 'a ValueSet that is known here' : 'a code of a system that is known here')
-      for (const { system, code } of codes) found.push(`${system.replace(/[\\,$|]/g, '\\$&')}|${code.replace(/[\\,$|]/g, '\\$&')}`)
+          ? await terminology.expand(unescapeValue(value), MOST_EXPANDED)
+          : await terminology.related(
+              { system: token.system as string, code: token.code as string },
+              modifier as 'above',
+              MOST_EXPANDED,
+            )
+      if (codes === undefined)
+        throw SearchValue(
+          name,
+          token === undefined ? 'a ValueSet that is known here' : 'a code of a system that is known here',
+        )
+      for (const { system, code } of codes)
+        found.push(`${system.replace(/[\\,$|]/g, '\\$&')}|${code.replace(/[\\,$|]/g, '\\$&')}`)
     }
     return found
   }
 
   const presence = (type: string, name: string, { code, columns }: Parameter, value: string): Condition => {
     if (value !== 'true' && value !== 'false') throw SearchValue(name, 'true or false')
-    if (columns.some(({ bit }) => bit < 0)) throw SearchUnsupportedParameter(name, 'there are too many parameters of this type')
+    if (columns.some(({ bit }) => bit < 0))
+      throw SearchUnsupportedParameter(name, 'there are too many parameters of this type')
     const codes = new Set(columns.map((column) => column.code))
     const has = (list: readonly unknown[], width: number): boolean => {
       for (let at = 0; at < list.length; at += width)
@@ -177,7 +188,12 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
     )
   }
 
-  const lookupsOf = async (parameter: Parameter, context: ValueContext, modifier: string | undefined, values: readonly string[]): Promise<readonly Lookup[]> => {
+  const lookupsOf = async (
+    parameter: Parameter,
+    context: ValueContext,
+    modifier: string | undefined,
+    values: readonly string[],
+  ): Promise<readonly Lookup[]> => {
     const { name, columns, hasher, now } = context
     const codes = columns.map(({ code }) => code)
     switch (parameter.type) {
@@ -212,10 +228,21 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
     const known = MODIFIERS[type] ?? []
     if (known.includes(modifier)) return
     if (known.includes('[type]') && types.code(modifier) !== undefined) return
-    throw SearchModifierUnknown(short(modifier), type, short(name), known.map((one) => (one === '[type]' ? 'the name of a type' : `:${one}`)).join(', '))
+    throw SearchModifierUnknown(
+      short(modifier),
+      type,
+      short(name),
+      known.map((one) => (one === '[type]' ? 'the name of a type' : `:${one}`)).join(', '),
+    )
   }
 
-  const simple = async (type: string, name: string, { code, modifier }: Name, value: string, asking: Asking): Promise<Condition> => {
+  const simple = async (
+    type: string,
+    name: string,
+    { code, modifier }: Name,
+    value: string,
+    asking: Asking,
+  ): Promise<Condition> => {
     const parameter = parameterOf(type, code)
     checkModifier(name, parameter, modifier)
     if (modifier === 'missing') return presence(type, name, parameter, value)
@@ -238,28 +265,38 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
     return negated ? notCondition(named, condition) : condition
   }
 
-  const general = async (type: string, name: string, { code, modifier }: Name, value: string, asking: Asking): Promise<Condition> => {
+  const general = async (
+    type: string,
+    name: string,
+    { code, modifier }: Name,
+    value: string,
+    asking: Asking,
+  ): Promise<Condition> => {
     if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', code, 'none')
     const named = { text: `${name}=${value}`, understood: `${code} ${value}` }
     const values = valuesOf(name, value)
-    if (code === '_id') return idCondition(named, codeOf(type), values.map(unescape))
+    if (code === '_id') return idCondition(named, codeOf(type), values.map(unescapeValue))
     if (code === '_list') {
       const column = registry.parameters('List').get('item')
-      if (value.startsWith('$') || column === undefined) throw SearchValue(name, 'the id of a List; functional lists such as $current-allergies are not kept here')
-      return listCondition(named, codeOf(type), column.columns.map((one) => one.code), codeOf('List'), values[0] as string)
+      if (value.startsWith('$') || column === undefined)
+        throw SearchValue(name, 'the id of a List; functional lists such as $current-allergies are not kept here')
+      return listCondition(
+        named,
+        codeOf(type),
+        column.columns.map((one) => one.code),
+        codeOf('List'),
+        values[0] as string,
+      )
     }
     // _lastUpdated, in microseconds
     const parts = values.map((one) => {
-      const { prefix, range } = readDateValue(name, unescape(one))
+      const { prefix, range } = readDateValue(name, unescapeValue(one))
       const { any, test } = dateBounds(prefix, range, asking.now)
       const text = any.text.replaceAll('x.lo', '(x.upd / 1000)').replaceAll('x.hi', '(x.upd / 1000 + 1)')
       return { where: q`${indexable(prefix, range)}${new Fragment(text, any.params)}`, test }
     })
-    return updatedCondition(
-      named,
-      codeOf(type),
-      or(parts.map(({ where }) => where)),
-      (stamp) => parts.some(({ test }) => test(Math.floor(stamp / 1000), Math.floor(stamp / 1000) + 1)),
+    return updatedCondition(named, codeOf(type), or(parts.map(({ where }) => where)), (stamp) =>
+      parts.some(({ test }) => test(Math.floor(stamp / 1000), Math.floor(stamp / 1000) + 1)),
     )
   }
 
@@ -277,15 +314,30 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
     if (allowed === undefined) return undefined
     const conditions = [await toCondition(type, name, value, asking, depth + 1), ...allowed]
     const plan = await planner(codeOf(type), conditions)
-    return { conditions, found: plan.driver === undefined || plan.many ? undefined : matches(plan, asking.pin), size: plan.size }
+    return {
+      conditions,
+      found: plan.driver === undefined || plan.many ? undefined : matches(plan, asking.pin),
+      size: plan.size,
+    }
   }
 
-  const chain = async (type: string, name: string, { code, modifier, rest }: Name, value: string, asking: Asking, depth: number): Promise<Condition> => {
+  const chain = async (
+    type: string,
+    name: string,
+    { code, modifier, rest }: Name,
+    value: string,
+    asking: Asking,
+    depth: number,
+  ): Promise<Condition> => {
     const parameter = parameterOf(type, code)
     if (parameter.type !== 'reference') throw SearchChain(short(name), `"${code}" is no reference`)
-    if (modifier !== undefined && types.code(modifier) === undefined) throw SearchChain(short(name), `"${short(modifier)}" is no resource type`)
+    if (modifier !== undefined && types.code(modifier) === undefined)
+      throw SearchChain(short(name), `"${short(modifier)}" is no resource type`)
     const targets = modifier === undefined ? parameter.targets : [modifier]
-    const named = { text: `${name}=${value}`, understood: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}` }
+    const named = {
+      text: `${name}=${value}`,
+      understood: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}`,
+    }
     const byRefers = parameter.columns
     const links: Condition[] = []
     let failure: unknown
@@ -308,30 +360,54 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
   }
 
   /** `_has:Observation:patient:code` */
-  const reverse = async (type: string, name: string, value: string, asking: Asking, depth: number): Promise<Condition> => {
+  const reverse = async (
+    type: string,
+    name: string,
+    value: string,
+    asking: Asking,
+    depth: number,
+  ): Promise<Condition> => {
     const [, source = '', by = '', ...rest] = name.split(':')
-    if (rest.length === 0 || types.code(source) === undefined) throw SearchChain(short(name), 'it is written _has:Type:reference:parameter')
+    if (rest.length === 0 || types.code(source) === undefined)
+      throw SearchChain(short(name), 'it is written _has:Type:reference:parameter')
     const parameter = parameterOf(source, by)
     if (parameter.type !== 'reference') throw SearchChain(short(name), `"${by}" is no reference`)
-    const named = { text: `${name}=${value}`, understood: `referred to by ${parameter.url} of a ${source} with ${rest.join(':')}` }
-    const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type).map((one) => one.code)
+    const named = {
+      text: `${name}=${value}`,
+      understood: `referred to by ${parameter.url} of a ${source} with ${rest.join(':')}`,
+    }
+    const columns = parameter.columns
+      .filter(({ refers }) => refers === undefined || refers === type)
+      .map((one) => one.code)
     const found = await inner(source, rest.join(':'), value, asking, depth)
     if (columns.length === 0 || found === undefined) return neverCondition(named)
     return hasCondition(named, codeOf(type), columns, found)
   }
 
   /** Throws 400 for what is not understood. */
-  const toCondition = async (type: string, name: string, value: string, asking: Asking, depth = 0): Promise<Condition> => {
-    if (name.includes('\0') || value.includes('\0')) throw SearchValue(short(name.replaceAll('\0', '')), 'free of NUL characters')
+  const toCondition = async (
+    type: string,
+    name: string,
+    value: string,
+    asking: Asking,
+    depth = 0,
+  ): Promise<Condition> => {
+    if (name.includes('\0') || value.includes('\0'))
+      throw SearchValue(short(name.replaceAll('\0', '')), 'free of NUL characters')
     if (name === '_has' || name.startsWith('_has:')) return reverse(type, name, value, asking, depth)
     const read = readName(name)
     if (read.rest !== undefined) return chain(type, name, read, value, asking, depth)
-    if (read.code === '_id' || read.code === '_lastUpdated' || read.code === '_list') return general(type, name, read, value, asking)
+    if (read.code === '_id' || read.code === '_lastUpdated' || read.code === '_list')
+      return general(type, name, read, value, asking)
     return simple(type, name, read, value, asking)
   }
 
   /** In the compartment of a resource; undefined when this type never is. */
-  const inCompartment = (type: string, of: { readonly type: string; readonly id: string }, baseUrl: string): Condition | undefined => {
+  const inCompartment = (
+    type: string,
+    of: { readonly type: string; readonly id: string },
+    baseUrl: string,
+  ): Condition | undefined => {
     const named = { text: `compartment ${of.type}/${of.id}`, understood: `in the compartment of ${of.type}/${of.id}` }
     const parts: Condition[] = []
     if (type === of.type) parts.push(idCondition(named, codeOf(type), [of.id]))

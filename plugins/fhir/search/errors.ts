@@ -31,7 +31,12 @@ export const SearchPrefix = defineError(
   'value',
   'The value of "%s" begins with a prefix that is none of eq, ne, gt, lt, ge, le, sa, eb, ap, or it is no %s.',
 )
-export const SearchValue = defineError('fhir/search-value', 400, 'value', 'The value of the search parameter "%s" is not %s.')
+export const SearchValue = defineError(
+  'fhir/search-value',
+  400,
+  'value',
+  'The value of the search parameter "%s" is not %s.',
+)
 export const SearchEmpty = defineError('fhir/search-empty', 400, 'value', 'The search parameter "%s" has no value.')
 export const SearchChain = defineError(
   'fhir/search-chain',
@@ -45,7 +50,12 @@ export const SearchTooCostly = defineError(
   'too-costly',
   'The search is too large: %s. Split it into several.',
 )
-export const SearchSort = defineError('fhir/search-sort', 400, 'not-supported', 'The result cannot be sorted by "%s": %s.')
+export const SearchSort = defineError(
+  'fhir/search-sort',
+  400,
+  'not-supported',
+  'The result cannot be sorted by "%s": %s.',
+)
 export const SearchPageInvalid = defineError(
   'fhir/search-page-invalid',
   400,

@@ -18,4 +18,4 @@ export const splitEscaped = (text: string, separator: ',' | '$' | '|'): readonly
 }
 
 /** The value itself. A backslash before anything else stands for itself. */
-export const unescape = (text: string): string => (text.includes('\\') ? text.replace(/\\([,$|\\])/g, '$1') : text)
+export const unescapeValue = (text: string): string => (text.includes('\\') ? text.replace(/\\([,$|\\])/g, '$1') : text)

@@ -48,11 +48,15 @@ export const loadExotic = async (): Promise<(expression: string) => Nodes> => {
       .replace(/\bas\(/g, 'ofType(')
       .replace(/\(([A-Za-z.]+) as ([A-Za-z]+)\)/g, '$1.ofType($2)')
       .replace(/([A-Za-z.]+) as ([A-Za-z]+)/g, '$1.ofType($2)')
-    const run = fhirpath.compile(text, model as never, {
-      resolveInternalTypes: false,
-      async: false,
-      userInvocationTable: { refersTo: { fn: refersTo, arity: { 1: ['String'] } } },
-    } as never) as unknown as (resource: unknown) => unknown[]
+    const run = fhirpath.compile(
+      text,
+      model as never,
+      {
+        resolveInternalTypes: false,
+        async: false,
+        userInvocationTable: { refersTo: { fn: refersTo, arity: { 1: ['String'] } } },
+      } as never,
+    ) as unknown as (resource: unknown) => unknown[]
     return (resource) => run(resource).map(toTyped)
   }
 }

@@ -106,8 +106,7 @@ export const parseExpression = (text: string): Expression => {
       if (take() === 'this') return { kind: 'this' }
       throw new SyntaxError(`the variable is not known: ${text}`)
     }
-    if (token.startsWith("'"))
-      return { kind: 'literal', value: token.slice(1, -1).replace(/\\(.)/g, '$1') }
+    if (token.startsWith("'")) return { kind: 'literal', value: token.slice(1, -1).replace(/\\(.)/g, '$1') }
     if (/^\d/.test(token)) return { kind: 'literal', value: Number(token) }
     if (token === 'true' || token === 'false') return { kind: 'literal', value: token === 'true' }
     if (!/^[A-Za-z_`]/.test(token)) throw new SyntaxError(`"${token}" is not expected: ${text}`)
@@ -148,7 +147,9 @@ export const spell = (expression: Expression): string => {
     case 'root':
       return '%resource'
     case 'literal':
-      return typeof expression.value === 'string' ? `'${expression.value.replace(/['\\]/g, '\\$&')}'` : String(expression.value)
+      return typeof expression.value === 'string'
+        ? `'${expression.value.replace(/['\\]/g, '\\$&')}'`
+        : String(expression.value)
     case 'member':
       return `${on(expression.on)}${expression.name}`
     case 'index':

@@ -4,7 +4,15 @@
  */
 import type { Branch, Step, Test } from './branches.ts'
 import type { Convert, Converters, Kind } from './convert.ts'
-import { COMPOSITE_WIDTH, DATE_WIDTH, QUANTITY_WIDTH, REFERENCE_WIDTH, Rows, STRING_WIDTH, TOKEN_WIDTH } from './rows.ts'
+import {
+  COMPOSITE_WIDTH,
+  DATE_WIDTH,
+  QUANTITY_WIDTH,
+  REFERENCE_WIDTH,
+  Rows,
+  STRING_WIDTH,
+  TOKEN_WIDTH,
+} from './rows.ts'
 
 type Json = Record<string, unknown>
 
@@ -108,7 +116,10 @@ const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, 
       const convert = bind(converters.of(column.kind, type))
       if (judgement !== undefined) {
         const judge = bind((resource: Json) =>
-          judgement.anyOf.some((member) => resource[member] != null && !(judgement.notFalse.includes(member) && resource[member] === false)),
+          judgement.anyOf.some(
+            (member) =>
+              resource[member] != null && !(judgement.notFalse.includes(member) && resource[member] === false),
+          ),
         )
         node.emits.push((variable) => `${convert}(o, ${column.code}, ${judge}(${variable}));`)
       } else node.emits.push((variable) => `${convert}(o, ${column.code}, ${variable});`)
@@ -123,7 +134,10 @@ const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, 
   }
 }
 
-const compileTree = (columns: readonly ExtractorColumn[], converters: Converters): ((r: Json, start: unknown, o: Rows) => void) => {
+const compileTree = (
+  columns: readonly ExtractorColumn[],
+  converters: Converters,
+): ((r: Json, start: unknown, o: Rows) => void) => {
   const values: unknown[] = []
   const root = newNode()
   for (const column of columns) addColumn(root, column, converters, values)
@@ -133,11 +147,15 @@ const compileTree = (columns: readonly ExtractorColumn[], converters: Converters
 }
 
 /** Rows of every combination of the components of one element. The rarest component is asked first. */
-const compileComposite = ({ code, components = [] }: ExtractorColumn, converters: Converters): ((r: Json, element: unknown, o: Rows) => void) => {
+const compileComposite = (
+  { code, components = [] }: ExtractorColumn,
+  converters: Converters,
+): ((r: Json, element: unknown, o: Rows) => void) => {
   const parts = components.map(({ kind, branches }) => {
     const rooted = branches.filter(({ root }) => root === true)
     const own = branches.filter(({ root }) => root !== true)
-    const compile = (list: readonly Branch[]) => (list.length === 0 ? undefined : compileTree([{ code: 0, kind, branches: list }], converters))
+    const compile = (list: readonly Branch[]) =>
+      list.length === 0 ? undefined : compileTree([{ code: 0, kind, branches: list }], converters)
     return { kind, fromElement: compile(own), fromRoot: compile(rooted) }
   })
   return (resource, element, rows) => {
@@ -150,7 +168,12 @@ const compileComposite = ({ code, components = [] }: ExtractorColumn, converters
       if (isEmpty(scratch, part.kind)) return
       found[at] = scratch
     }
-    combine(rows, code, parts.map(({ kind }) => kind), found)
+    combine(
+      rows,
+      code,
+      parts.map(({ kind }) => kind),
+      found,
+    )
   }
 }
 
@@ -183,16 +206,32 @@ const slotsOf = (kind: Kind, rows: Rows, at: number): ((row: CompositeRow) => Co
   if (kind === 'token')
     for (let n = 0; n < rows.token.length; n += TOKEN_WIDTH)
       // The rows of displays beside the codes have no place here.
-      if (rows.token[n] === 0) put([[coded, rows.token[n + 1] as number], [coded + 1, rows.token[n + 2] as number]])
+      if (rows.token[n] === 0)
+        put([
+          [coded, rows.token[n + 1] as number],
+          [coded + 1, rows.token[n + 2] as number],
+        ])
   if (kind === 'reference')
     for (let n = 0; n < rows.reference.length; n += REFERENCE_WIDTH) put([[coded, rows.reference[n + 1] as number]])
   if (kind === 'date')
     for (let n = 0; n < rows.date.length; n += DATE_WIDTH)
-      put([[ranged, rows.date[n + 1] as number], [ranged + 1, rows.date[n + 2] as number]])
+      put([
+        [ranged, rows.date[n + 1] as number],
+        [ranged + 1, rows.date[n + 2] as number],
+      ])
   if (kind === 'quantity')
     for (let n = 0; n < rows.quantity.length; n += QUANTITY_WIDTH) {
       const [low, high, unitCode, system] = rows.quantity.slice(n + 1, n + 5) as [number, number, number, number]
-      put([[ranged, low], [ranged + 1, high], ...(at === 1 ? ([[5, unitCode], [6, system]] as const) : [])])
+      put([
+        [ranged, low],
+        [ranged + 1, high],
+        ...(at === 1
+          ? ([
+              [5, unitCode],
+              [6, system],
+            ] as const)
+          : []),
+      ])
     }
   if (kind === 'string' || kind === 'uri')
     for (let n = 0; n < rows.string.length; n += STRING_WIDTH) put([[9, rows.string[n + 1] as string]])

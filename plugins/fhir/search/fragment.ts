@@ -35,11 +35,19 @@ export const q = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Fra
 }
 
 export const join = (fragments: readonly Fragment[], separator: string): Fragment =>
-  new Fragment(fragments.map(({ text }) => text).join(separator), fragments.flatMap(({ params }) => params))
+  new Fragment(
+    fragments.map(({ text }) => text).join(separator),
+    fragments.flatMap(({ params }) => params),
+  )
 
-export const and = (fragments: readonly Fragment[]): Fragment => (fragments.length === 0 ? raw('1 = 1') : join(fragments, ' AND '))
+export const and = (fragments: readonly Fragment[]): Fragment =>
+  fragments.length === 0 ? raw('1 = 1') : join(fragments, ' AND ')
 export const or = (fragments: readonly Fragment[]): Fragment =>
-  fragments.length === 0 ? raw('1 = 0') : fragments.length === 1 ? (fragments[0] as Fragment) : q`(${join(fragments, ' OR ')})`
+  fragments.length === 0
+    ? raw('1 = 0')
+    : fragments.length === 1
+      ? (fragments[0] as Fragment)
+      : q`(${join(fragments, ' OR ')})`
 
 /**
  * `x.val = ?` or `x.val IN (?, ?, …)`. Longer lists are filled up to a power of two with their last value, so that

@@ -2,7 +2,7 @@
  * `_include` and `_revinclude`: what the matches refer to and what refers to them, found in the index, never by parsing.
  * https://hl7.org/fhir/R4/search.html#revinclude
  */
-import type { TypeCodes } from '../store/types.ts'
+import type { TypeCodes } from '../store/type-codes.ts'
 import type { StoredVersion } from '../store/version.ts'
 import type { Access } from './access.ts'
 import type { Criteria } from './criteria.ts'
@@ -44,11 +44,14 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
       if (found.type !== 'reference') throw SearchChain(text.slice(0, 100), `"${parameter}" is no reference`)
       return found.columns
     }
-    return [...registry.parameters(type).values()].filter((one) => one.type === 'reference').flatMap((one) => one.columns)
+    return [...registry.parameters(type).values()]
+      .filter((one) => one.type === 'reference')
+      .flatMap((one) => one.columns)
   }
   const check = (include: Include, known: (type: string) => boolean): void => {
     if (include.source === '*') return
-    if (!known(include.source)) throw SearchChain(include.text.slice(0, 100), `"${include.source.slice(0, 64)}" is no resource type`)
+    if (!known(include.source))
+      throw SearchChain(include.text.slice(0, 100), `"${include.source.slice(0, 64)}" is no resource type`)
     if (include.target !== undefined && !known(include.target))
       throw SearchChain(include.text.slice(0, 100), `"${include.target.slice(0, 64)}" is no resource type`)
     columnsOf(include, include.source)
@@ -60,7 +63,10 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
     return [...byType].flatMap(([type, list]) => {
       if (source !== '*' && source !== type) return []
       const columns = columnsOf(include, type)
-      const rids = isIn('r.rid', list.map(({ rid }) => rid))
+      const rids = isIn(
+        'r.rid',
+        list.map(({ rid }) => rid),
+      )
       const groups = Map.groupBy(columns, ({ refers }) => refers ?? target)
       return [...groups].flatMap(([only, members]) => {
         if (target !== undefined && only !== target) return []
@@ -68,7 +74,9 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
         const codes = [...new Set(members.map(({ code }) => code))]
         return codes.length === 0
           ? []
-          : [q`SELECT DISTINCT t.rid AS rid, t.type AS type FROM ix_ref r CROSS JOIN ix_res t WHERE ${rids} AND ${isIn('r.param', codes)} AND t.ref = r.target AND ${narrowed}`]
+          : [
+              q`SELECT DISTINCT t.rid AS rid, t.type AS type FROM ix_ref r CROSS JOIN ix_res t WHERE ${rids} AND ${isIn('r.param', codes)} AND t.ref = r.target AND ${narrowed}`,
+            ]
       })
     })
   }
@@ -78,9 +86,16 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
     const sources = source === '*' ? all : [source]
     return [...byType].flatMap(([type, list]) => {
       if (target !== undefined && target !== type) return []
-      const codes = sources.flatMap((one) => columnsOf(include, one).filter(({ refers }) => refers === undefined || refers === type).map(({ code }) => code))
+      const codes = sources.flatMap((one) =>
+        columnsOf(include, one)
+          .filter(({ refers }) => refers === undefined || refers === type)
+          .map(({ code }) => code),
+      )
       if (codes.length === 0) return []
-      const rids = isIn('p.rid', list.map(({ rid }) => rid))
+      const rids = isIn(
+        'p.rid',
+        list.map(({ rid }) => rid),
+      )
       return [
         q`SELECT DISTINCT t.rid AS rid, t.type AS type FROM ix_res p CROSS JOIN ix_ref r CROSS JOIN resource t WHERE p.type = ${codeOf(type)} AND ${rids} AND r.target = p.ref AND ${isIn('r.param', [...new Set(codes)])} AND t.rid = r.rid LIMIT ${MOST_INCLUDED * 2}`,
       ]
@@ -102,7 +117,8 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
       let from: readonly Held[] = matches
       let cut = false
       for (let round = 0; from.length > 0 && !cut; round += 1) {
-        const active = (list: readonly Include[]): readonly Include[] => list.filter(({ iterate }) => round === 0 || iterate)
+        const active = (list: readonly Include[]): readonly Include[] =>
+          list.filter(({ iterate }) => round === 0 || iterate)
         const statements = [
           ...active(request.includes).flatMap((include) => forward(include, from)),
           ...active(request.revincludes).flatMap((include) => backward(include, from, all)),
@@ -117,7 +133,13 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
           if (conditions === undefined) continue
           if (conditions.length === 0) allowed.push(...list)
           else {
-            const kept = new Set(await executor.filter({ type: codeOf(type), conditions }, list.map(({ rid }) => rid), signal))
+            const kept = new Set(
+              await executor.filter(
+                { type: codeOf(type), conditions },
+                list.map(({ rid }) => rid),
+                signal,
+              ),
+            )
             allowed.push(...list.filter(({ rid }) => kept.has(rid)))
           }
         }

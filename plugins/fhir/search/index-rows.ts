@@ -29,7 +29,13 @@ export interface IndexRows {
     previous: StoredVersion | undefined,
   ): Eventually<void>
   /** Rows of a resource that may be there already, all or some. */
-  fill(transaction: Transaction, rid: number, type: string, id: string, resource: Readonly<Record<string, unknown>>): Eventually<void>
+  fill(
+    transaction: Transaction,
+    rid: number,
+    type: string,
+    id: string,
+    resource: Readonly<Record<string, unknown>>,
+  ): Eventually<void>
 }
 
 type Values = readonly (number | string | null)[]
@@ -60,7 +66,13 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
   const collect = (promises: Promise<void>[], one: Eventually<void>): void => {
     if (one instanceof Promise) promises.push(one)
   }
-  const insert = (transaction: Transaction, promises: Promise<void>[], kind: IndexKind, values: Values, rid: number): void => {
+  const insert = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    kind: IndexKind,
+    values: Values,
+    rid: number,
+  ): void => {
     const { width } = TABLES[kind]
     const statements = insertRows[kind]
     for (let at = 0; at < values.length; ) {
@@ -73,7 +85,13 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       collect(promises, transaction.run(statements[count - 1]!, params))
     }
   }
-  const remove = (transaction: Transaction, promises: Promise<void>[], kind: IndexKind, values: Values, rid: number): void => {
+  const remove = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    kind: IndexKind,
+    values: Values,
+    rid: number,
+  ): void => {
     const { width, key } = TABLES[kind]
     for (let at = 0; at < values.length; at += width)
       collect(promises, transaction.run(deleteRow[kind], [...(values.slice(at, at + key.length) as Param[]), rid]))
@@ -127,7 +145,10 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const masks = registry.masks(type, rows)
       const promises: Promise<void>[] = []
       const ref = registry.hasher.long(`${type}/${id}`)
-      collect(promises, transaction.run(insertResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      collect(
+        promises,
+        transaction.run(insertResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
+      )
       for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
       writeDisplays(transaction, promises, rows)
       return done(promises)

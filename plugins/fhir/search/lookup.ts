@@ -29,11 +29,7 @@ export const probe = ({ table, where, check, probeable }: Lookup, d: string): Fr
 export const rids = ({ table, where }: Lookup): Fragment => q`SELECT x.rid AS rid FROM ${raw(table)} x WHERE ${where}`
 
 /** Runs through the rows of a flat list. */
-export const anyRow = (
-  list: readonly unknown[],
-  width: number,
-  test: (at: number) => boolean,
-): boolean => {
+export const anyRow = (list: readonly unknown[], width: number, test: (at: number) => boolean): boolean => {
   for (let at = 0; at < list.length; at += width) if (test(at)) return true
   return false
 }

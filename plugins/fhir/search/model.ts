@@ -8,7 +8,16 @@ import { convertible, type Kind } from './convert.ts'
 import { type Expression, parseExpression, spell, unionParts } from './expression.ts'
 import { type Context, createShapes, type Shapes, type StructureDefinition } from './shape.ts'
 
-export type ParameterType = 'number' | 'date' | 'string' | 'token' | 'reference' | 'composite' | 'quantity' | 'uri' | 'special'
+export type ParameterType =
+  | 'number'
+  | 'date'
+  | 'string'
+  | 'token'
+  | 'reference'
+  | 'composite'
+  | 'quantity'
+  | 'uri'
+  | 'special'
 
 export interface StoredComponent {
   readonly kind: Kind
@@ -91,7 +100,8 @@ const rootOf = (expression: Expression): string | undefined => {
     if (expression.on.kind === 'this') return /^[A-Z]/.test(expression.name) ? expression.name : undefined
     return rootOf(expression.on)
   }
-  if (expression.kind === 'call' || expression.kind === 'index' || expression.kind === 'type') return rootOf(expression.on)
+  if (expression.kind === 'call' || expression.kind === 'index' || expression.kind === 'type')
+    return rootOf(expression.on)
   if (expression.kind === 'binary') return rootOf(expression.left)
   return undefined
 }
@@ -163,7 +173,11 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
     }
   }
 
-  const composite = (base: string, parameter: SearchParameterResource, part: Expression): { column: number; kinds: Kind[] } | undefined => {
+  const composite = (
+    base: string,
+    parameter: SearchParameterResource,
+    part: Expression,
+  ): { column: number; kinds: Kind[] } | undefined => {
     try {
       const found = branchesOf(part, shapes, base)
       const [element] = found
@@ -180,7 +194,13 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
       if (components.length < 2 || components.some(({ branches }) => branches.length === 0)) return undefined
       if (components[0]?.kind !== 'token' && components[0]?.kind !== 'reference') return undefined
       const spelled = (parameter.component ?? []).map(({ expression }) => expression).join(' $ ')
-      const column = place({ type: base, kind: 'composite', expression: `${spell(part)} $ ${spelled}`, branches: [element], components })
+      const column = place({
+        type: base,
+        kind: 'composite',
+        expression: `${spell(part)} $ ${spelled}`,
+        branches: [element],
+        components,
+      })
       return { column, kinds: components.map(({ kind }) => kind) }
     } catch (error) {
       if (error instanceof Exotic || error instanceof SyntaxError) return undefined
@@ -200,7 +220,11 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
       if (!(error instanceof SyntaxError)) throw error
       const kind = KIND[type]
       if (kind === undefined) return undefined
-      return { ...shared, columns: [{ column: place({ type: base, kind, expression, branches: [], exotic: true }) }], components: [] }
+      return {
+        ...shared,
+        columns: [{ column: place({ type: base, kind, expression, branches: [], exotic: true }) }],
+        components: [],
+      }
     }
     const ours = parts.filter((part) => {
       const root = rootOf(part)
@@ -221,7 +245,10 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
   // Of two parameters with one code the later package's counts, and an example never before a real one.
   const chosen = new Map<string, StoredParameter>()
   const known = new Set(types)
-  const ordered = [...parameters.filter(({ experimental }) => experimental === true), ...parameters.filter(({ experimental }) => experimental !== true)]
+  const ordered = [
+    ...parameters.filter(({ experimental }) => experimental === true),
+    ...parameters.filter(({ experimental }) => experimental !== true),
+  ]
   for (const parameter of ordered)
     for (const base of parameter.base ?? [])
       for (const type of GENERAL.has(base) ? types : known.has(base) ? [base] : []) {
@@ -229,7 +256,11 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
   // A second definition may have replaced the only user of a column: those stay out.
-  const used = new Set([...chosen.values()].flatMap((one) => one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present]))))
+  const used = new Set(
+    [...chosen.values()].flatMap((one) =>
+      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+    ),
+  )
   const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
@@ -248,7 +279,9 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         .filter(({ code }) => known.has(code))
         .map(({ code, resource = [] }) => [
           code,
-          Object.fromEntries(resource.filter(({ param = [] }) => param.length > 0).map((one) => [one.code, one.param ?? []])),
+          Object.fromEntries(
+            resource.filter(({ param = [] }) => param.length > 0).map((one) => [one.code, one.param ?? []]),
+          ),
         ]),
     ),
   }

@@ -1,6 +1,6 @@
 /** Dates, numbers and quantities: prefix and value → conditions on ranges. https://hl7.org/fhir/R4/search.html#prefix */
 import { SearchPrefix, SearchValue } from './errors.ts'
-import { splitEscaped, unescape } from './escape.ts'
+import { splitEscaped, unescapeValue } from './escape.ts'
 import { and, Fragment, isIn, or, q } from './fragment.ts'
 import type { Hasher } from './hash.ts'
 import { anyRow, type Lookup } from './lookup.ts'
@@ -63,9 +63,17 @@ export const numberBounds = (prefix: Prefix, { value, low, high }: NumberValue):
   const bounds = (any: Fragment, narrow: Fragment, test: Bounds['test']): Bounds => ({ any, narrow, test })
   switch (prefix) {
     case 'eq':
-      return bounds(q`x.lo >= ${low} AND x.hi < ${high}`, q`x.lo >= ${low} AND x.lo < ${high}`, (lo, hi) => lo >= low && hi < high)
+      return bounds(
+        q`x.lo >= ${low} AND x.hi < ${high}`,
+        q`x.lo >= ${low} AND x.lo < ${high}`,
+        (lo, hi) => lo >= low && hi < high,
+      )
     case 'ne':
-      return bounds(q`(x.lo < ${low} OR x.hi >= ${high})`, q`(x.lo < ${low} OR x.lo >= ${high})`, (lo, hi) => lo < low || hi >= high)
+      return bounds(
+        q`(x.lo < ${low} OR x.hi >= ${high})`,
+        q`(x.lo < ${low} OR x.lo >= ${high})`,
+        (lo, hi) => lo < low || hi >= high,
+      )
     case 'gt':
       return bounds(q`x.hi > ${value}`, q`x.lo > ${value}`, (_lo, hi) => hi > value)
     case 'lt':
@@ -93,12 +101,17 @@ export const numberBounds = (prefix: Prefix, { value, low, high }: NumberValue):
 export const readDateValue = (name: string, text: string): { prefix: Prefix; range: Range } => {
   const { prefix, rest } = splitPrefix(text)
   const range: Range = { lo: 0, hi: 0 }
-  if (!readMoment(rest.replace(' ', '+'), range)) throw SearchPrefix(name, 'date such as 2024-02-29 or 2024-02-29T12:00:00Z')
+  if (!readMoment(rest.replace(' ', '+'), range))
+    throw SearchPrefix(name, 'date such as 2024-02-29 or 2024-02-29T12:00:00Z')
   return { prefix, range }
 }
 
 /** Narrow rows lie under a column's own number, wide ones beside it. */
-const onColumns = (codes: readonly number[], bounds: Bounds, also: readonly Fragment[] = []): { where: Fragment; check: Fragment } => {
+const onColumns = (
+  codes: readonly number[],
+  bounds: Bounds,
+  also: readonly Fragment[] = [],
+): { where: Fragment; check: Fragment } => {
   const wide = codes.map((code) => code + WIDE)
   return {
     where: or([
@@ -109,10 +122,11 @@ const onColumns = (codes: readonly number[], bounds: Bounds, also: readonly Frag
   }
 }
 
-const isOneOf = (codes: readonly number[], code: unknown): boolean => codes.includes(code as number) || codes.includes((code as number) - WIDE)
+const isOneOf = (codes: readonly number[], code: unknown): boolean =>
+  codes.includes(code as number) || codes.includes((code as number) - WIDE)
 
 export const dateLookup = (name: string, codes: readonly number[], text: string, now: number): Lookup => {
-  const { prefix, range } = readDateValue(name, unescape(text))
+  const { prefix, range } = readDateValue(name, unescapeValue(text))
   const bounds = dateBounds(prefix, range, now)
   return {
     table: 'ix_date',
@@ -139,10 +153,15 @@ interface UnitCase {
 }
 
 /** `5.4`, `5.4|system|code`, `5.4||code`; UCUM units of one family are converted. */
-const unitCases = (name: string, hasher: Hasher, number: NumberValue, parts: readonly string[]): readonly UnitCase[] => {
+const unitCases = (
+  name: string,
+  hasher: Hasher,
+  number: NumberValue,
+  parts: readonly string[],
+): readonly UnitCase[] => {
   if (parts.length === 1) return [{ number, test: () => true }]
   if (parts.length !== 3) throw SearchValue(name, 'a quantity: number, number|system|code or number||code')
-  const [system = '', code = ''] = parts.slice(1).map(unescape)
+  const [system = '', code = ''] = parts.slice(1).map(unescapeValue)
   if (code === '' && system === '') return [{ number, test: () => true }]
   const systemHash = system === '' ? 0 : hasher.short(system)
   if (code === '') return [{ number, where: q`x.sys = ${systemHash}`, test: (_code, sys) => sys === systemHash }]
@@ -170,8 +189,11 @@ const unitCases = (name: string, hasher: Hasher, number: NumberValue, parts: rea
 
 export const quantityLookup = (name: string, hasher: Hasher, codes: readonly number[], text: string): Lookup => {
   const [first = '', ...unit] = splitEscaped(text, '|')
-  const { prefix, number } = readNumberValue(name, unescape(first))
-  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({ ...one, bounds: numberBounds(prefix, one.number) }))
+  const { prefix, number } = readNumberValue(name, unescapeValue(first))
+  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
+    ...one,
+    bounds: numberBounds(prefix, one.number),
+  }))
   const made = cases.map(({ bounds, where }) => onColumns(codes, bounds, where === undefined ? [] : [where]))
   return {
     table: 'ix_qty',
@@ -195,7 +217,7 @@ export const quantityLookup = (name: string, hasher: Hasher, codes: readonly num
 }
 
 export const numberLookup = (name: string, codes: readonly number[], text: string): Lookup => {
-  const { prefix, number } = readNumberValue(name, unescape(text))
+  const { prefix, number } = readNumberValue(name, unescapeValue(text))
   const bounds = numberBounds(prefix, number)
   return {
     table: 'ix_qty',
@@ -203,7 +225,11 @@ export const numberLookup = (name: string, codes: readonly number[], text: strin
     ordered: false,
     probeable: true,
     test: ({ quantity }: Rows) =>
-      anyRow(quantity, 6, (at) => isOneOf(codes, quantity[at]) && bounds.test(quantity[at + 1] as number, quantity[at + 2] as number)),
+      anyRow(
+        quantity,
+        6,
+        (at) => isOneOf(codes, quantity[at]) && bounds.test(quantity[at + 1] as number, quantity[at + 2] as number),
+      ),
   }
 }
 
@@ -225,22 +251,31 @@ export const componentBounds = (
       params,
     )
   if (kind === 'date') {
-    const { prefix, range } = readDateValue(name, unescape(text))
+    const { prefix, range } = readDateValue(name, unescapeValue(text))
     const bounds = dateBounds(prefix, range, now)
-    return { where: rename(bounds.any), test: (row, at) => bounds.test(row[at + place] as number, row[at + place + 1] as number) }
+    return {
+      where: rename(bounds.any),
+      test: (row, at) => bounds.test(row[at + place] as number, row[at + place + 1] as number),
+    }
   }
   const [first = '', ...unit] = splitEscaped(text, '|')
-  const { prefix, number } = readNumberValue(name, unescape(first))
+  const { prefix, number } = readNumberValue(name, unescapeValue(first))
   // A composite keeps the code of a unit, not its display.
-  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({ ...one, bounds: numberBounds(prefix, one.number) }))
+  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
+    ...one,
+    bounds: numberBounds(prefix, one.number),
+  }))
   const noUnit = ({ text: sql, params }: Fragment): Fragment =>
     sql.includes('x.unit') ? new Fragment('x.code = ?', params.slice(0, 1)) : new Fragment(sql, params)
   return {
-    where: or(cases.map(({ bounds, where }) => rename(and(where === undefined ? [bounds.any] : [bounds.any, noUnit(where)])))),
+    where: or(
+      cases.map(({ bounds, where }) => rename(and(where === undefined ? [bounds.any] : [bounds.any, noUnit(where)]))),
+    ),
     test: (row, at) =>
       cases.some(
         ({ bounds, test }) =>
-          bounds.test(row[at + place] as number, row[at + place + 1] as number) && test(row[at + 5] as number, row[at + 6] as number, 0),
+          bounds.test(row[at + place] as number, row[at + place + 1] as number) &&
+          test(row[at + 5] as number, row[at + 6] as number, 0),
       ),
   }
 }

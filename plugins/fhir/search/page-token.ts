@@ -21,10 +21,17 @@ export interface PagePosition {
 
 export const identify = ({ kind, client = '', user = '' }: Caller): string => `${kind}\n${client}\n${user}`
 
-const sign = (key: string, text: string): Buffer => createHmac('sha256', key).update(text).digest().subarray(0, SIGNATURE_BYTES)
+const sign = (key: string, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest().subarray(0, SIGNATURE_BYTES)
 
 /** `search` is the path and parameters the token belongs to. */
-export const sealPage = (key: string, clock: Clock, caller: Caller, search: string, { pin, rid, keys }: PagePosition): string => {
+export const sealPage = (
+  key: string,
+  clock: Clock,
+  caller: Caller,
+  search: string,
+  { pin, rid, keys }: PagePosition,
+): string => {
   const owner = sign(key, identify(caller)).toString('base64url').slice(0, 10)
   const payload = JSON.stringify([pin, rid, Math.floor(clock.now() / 1000), owner, ...keys])
   return Buffer.concat([sign(key, `${search}\n${payload}`), Buffer.from(payload)]).toString('base64url')
@@ -35,9 +42,19 @@ export const openPage = (key: string, clock: Clock, caller: Caller, search: stri
   const bytes = Buffer.from(token, 'base64url')
   const payload = bytes.subarray(SIGNATURE_BYTES).toString('utf8')
   const signature = bytes.subarray(0, SIGNATURE_BYTES)
-  if (signature.length < SIGNATURE_BYTES || !timingSafeEqual(signature, sign(key, `${search}\n${payload}`)) || bytes.toString('base64url') !== token)
+  if (
+    signature.length < SIGNATURE_BYTES ||
+    !timingSafeEqual(signature, sign(key, `${search}\n${payload}`)) ||
+    bytes.toString('base64url') !== token
+  )
     throw SearchPageInvalid()
-  const [pin, rid, issued, owner, ...keys] = JSON.parse(payload) as [number, number, number, string, ...(string | number)[]]
+  const [pin, rid, issued, owner, ...keys] = JSON.parse(payload) as [
+    number,
+    number,
+    number,
+    string,
+    ...(string | number)[],
+  ]
   if (owner !== sign(key, identify(caller)).toString('base64url').slice(0, 10)) throw SearchPageForeign()
   if (clock.now() - issued * 1000 > LIFE_MS) throw SearchPageExpired()
   return { pin, rid, keys }

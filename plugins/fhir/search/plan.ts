@@ -53,7 +53,12 @@ export const createNames = (): (() => string) => {
 }
 
 const unite = (sources: readonly Source[]): Fragment =>
-  sources.length === 1 ? (sources[0] as Source).rids : join(sources.map(({ rids }) => rids), ' UNION ALL ')
+  sources.length === 1
+    ? (sources[0] as Source).rids
+    : join(
+        sources.map(({ rids }) => rids),
+        ' UNION ALL ',
+      )
 
 const isOrdered = ({ sources }: Condition): boolean =>
   sources !== undefined && sources.length <= MOST_STREAMS && sources.every(({ ordered }) => ordered)
@@ -84,7 +89,8 @@ export const newest = (plan: Plan, pin: number, before: number, limit: number): 
     // The plus keeps the range of rids from being what is scanned: the rarest clause is.
     return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(driver.sources)}) d WHERE +d.rid <= ${pin} AND +d.rid < ${before}${checks(plan, 'd', name)}) u ORDER BY rid DESC LIMIT ${limit}`
   const streams = driver.sources.map(
-    ({ rids }) => q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d')}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`,
+    ({ rids }) =>
+      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d')}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`,
   )
   if (streams.length === 1) return streams[0] as Fragment
   const parts = streams.map((stream, at) => q`SELECT rid FROM (${stream}) ${raw(`s${at}`)}`)
@@ -118,13 +124,30 @@ export const createPlanner = (database: Database, statements: Statements) => {
       most = MANY
     }
     const ranked = [
-      ...able.map((condition, at) => ({ condition, size: sizes[at] as number, many: (sizes[at] as number) >= most && most === MANY })),
-      ...sized.map((condition) => ({ condition, size: condition.size as number, many: (condition.size as number) >= MANY })),
-    ].sort((one, other) => one.size - other.size || Number(isOrdered(other.condition)) - Number(isOrdered(one.condition)))
+      ...able.map((condition, at) => ({
+        condition,
+        size: sizes[at] as number,
+        many: (sizes[at] as number) >= most && most === MANY,
+      })),
+      ...sized.map((condition) => ({
+        condition,
+        size: condition.size as number,
+        many: (condition.size as number) >= MANY,
+      })),
+    ].sort(
+      (one, other) => one.size - other.size || Number(isOrdered(other.condition)) - Number(isOrdered(one.condition)),
+    )
     const best = ranked[0] as (typeof ranked)[number]
     // Where all are long, one that has to be sorted first costs more than going through the newest.
     if (best.many && !isOrdered(best.condition)) return none
-    return { type, conditions, driver: best.condition, size: best.size, many: best.many, ordered: isOrdered(best.condition) }
+    return {
+      type,
+      conditions,
+      driver: best.condition,
+      size: best.size,
+      many: best.many,
+      ordered: isOrdered(best.condition),
+    }
   }
 }
 

@@ -67,12 +67,15 @@ interface ColumnRow {
   readonly ready: number
 }
 
-const keyOf = ({ type, kind, expression }: Pick<ColumnRow, 'type' | 'kind' | 'expression'>): string => `${type} ${kind} ${expression}`
+const keyOf = ({ type, kind, expression }: Pick<ColumnRow, 'type' | 'kind' | 'expression'>): string =>
+  `${type} ${kind} ${expression}`
 
 /** The seed of hashes and the key of page tokens: made once per database. */
 const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
   const read = async (): Promise<Map<string, string>> =>
-    new Map((await database.all<{ name: string; value: string }>(readSettings, [])).map(({ name, value }) => [name, value]))
+    new Map(
+      (await database.all<{ name: string; value: string }>(readSettings, [])).map(({ name, value }) => [name, value]),
+    )
   let settings = await read()
   if (!settings.has('key')) {
     await database.transact(async (transaction) => {
@@ -85,7 +88,11 @@ const openSettings = async (database: Database, random: Random): Promise<{ seed:
 }
 
 /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. */
-const openColumns = async (database: Database, columns: readonly StoredColumn[], codeOf: (type: string) => number | undefined): Promise<Map<string, ColumnRow>> => {
+const openColumns = async (
+  database: Database,
+  columns: readonly StoredColumn[],
+  codeOf: (type: string) => number | undefined,
+): Promise<Map<string, ColumnRow>> => {
   const held = new Map((await database.all<ColumnRow>(readColumns, [])).map((row) => [keyOf(row), row]))
   const wanted = new Set(columns.map(keyOf))
   const stale = [...held.values()].filter((row) => row.ready === 1 && !wanted.has(keyOf(row)))
@@ -101,7 +108,14 @@ const openColumns = async (database: Database, columns: readonly StoredColumn[],
     last += COLUMN_STEP
     const bit = bits.get(type) ?? 0
     bits.set(type, bit + 1)
-    return { code: last, type, kind, expression, bit: bit < MASK_BITS * MASKS ? bit : -1, ready: empty.get(type) === true ? 1 : 0 }
+    return {
+      code: last,
+      type,
+      kind,
+      expression,
+      bit: bit < MASK_BITS * MASKS ? bit : -1,
+      ready: empty.get(type) === true ? 1 : 0,
+    }
   })
   await database.transact(async (transaction) => {
     // A column nobody writes any more must not be trusted when its parameter comes back.
@@ -128,7 +142,8 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
   const rows = await openColumns(database, model.columns, codeOf)
   const numbered = model.columns.map((column) => ({ column, row: rows.get(keyOf(column)) as ColumnRow }))
   const unready = new Map<string, number[]>()
-  for (const { row } of numbered) if (row.ready === 0) unready.set(row.type, [...(unready.get(row.type) ?? []), row.code])
+  for (const { row } of numbered)
+    if (row.ready === 0) unready.set(row.type, [...(unready.get(row.type) ?? []), row.code])
 
   let toNodes: ((expression: string) => Nodes) | undefined
   if (model.columns.some(({ exotic }) => exotic === true)) toNodes = await loadExotic()

@@ -35,7 +35,19 @@ export interface SearchRequest {
 const SUMMARIES = new Set(['true', 'text', 'data', 'count', 'false'])
 const TOTALS = new Set(['none', 'estimate', 'accurate'])
 /** Steering parameters that this server takes, for `/metadata` and messages. */
-export const RESULT_PARAMETERS = ['_count', '_sort', '_total', '_include', '_revinclude', '_summary', '_elements', '_type', '_format', '_pretty', '_explain'] as const
+export const RESULT_PARAMETERS = [
+  '_count',
+  '_sort',
+  '_total',
+  '_include',
+  '_revinclude',
+  '_summary',
+  '_elements',
+  '_type',
+  '_format',
+  '_pretty',
+  '_explain',
+] as const
 
 const readInclude = (name: string, value: string): Include => {
   const [head = '', modifier] = name.split(':')
@@ -43,7 +55,8 @@ const readInclude = (name: string, value: string): Include => {
     throw ParameterValue(head, 'the modifier :iterate or none')
   const iterate = modifier !== undefined
   const [source = '', parameter = '*', target, ...rest] = value.split(':')
-  if (source === '*' && value === '*') return { text: `${name}=${value}`, source, parameter: '*', target: undefined, iterate }
+  if (source === '*' && value === '*')
+    return { text: `${name}=${value}`, source, parameter: '*', target: undefined, iterate }
   if (rest.length > 0 || source === '' || parameter === '' || !value.includes(':'))
     throw ParameterValue(head, 'Type:parameter, Type:parameter:TargetType, Type:* or *')
   return { text: `${name}=${value}`, source, parameter, target, iterate }
@@ -65,7 +78,8 @@ const readElements = (value: string | undefined): readonly string[] | undefined 
 
 /** Splits the parameters. `isSystem`: only a search over several types takes `_type`. */
 export const readSearch = (parameters: readonly (readonly [string, string])[], isSystem: boolean): SearchRequest => {
-  if (parameters.length > MOST_PARAMETERS) throw SearchTooCostly(`${parameters.length} parameters, at most ${MOST_PARAMETERS} are allowed`)
+  if (parameters.length > MOST_PARAMETERS)
+    throw SearchTooCostly(`${parameters.length} parameters, at most ${MOST_PARAMETERS} are allowed`)
   const once = new Map<string, string>()
   const criteria: (readonly [string, string])[] = []
   const includes: Include[] = []
@@ -77,12 +91,14 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     if (head === '_include') includes.push(readInclude(name, value))
     else if (head === '_revinclude') revincludes.push(readInclude(name, value))
     else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
-      if (name === '_type' && !isSystem) throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
+      if (name === '_type' && !isSystem)
+        throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
       if (once.has(name) && name !== '_format') throw ParameterValue(name, 'one value; it is given twice')
       once.set(name, value)
     } else if (name === '_contained' || name === '_containedType') {
       // `false` is what happens anyway.
-      if (name === '_containedType' || value !== 'false') throw SearchUnsupportedParameter(name, 'contained resources are not searched')
+      if (name === '_containedType' || value !== 'false')
+        throw SearchUnsupportedParameter(name, 'contained resources are not searched')
     } else {
       if (name.startsWith('_has') || name.includes('.')) linked += 1
       criteria.push([name, value])
@@ -94,7 +110,8 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
   const total = once.get('_total') ?? 'none'
   if (!TOTALS.has(total)) throw ParameterValue('_total', 'none, estimate or accurate')
   const summary = once.get('_summary')
-  if (summary !== undefined && !SUMMARIES.has(summary)) throw ParameterValue('_summary', 'true, text, data, count or false')
+  if (summary !== undefined && !SUMMARIES.has(summary))
+    throw ParameterValue('_summary', 'true, text, data, count or false')
   const types = once.get('_type')?.split(',')
   return {
     criteria,

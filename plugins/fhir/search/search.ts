@@ -6,11 +6,13 @@ import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
+import { q } from './fragment.ts'
+import { createIncluder, type Includer } from './include.ts'
 import { createIndexRows, type IndexRows } from './index-rows.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
-import { q } from './fragment.ts'
+import { readUsedTypes } from './tables.ts'
 
 export interface Search {
   readonly registry: Registry
@@ -18,8 +20,11 @@ export interface Search {
   readonly criteria: Criteria
   readonly planner: Planner
   readonly executor: Executor
+  readonly includer: Includer
   /** Largest rid there is now: what a first page may see. */
   pin(): Promise<number>
+  /** Types that have resources. */
+  usedTypes(): Promise<readonly string[]>
   /** Completes the index over what was stored before. */
   backfill(log?: Logger, signal?: AbortSignal): Promise<void>
 }
@@ -44,7 +49,8 @@ export const openSearch = async ({ database, random, model, store, terminology }
   const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
     const systems = new Set<number>()
     for (const param of params) {
-      const { text, params: values } = q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
+      const { text, params: values } =
+        q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
       const rows = await database.all<{ sys: number }>(statements(text), values)
       for (const { sys } of rows) systems.add(sys)
     }
@@ -59,6 +65,7 @@ export const openSearch = async ({ database, random, model, store, terminology }
     systemsOf,
     terminology,
   })
+  const executor = createExecutor(database, types, statements)
   const index = createIndexRows(registry, types.code)
   const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
   return {
@@ -66,12 +73,16 @@ export const openSearch = async ({ database, random, model, store, terminology }
     index,
     criteria,
     planner,
-    executor: createExecutor(database, types, statements),
+    executor,
+    includer: createIncluder({ registry, criteria, executor, types }),
     async pin() {
       const row = await database.get<{ rid: number | null }>(statements(newestText), [])
       return Number(row?.rid ?? 0)
     },
+    async usedTypes() {
+      const rows = await database.all<{ code: number }>(readUsedTypes, [])
+      return rows.map(({ code }) => types.name(code))
+    },
     backfill: (log, signal) => backfill({ database, registry, rows: index, types, log }, signal),
   }
 }
-

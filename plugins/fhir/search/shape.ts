@@ -57,7 +57,9 @@ export const createShapes = (structures: readonly StructureDefinition[]): Shapes
     const many = max !== '0' && max !== '1'
     const name = path.slice(dot + 1)
     if (contentReference !== undefined)
-      return put(parent, name, [{ member: name, context: contentReference.slice(contentReference.indexOf('#') + 1), many }])
+      return put(parent, name, [
+        { member: name, context: contentReference.slice(contentReference.indexOf('#') + 1), many },
+      ])
     if (name.endsWith('[x]')) {
       const bare = name.slice(0, -3)
       return put(
@@ -74,8 +76,7 @@ export const createShapes = (structures: readonly StructureDefinition[]): Shapes
 
   const EXTENSION: readonly Child[] = [{ member: 'extension', context: 'Extension', many: true }]
   return {
-    children: (context, name) =>
-      childrenOf.get(context)?.get(name) ?? (name === 'extension' ? EXTENSION : []),
+    children: (context, name) => childrenOf.get(context)?.get(name) ?? (name === 'extension' ? EXTENSION : []),
     has: (context) => childrenOf.has(context),
   }
 }

@@ -19,8 +19,10 @@ const MOST_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
 const BIGGEST = Number.MAX_VALUE
 
-const fromIndex = (table: string, column: string, codes: readonly number[], descending: boolean, nothing: string | number) => (d: string): Fragment =>
-  q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(x.${raw(column)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
+const fromIndex =
+  (table: string, column: string, codes: readonly number[], descending: boolean, nothing: string | number) =>
+  (d: string): Fragment =>
+    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(x.${raw(column)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
 
 /** Keys of `_sort` for one type. Throws 400 for what cannot be sorted by. */
 export const toSortKeys = (criteria: Criteria, type: string, text: string): readonly SortKey[] => {
@@ -47,7 +49,10 @@ export const toSortKeys = (criteria: Criteria, type: string, text: string): read
         return key(fromIndex('ix_str', 'val', codes, descending, descending ? '' : LAST_TEXT))
       default:
         // Codes and references lie in the index as hashes, which have no order anybody would ask for.
-        throw SearchSort(name, `parameters of type ${parameter.type} have no order here; date, number, quantity, string, uri, _id and _lastUpdated have`)
+        throw SearchSort(
+          name,
+          `parameters of type ${parameter.type} have no order here; date, number, quantity, string, uri, _id and _lastUpdated have`,
+        )
     }
   })
 }
@@ -58,10 +63,16 @@ export const behind = (keys: readonly SortKey[], values: readonly (string | numb
   const cases = keys.map((key, at) =>
     and([
       ...columns.slice(0, at).map((column, before) => q`${column} = ${values[before] as string}`),
-      key.descending ? q`${columns[at] as Fragment} < ${values[at] as string}` : q`${columns[at] as Fragment} > ${values[at] as string}`,
+      key.descending
+        ? q`${columns[at] as Fragment} < ${values[at] as string}`
+        : q`${columns[at] as Fragment} > ${values[at] as string}`,
     ]),
   )
-  return or([...cases, and([...columns.map((column, at) => q`${column} = ${values[at] as string}`), q`k.rid < ${rid}`])].map((one) => q`(${one})`))
+  return or(
+    [...cases, and([...columns.map((column, at) => q`${column} = ${values[at] as string}`), q`k.rid < ${rid}`])].map(
+      (one) => q`(${one})`,
+    ),
+  )
 }
 
 export const orderBy = (keys: readonly SortKey[]): Fragment =>

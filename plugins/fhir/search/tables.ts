@@ -84,14 +84,22 @@ const insertText = ({ name, columns }: IndexTable, rows: number): string => {
 export const insertRows = Object.fromEntries(
   INDEX_KINDS.map((kind) => [
     kind,
-    Array.from({ length: MOST_ROWS }, (_, at) => sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1))),
+    Array.from({ length: MOST_ROWS }, (_, at) =>
+      sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1)),
+    ),
   ]),
 ) as unknown as Record<IndexKind, readonly Sql[]>
 
 export const deleteRow = Object.fromEntries(
   INDEX_KINDS.map((kind) => {
     const { name, key } = TABLES[kind]
-    return [kind, sql(`search.delete-${kind}`, `DELETE FROM ${name} WHERE ${key.map((one) => `${one} = ?`).join(' AND ')} AND rid = ?`)]
+    return [
+      kind,
+      sql(
+        `search.delete-${kind}`,
+        `DELETE FROM ${name} WHERE ${key.map((one) => `${one} = ?`).join(' AND ')} AND rid = ?`,
+      ),
+    ]
   }),
 ) as unknown as Record<IndexKind, Sql>
 
@@ -104,11 +112,20 @@ export const insertResourceRow = sql(
   'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = excluded.m0, m1 = excluded.m1, m2 = excluded.m2',
 )
 export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
-export const insertDisplay = sql('search.insert-text', 'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
+export const insertDisplay = sql(
+  'search.insert-text',
+  'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+)
 
 export const readSettings = sql('search.settings', 'SELECT name, value FROM search_setting')
-export const insertSetting = sql('search.setting', 'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
-export const readColumns = sql('search.columns', 'SELECT code, type, kind, expression, bit, ready FROM search_column ORDER BY code')
+export const insertSetting = sql(
+  'search.setting',
+  'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
+)
+export const readColumns = sql(
+  'search.columns',
+  'SELECT code, type, kind, expression, bit, ready FROM search_column ORDER BY code',
+)
 export const insertColumn = sql(
   'search.column',
   'INSERT INTO search_column (code, type, kind, expression, bit, ready) VALUES (?, ?, ?, ?, ?, ?)',
@@ -120,4 +137,8 @@ export const writeProgress = sql(
   'INSERT INTO search_backfill (type, rid) VALUES (?, ?) ON CONFLICT (type) DO UPDATE SET rid = excluded.rid',
 )
 export const clearProgress = sql('search.progress-clear', 'DELETE FROM search_backfill WHERE type = ?')
+export const readUsedTypes = sql(
+  'search.types-used',
+  'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
+)
 export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')

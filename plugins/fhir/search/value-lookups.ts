@@ -1,7 +1,7 @@
 /** Tokens, references, strings, uris and composites: values and modifiers → lookups. https://hl7.org/fhir/R4/search.html#ptypes */
 import { IDENTIFIER, type Kind, OF_TYPE, TEXT, TEXT_SEPARATOR } from './convert.ts'
 import { SearchEmpty, SearchValue } from './errors.ts'
-import { splitEscaped, unescape } from './escape.ts'
+import { splitEscaped, unescapeValue } from './escape.ts'
 import { fold, KEY_CHARS, toKey } from './fold.ts'
 import { and, type Fragment, isIn, or, q, raw } from './fragment.ts'
 import type { Hasher } from './hash.ts'
@@ -26,7 +26,8 @@ export interface ValueContext {
 
 const LAST = '\u{10ffff}'
 
-const codesOf = (columns: readonly ParameterColumn[], beside = 0): readonly number[] => columns.map(({ code }) => code + beside)
+const codesOf = (columns: readonly ParameterColumn[], beside = 0): readonly number[] =>
+  columns.map(({ code }) => code + beside)
 
 // token
 
@@ -40,7 +41,7 @@ export interface TokenValue {
 export const readToken = (name: string, text: string): TokenValue => {
   const parts = splitEscaped(text, '|')
   if (parts.length > 2) throw SearchValue(name, 'a token: code, system|code, |code or system|')
-  const [first = '', second] = parts.map(unescape)
+  const [first = '', second] = parts.map(unescapeValue)
   if (second === undefined) {
     if (first === '') throw SearchEmpty(name)
     return { system: undefined, code: first }
@@ -49,7 +50,11 @@ export const readToken = (name: string, text: string): TokenValue => {
   return { system: first, code: second === '' ? undefined : second }
 }
 
-const tokenRows = (codes: readonly number[], values: readonly number[], systems: readonly number[] | undefined): Lookup => {
+const tokenRows = (
+  codes: readonly number[],
+  values: readonly number[],
+  systems: readonly number[] | undefined,
+): Lookup => {
   const where = [isIn('x.param', codes), isIn('x.val', values)]
   if (systems !== undefined) where.push(isIn('x.sys', systems))
   return {
@@ -70,7 +75,11 @@ const tokenRows = (codes: readonly number[], values: readonly number[], systems:
 }
 
 /** Values that share what they say of the system become one lookup. */
-const tokensOf = async (context: ValueContext, codes: readonly number[], tokens: readonly { value: number | undefined; system: number | undefined }[]): Promise<Lookup[]> => {
+const tokensOf = async (
+  context: ValueContext,
+  codes: readonly number[],
+  tokens: readonly { value: number | undefined; system: number | undefined }[],
+): Promise<Lookup[]> => {
   const { systemsOf } = context
   const bySystem = new Map<string, { values: number[]; systems: readonly number[] | undefined }>()
   const lookups: Lookup[] = []
@@ -96,7 +105,11 @@ const tokensOf = async (context: ValueContext, codes: readonly number[], tokens:
   for (const { values, systems } of bySystem.values()) {
     const lookup = tokenRows(codes, values, systems)
     // Rows of a version that is not stored are judged by the code alone where no system was given.
-    lookups.push(tokens.some(({ system }) => system === undefined) ? { ...lookup, test: tokenRows(codes, values, undefined).test } : lookup)
+    lookups.push(
+      tokens.some(({ system }) => system === undefined)
+        ? { ...lookup, test: tokenRows(codes, values, undefined).test }
+        : lookup,
+    )
   }
   return lookups
 }
@@ -123,7 +136,7 @@ export const ofTypeLookups = (context: ValueContext, values: readonly string[]):
     context,
     codesOf(context.columns, OF_TYPE),
     values.map((text) => {
-      const parts = splitEscaped(text, '|').map(unescape)
+      const parts = splitEscaped(text, '|').map(unescapeValue)
       const [system = '', code = '', value = ''] = parts
       if (parts.length !== 3 || system === '' || code === '' || value === '')
         throw SearchValue(context.name, 'system|code|value of an identifier')
@@ -135,7 +148,7 @@ export const ofTypeLookups = (context: ValueContext, values: readonly string[]):
 export const textLookups = ({ name, columns }: ValueContext, values: readonly string[]): Lookup[] => {
   const codes = codesOf(columns, TEXT)
   return values.map((text) => {
-    const wanted = toKey(fold(unescape(text)))
+    const wanted = toKey(fold(unescapeValue(text)))
     if (wanted === '') throw SearchEmpty(name)
     const displays = q`SELECT t.val FROM ix_text t WHERE ${isIn('t.param', codes)} AND t.txt >= ${wanted} AND t.txt < ${wanted + LAST}`
     return {
@@ -143,7 +156,8 @@ export const textLookups = ({ name, columns }: ValueContext, values: readonly st
       where: q`${isIn('x.param', codes)} AND x.sys = 0 AND x.val IN (${displays})`,
       ordered: false,
       probeable: true,
-      test: ({ text: rows }) => anyRow(rows, 3, (at) => codes.includes(rows[at] as number) && String(rows[at + 1]).startsWith(wanted)),
+      test: ({ text: rows }) =>
+        anyRow(rows, 3, (at) => codes.includes(rows[at] as number) && String(rows[at + 1]).startsWith(wanted)),
     }
   })
 }
@@ -166,7 +180,8 @@ export const referenceTargets = (
     return types.length > 0 && !types.includes(type) ? [] : [value, `${baseUrl}/${value}`]
   }
   if (ID.test(value)) {
-    if (types.length === 0) throw SearchValue(name, 'a reference with its type, such as Patient/23: it may point at many')
+    if (types.length === 0)
+      throw SearchValue(name, 'a reference with its type, such as Patient/23: it may point at many')
     return types.flatMap((type) => [`${type}/${value}`, `${baseUrl}/${type}/${value}`])
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(value)) return [value]
@@ -181,17 +196,26 @@ export const referenceLookup = (columns: readonly ParameterColumn[], targets: re
     ordered: codes.length === 1 && targets.length === 1,
     probeable: true,
     test: ({ reference }) =>
-      anyRow(reference, 2, (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number)),
+      anyRow(
+        reference,
+        2,
+        (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
+      ),
   }
 }
 
 /** `type` is what the modifier or the parameter narrows the target to. */
-export const referenceLookups = (context: ValueContext, values: readonly string[], types: readonly string[]): Lookup[] => {
+export const referenceLookups = (
+  context: ValueContext,
+  values: readonly string[],
+  types: readonly string[],
+): Lookup[] => {
   const byRefers = new Map<string, ParameterColumn[]>()
-  for (const column of context.columns) byRefers.set(column.refers ?? '', [...(byRefers.get(column.refers ?? '') ?? []), column])
+  for (const column of context.columns)
+    byRefers.set(column.refers ?? '', [...(byRefers.get(column.refers ?? '') ?? []), column])
   return [...byRefers].map(([refers, columns]) => {
     const allowed = refers === '' ? types : types.length === 0 || types.includes(refers) ? [refers] : ['none']
-    const targets = values.flatMap((value) => referenceTargets(context, unescape(value), allowed))
+    const targets = values.flatMap((value) => referenceTargets(context, unescapeValue(value), allowed))
     return referenceLookup(columns, [...new Set(targets)].map(context.hasher.long))
   })
 }
@@ -204,10 +228,18 @@ const startsWith = (dialect: ValueContext['dialect'], text: string): Fragment =>
     : q`starts_with(coalesce(x.tail, x.val), ${text})`
 
 const contains = (dialect: ValueContext['dialect'], text: string): Fragment =>
-  dialect === 'sqlite' ? q`instr(coalesce(x.tail, x.val), ${text}) > 0` : q`strpos(coalesce(x.tail, x.val), ${text}) > 0`
+  dialect === 'sqlite'
+    ? q`instr(coalesce(x.tail, x.val), ${text}) > 0`
+    : q`strpos(coalesce(x.tail, x.val), ${text}) > 0`
 
-const stringRow = (codes: readonly number[], test: (text: string, exact: unknown) => boolean) => ({ string }: Rows): boolean =>
-  anyRow(string, 4, (at) => codes.includes(string[at] as number) && test(String(string[at + 3] ?? string[at + 1]), string[at + 2]))
+const stringRow =
+  (codes: readonly number[], test: (text: string, exact: unknown) => boolean) =>
+  ({ string }: Rows): boolean =>
+    anyRow(
+      string,
+      4,
+      (at) => codes.includes(string[at] as number) && test(String(string[at + 3] ?? string[at + 1]), string[at + 2]),
+    )
 
 /** Text that begins so. */
 const prefixLookup = (dialect: ValueContext['dialect'], codes: readonly number[], text: string): Lookup => {
@@ -222,11 +254,15 @@ const prefixLookup = (dialect: ValueContext['dialect'], codes: readonly number[]
   }
 }
 
-export const stringLookups = (context: ValueContext, values: readonly string[], modifier: string | undefined): Lookup[] => {
+export const stringLookups = (
+  context: ValueContext,
+  values: readonly string[],
+  modifier: string | undefined,
+): Lookup[] => {
   const { name, hasher, dialect } = context
   const codes = codesOf(context.columns)
   return values.map((value) => {
-    const text = unescape(value)
+    const text = unescapeValue(value)
     const folded = fold(text)
     // Only marks and spaces: nothing is left to compare.
     if (folded === '') throw SearchEmpty(name)
@@ -258,11 +294,16 @@ export const stringLookups = (context: ValueContext, values: readonly string[], 
 const above = (uri: string): readonly string[] => {
   const found = [uri]
   for (let at = uri.length - 1; at > 0; at -= 1)
-    if (uri.charAt(at) === '/' && !uri.slice(0, at + 1).endsWith('://')) found.push(uri.slice(0, at), uri.slice(0, at + 1))
+    if (uri.charAt(at) === '/' && !uri.slice(0, at + 1).endsWith('://'))
+      found.push(uri.slice(0, at), uri.slice(0, at + 1))
   return [...new Set(found)].slice(0, 64)
 }
 
-export const uriLookups = ({ hasher, columns, dialect, name }: ValueContext, values: readonly string[], modifier: string | undefined): Lookup[] => {
+export const uriLookups = (
+  { hasher, columns, dialect, name }: ValueContext,
+  values: readonly string[],
+  modifier: string | undefined,
+): Lookup[] => {
   const codes = codesOf(columns)
   const exactly = (uris: readonly string[]): Lookup => {
     const hashes = uris.map(hasher.long)
@@ -274,7 +315,7 @@ export const uriLookups = ({ hasher, columns, dialect, name }: ValueContext, val
       test: stringRow(codes, (_one, hash) => hashes.includes(hash as number)),
     }
   }
-  const uris = values.map(unescape)
+  const uris = values.map(unescapeValue)
   if (uris.some((uri) => uri === '')) throw SearchEmpty(name)
   if (modifier === 'below') return uris.map((uri) => prefixLookup(dialect, codes, uri))
   return [exactly(modifier === 'above' ? uris.flatMap(above) : uris)]
@@ -305,10 +346,10 @@ const componentLookup = async (
     }
   }
   if (kind === 'reference') {
-    const hashes = referenceTargets(context, unescape(text), []).map(hasher.long)
+    const hashes = referenceTargets(context, unescapeValue(text), []).map(hasher.long)
     return { where: isIn(value, hashes), test: (row, start) => hashes.includes(row[start + place] as number) }
   }
-  const wanted = toKey(kind === 'uri' ? unescape(text) : fold(unescape(text)))
+  const wanted = toKey(kind === 'uri' ? unescapeValue(text) : fold(unescapeValue(text)))
   if (wanted === '') throw SearchEmpty(name)
   return {
     where: q`x.txt >= ${wanted} AND x.txt < ${wanted + LAST}`,
@@ -316,7 +357,11 @@ const componentLookup = async (
   }
 }
 
-export const compositeLookups = async (context: ValueContext, kinds: readonly Kind[], values: readonly string[]): Promise<Lookup[]> => {
+export const compositeLookups = async (
+  context: ValueContext,
+  kinds: readonly Kind[],
+  values: readonly string[],
+): Promise<Lookup[]> => {
   const codes = codesOf(context.columns)
   const lookups: Lookup[] = []
   for (const value of values) {
@@ -324,13 +369,19 @@ export const compositeLookups = async (context: ValueContext, kinds: readonly Ki
     if (parts.length !== kinds.length || parts.includes(''))
       throw SearchValue(context.name, `${kinds.length} values joined by $, such as code$value`)
     const conditions: Awaited<ReturnType<typeof componentLookup>>[] = []
-    for (const [at, kind] of kinds.entries()) conditions.push(await componentLookup(context, kind, parts[at] as string, at))
+    for (const [at, kind] of kinds.entries())
+      conditions.push(await componentLookup(context, kind, parts[at] as string, at))
     lookups.push({
       table: 'ix_comp',
       where: or([and([isIn('x.param', codes), ...conditions.map(({ where }) => where)])]),
       ordered: false,
       probeable: true,
-      test: ({ composite }) => anyRow(composite, 10, (at) => codes.includes(composite[at] as number) && conditions.every(({ test }) => test(composite, at))),
+      test: ({ composite }) =>
+        anyRow(
+          composite,
+          10,
+          (at) => codes.includes(composite[at] as number) && conditions.every(({ test }) => test(composite, at)),
+        ),
     })
   }
   return lookups

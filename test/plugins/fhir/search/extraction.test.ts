@@ -40,7 +40,8 @@ const collector = (seen: Seen[]) => ({
 })
 
 /** A reference to a contained resource is resolved by us alone, and never indexed. */
-const isContained = (value: unknown): boolean => (value as { reference?: string } | null)?.reference?.startsWith('#') ?? false
+const isContained = (value: unknown): boolean =>
+  (value as { reference?: string } | null)?.reference?.startsWith('#') ?? false
 const keyOf = (value: unknown): string => JSON.stringify(value)
 
 const KIND: Record<string, Kind> = {
@@ -58,7 +59,9 @@ test('every search parameter of R4 core is understood', () => {
   const known = new Set(types)
   const missing = parameters
     .filter(({ url, expression }) => url.startsWith('http://hl7.org/fhir/SearchParameter/') && expression !== undefined)
-    .flatMap(({ url, code, base = [] }) => base.filter((one) => known.has(one)).map((one) => ({ key: `${one} ${url}`, code })))
+    .flatMap(({ url, code, base = [] }) =>
+      base.filter((one) => known.has(one)).map((one) => ({ key: `${one} ${url}`, code })),
+    )
     .filter(({ key, code }) => !understood.has(key) && !code.startsWith('_'))
     .map(({ key }) => key)
   // `near` is no index of values; the examples are displaced by a real parameter or name an element of another type.
@@ -75,7 +78,10 @@ test('every search parameter of R4 core is understood', () => {
 
 test('what is indexed is what fhirpath.js selects, on the R4 examples', async () => {
   const compile = await loadExotic()
-  const byType = new Map<string, { code: string; columns: ReadonlySet<number>; kind: Kind; nodes: ReturnType<typeof compile>; refers?: string }[]>()
+  const byType = new Map<
+    string,
+    { code: string; columns: ReadonlySet<number>; kind: Kind; nodes: ReturnType<typeof compile>; refers?: string }[]
+  >()
   const bySource = new Map(parameters.map((one) => [one.url, one]))
   for (const { base, url, type, columns, code } of model.parameters) {
     const expression = bySource.get(url)?.expression
@@ -130,10 +136,17 @@ test('what is indexed is what fhirpath.js selects, on the R4 examples', async ()
       }))
     compileExtractor(used, collector(seen) as never)(resource, new Rows())
     for (const { code, columns, kind, nodes } of checks) {
-      const ours = new Set(seen.filter(({ column, value }) => columns.has(column) && !isContained(value)).map(({ value }) => keyOf(value)))
+      const ours = new Set(
+        seen.filter(({ column, value }) => columns.has(column) && !isContained(value)).map(({ value }) => keyOf(value)),
+      )
       const theirs = new Set(
         nodes(resource)
-          .filter((node) => convertible(kind, node.type) || node.type === 'Extension' || (kind === 'reference' && typeof (node.value as { resourceType?: string })?.resourceType === 'string'))
+          .filter(
+            (node) =>
+              convertible(kind, node.type) ||
+              node.type === 'Extension' ||
+              (kind === 'reference' && typeof (node.value as { resourceType?: string })?.resourceType === 'string'),
+          )
           .filter(({ value }) => !isContained(value))
           .map(({ value }) => keyOf(value)),
       )
