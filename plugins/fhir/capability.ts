@@ -8,7 +8,31 @@ export interface CapabilityPart {
   readonly operations?: readonly { readonly name: string; readonly definition: string; readonly type?: string }[]
 }
 
-const INTERACTIONS = ['read', 'vread', 'update', 'delete', 'history-instance', 'history-type', 'create']
+/** What the registry that runs the searches knows of a type. */
+const searchOf = ({ search: { registry }, catalog }: FhirServer, name: string): object => {
+  const parameters = [...registry.parameters(name).values()]
+  const references = (type: string) =>
+    [...registry.parameters(type).values()].filter(({ type: kind }) => kind === 'reference')
+  const pointing = [...catalog.types.keys()].flatMap((type) =>
+    references(type)
+      .filter(({ targets }) => targets.includes(name))
+      .map(({ code }) => `${type}:${code}`),
+  )
+  return {
+    searchInclude: ['*', ...references(name).map(({ code }) => `${name}:${code}`)],
+    searchRevInclude: pointing,
+    searchParam: [...COMMON, ...parameters.map(({ code, url, type }) => ({ name: code, definition: url, type }))],
+  }
+}
+
+const COMMON = [
+  { name: '_id', definition: 'http://hl7.org/fhir/SearchParameter/Resource-id', type: 'token' },
+  { name: '_lastUpdated', definition: 'http://hl7.org/fhir/SearchParameter/Resource-lastUpdated', type: 'date' },
+  { name: '_has', type: 'special' },
+  { name: '_list', type: 'special' },
+]
+
+const INTERACTIONS = ['read', 'vread', 'update', 'delete', 'history-instance', 'history-type', 'create', 'search-type']
 
 export const toCapabilityStatement = (
   server: FhirServer,
@@ -16,14 +40,6 @@ export const toCapabilityStatement = (
   options: { readonly updateAsCreate: boolean; readonly parts: readonly CapabilityPart[] },
 ): object => {
   const { catalog, clock } = server
-  const parameters = new Map<string, object[]>()
-  for (const { code, url, type, base, documentation } of catalog.searchParameters)
-    for (const one of base) {
-      const list = parameters.get(one) ?? []
-      list.push({ name: code, definition: url, type, ...(documentation === '' ? {} : { documentation }) })
-      parameters.set(one, list)
-    }
-  const common = [...(parameters.get('Resource') ?? []), ...(parameters.get('DomainResource') ?? [])]
   const operations = options.parts.flatMap((part) => part.operations ?? [])
   const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
   return {
@@ -47,13 +63,13 @@ export const toCapabilityStatement = (
           readHistory: true,
           updateCreate: options.updateAsCreate,
           conditionalRead: 'full-support',
-          searchParam: [...common, ...(parameters.get(name) ?? [])],
+          ...searchOf(server, name),
           ...list(
             'operation',
             operations.filter(({ type }) => type === name),
           ),
         })),
-        interaction: [{ code: 'history-system' }],
+        interaction: [{ code: 'history-system' }, { code: 'search-system' }],
         ...list(
           'operation',
           operations.filter(({ type }) => type === undefined),

@@ -4,6 +4,12 @@
  */
 import type { Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
+import {
+  type CompartmentDefinitionResource,
+  compileModel,
+  type SearchParameterResource,
+  type StoredModel,
+} from './search/model.ts'
 import { clearCatalog, insertCatalog, readCatalog } from './store/tables.ts'
 
 export interface ResourceType {
@@ -18,25 +24,17 @@ export interface ResourceType {
   readonly choices: readonly string[]
 }
 
-export interface SearchParameter {
-  readonly code: string
-  readonly url: string
-  readonly type: string
-  readonly base: readonly string[]
-  readonly documentation: string
-}
-
 export interface Catalog {
   readonly fhirVersion: string
   readonly types: ReadonlyMap<string, ResourceType>
-  readonly searchParameters: readonly SearchParameter[]
+  readonly search: StoredModel
 }
 
 interface StoredCatalog {
   readonly layout: number
   readonly fhirVersion: string
   readonly types: readonly ResourceType[]
-  readonly searchParameters: readonly SearchParameter[]
+  readonly search: StoredModel
 }
 
 // Counts up when the compiled form changes, so that one made by an older build is not read.
@@ -44,6 +42,9 @@ const LAYOUT = 2
 
 interface ElementDefinition {
   readonly path: string
+  readonly max?: string
+  readonly contentReference?: string
+  readonly type?: readonly { readonly code: string }[]
   readonly min: number
   readonly isSummary?: boolean
 }
@@ -76,24 +77,21 @@ const isConcrete = ({ kind, abstract, derivation }: StructureDefinition): boolea
 const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
 
 const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
-  const structures = (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>).filter(isConcrete)
-  const parameters = (await definitions.all('SearchParameter')).map(
-    parse<{ code: string; url: string; type: string; base?: string[]; description?: string }>,
+  const all = (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>)
+  const structures = all.filter(isConcrete)
+  const types = [...new Map(structures.map((one) => [one.type, toType(one)])).values()].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
   )
   return {
     layout: LAYOUT,
     fhirVersion: structures.find(({ type }) => type === 'Patient')?.fhirVersion ?? '4.0.1',
-    types: [...new Map(structures.map((one) => [one.type, toType(one)])).values()].sort((a, b) =>
-      a.name < b.name ? -1 : 1,
-    ),
-    searchParameters: parameters.map(({ code, url, type, base, description }) => ({
-      code,
-      url,
-      type,
-      // Packages hold parameters that are examples of the resource and apply to nothing.
-      base: base ?? [],
-      documentation: description ?? '',
-    })),
+    types,
+    search: compileModel({
+      structures: all,
+      types: types.map(({ name }) => name),
+      parameters: (await definitions.all('SearchParameter')).map(parse<SearchParameterResource>),
+      compartments: (await definitions.all('CompartmentDefinition')).map(parse<CompartmentDefinitionResource>),
+    }),
   }
 }
 
@@ -113,6 +111,6 @@ export const loadCatalog = async (database: Database, definitions: Definitions):
   return {
     fhirVersion: stored.fhirVersion,
     types: new Map(stored.types.map((type) => [type.name, type])),
-    searchParameters: stored.searchParameters,
+    search: stored.search,
   }
 }

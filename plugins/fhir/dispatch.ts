@@ -15,12 +15,15 @@ const rule = async (run: Runners, request: RequestContext, interaction: Interact
   return ruling
 }
 
-/** Applies what can be told without looking at data. What cannot be applied refuses: a guard never fails open. */
+/** Applies what can be told without looking at data; the rest is the work's own to apply. */
 const apply = (ruling: Ruling, { type }: Interaction): void => {
-  for (const { types, conditions, compartment } of ruling.restrictions) {
-    if (types !== undefined && (type === undefined || !types.includes(type))) throw TypeForbidden(type ?? 'every type')
-    if (compartment !== undefined || (conditions?.length ?? 0) > 0) throw RestrictionUnsupported()
-  }
+  for (const { types } of ruling.restrictions)
+    if (types !== undefined && type !== undefined && !types.includes(type)) throw TypeForbidden(type)
+}
+
+/** For interactions that look at data without applying a ruling to it: a guard never fails open. */
+export const refuseRestricted = ({ restrictions }: Ruling): void => {
+  if (restrictions.length > 0) throw RestrictionUnsupported()
 }
 
 export interface Done<T> {
@@ -34,11 +37,15 @@ export const read = async <T>(
   run: Runners,
   request: RequestContext,
   interaction: Interaction,
-  work: () => Done<T> | Promise<Done<T>>,
+  work: (ruling: Ruling) => Done<T> | Promise<Done<T>>,
 ): Promise<T> => {
   try {
-    if (run.authorize !== null) apply(await rule(run, request, interaction), interaction)
-    const done = await work()
+    let ruling = NO_RULING
+    if (run.authorize !== null) {
+      ruling = await rule(run, request, interaction)
+      apply(ruling, interaction)
+    }
+    const done = await work(ruling)
     if (run.onAudit !== null) await run.onAudit({ request, interaction, status: done.status, version: done.version })
     return done.result
   } catch (error) {
@@ -52,11 +59,15 @@ export const change = async <T>(
   run: Runners,
   request: RequestContext,
   interaction: Interaction,
-  work: () => Promise<T>,
+  work: (ruling: Ruling) => Promise<T>,
 ): Promise<T> => {
   try {
-    if (run.authorize !== null) apply(await rule(run, request, interaction), interaction)
-    return await work()
+    let ruling = NO_RULING
+    if (run.authorize !== null) {
+      ruling = await rule(run, request, interaction)
+      apply(ruling, interaction)
+    }
+    return await work(ruling)
   } catch (error) {
     if (run.onAudit !== null) await refused(run, request, interaction, error)
     throw error

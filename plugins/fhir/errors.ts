@@ -103,11 +103,11 @@ export const MethodNotAllowed = defineError(
   'not-supported',
   '%s is not supported at this address; the Allow header lists what is.',
 )
-export const SearchUnsupported = defineError(
-  'fhir/search-unsupported',
-  400,
+export const NoCompartment = defineError(
+  'fhir/no-compartment',
+  404,
   'not-supported',
-  'This build does not search; read resources by their id.',
+  '%s is not the type of a compartment; those are: %s.',
 )
 
 // What is written

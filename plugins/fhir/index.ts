@@ -4,9 +4,11 @@ import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import type { CapabilityPart } from './capability.ts'
 import { conformanceSection, fhirSection } from './config.ts'
-import * as errors from './errors.ts'
+import * as ownErrors from './errors.ts'
 import { createLateServer } from './late.ts'
 import { fhirRoutes } from './routes.ts'
+import * as searchErrors from './search/errors.ts'
+import { searchMigrations } from './search/tables.ts'
 import { Fhir } from './service.ts'
 import { migrations } from './store/tables.ts'
 
@@ -16,18 +18,18 @@ export default definePlugin({
   config: { conformance: conformanceSection, fhir: fhirSection },
   needs: { database: Database, definitions: Definitions },
   provides: [Fhir],
-  migrations,
-  errors,
-  setup({ config: { conformance, fhir }, needs, run, provide, routes, busy, clock, random }) {
+  migrations: [...migrations, ...searchMigrations],
+  errors: { ...ownErrors, ...searchErrors },
+  setup({ config: { conformance, fhir }, needs, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []
     provide(Fhir, { describe: (part) => void parts.push(part) })
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts }))
     return {
-      async start() {
+      async start(signal) {
         busy('reading the definitions')
-        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir })
+        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir, log, busy, signal })
       },
     }
   },

@@ -1,11 +1,12 @@
 /** The FHIR server before it has started: routes hold it from setup on, start makes it. */
 import type { Static } from 'typebox'
-import type { Clock, Random, Runners } from '../../kernel/index.ts'
+import type { Clock, Logger, Random, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
+import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
 import { openStore } from './store/store.ts'
 import { createWrite } from './store/write.ts'
@@ -18,6 +19,10 @@ export interface LateParts {
   readonly random: Random
   readonly updateAsCreate: boolean
   readonly fhir: Static<typeof fhirSection>
+  readonly log: Logger
+  readonly busy: (reason: string) => void
+  /** Aborted when the server stops while it starts. */
+  readonly signal: AbortSignal
 }
 
 export const createLateServer = () => {
@@ -27,13 +32,18 @@ export const createLateServer = () => {
       if (server === undefined) throw NotStarted()
       return server
     },
-    async open({ database, definitions, run, clock, random, updateAsCreate, fhir }: LateParts): Promise<void> {
+    async open(parts: LateParts): Promise<void> {
+      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
-      const write = createWrite({ store, run, updateAsCreate })
+      const search = await openSearch({ database, random, model: catalog.search, store })
+      busy('search indexes backfilling')
+      await search.backfill(log, signal)
+      if (signal.aborted) return
+      const write = createWrite({ store, run, updateAsCreate, index: search.index })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
-      server = { run, clock, random, catalog, store, write, page }
+      server = { run, clock, random, catalog, store, write, search, page }
     },
   }
 }

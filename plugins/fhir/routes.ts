@@ -2,15 +2,17 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { readBody } from './body.ts'
 import { type CapabilityPart, toCapabilityStatement } from './capability.ts'
-import { BodyType, MethodNotAllowed, SearchUnsupported } from './errors.ts'
+import { BodyType, MethodNotAllowed } from './errors.ts'
 import { create } from './interactions/create.ts'
 import { remove } from './interactions/delete.ts'
 import { history } from './interactions/history.ts'
 import { read, vread } from './interactions/read.ts'
+import { search } from './interactions/search.ts'
 import { update } from './interactions/update.ts'
 import { checkAccept, checkContentType, FHIR_JSON } from './media.ts'
 import { readPrefer, readQuery } from './query.ts'
-import { type FhirServer, typeOf } from './server.ts'
+import { SearchFormType } from './search/errors.ts'
+import type { FhirServer } from './server.ts'
 
 type Handler = (server: FhirServer, request: FastifyRequest<any>, reply: FastifyReply) => unknown
 
@@ -33,23 +35,27 @@ const metadata =
       .send(JSON.stringify(statement, null, presentation.pretty ? 2 : undefined))
   }
 
-const search: Handler = (server, request) => {
-  typeOf(server, (request.params as { type: string }).type)
-  throw SearchUnsupported()
-}
-
 /** Every address with what it takes; any other method there is 405 with Allow. */
 const tableOf = (
   parts: RouteParts,
 ): readonly (readonly [string, Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>>])[] => [
   ['/metadata', { GET: metadata(parts) }],
+  ['/', { GET: search }],
+  ['/_search', { POST: search }],
   ['/_history', { GET: history }],
   ['/:type', { GET: search, POST: create }],
+  ['/:type/_search', { POST: search }],
   ['/:type/_history', { GET: history }],
   ['/:type/:id', { GET: read, PUT: update, DELETE: remove }],
   ['/:type/:id/_history', { GET: history }],
   ['/:type/:id/_history/:version', { GET: vread }],
+  ['/:type/:id/:other', { GET: search }],
 ]
+
+const checkForm = (type: string): void => {
+  if (!/^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(type))
+    throw SearchFormType(type.slice(0, 100))
+}
 
 const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
   app.removeAllContentTypeParsers()
@@ -58,7 +64,8 @@ const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
     const type = request.headers['content-type']
     try {
       if (type === undefined) throw BodyType('none')
-      checkContentType(type)
+      if (request.routeOptions.url?.endsWith('/_search') === true) checkForm(type)
+      else checkContentType(type)
     } catch (error) {
       return done(error as Error)
     }
@@ -77,7 +84,7 @@ export const fhirRoutes =
         app.route({
           method,
           url,
-          config: { requestClass: method === 'GET' ? 'read' : 'write' },
+          config: { requestClass: handler === search ? 'search' : method === 'GET' ? 'read' : 'write' },
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
       }

@@ -6,6 +6,7 @@ import type { AuditFact, Committed, Interaction, RequestContext, Runners, Write 
 import type { Transaction } from '../../database/service.ts'
 import { Exists, NoMatch, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
+import type { IndexRows } from '../search/index-rows.ts'
 import { packBody } from './body.ts'
 import { toInstant } from './stamp.ts'
 import type { Store } from './store.ts'
@@ -69,6 +70,7 @@ export interface WriterParts {
   readonly run: Runners
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
+  readonly index: IndexRows
 }
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
@@ -95,7 +97,7 @@ const methodOf = (change: Change): Method =>
 const flagsOf = (change: Change, gzip: boolean): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
 
-export const createWrite = ({ store, run, updateAsCreate }: WriterParts) => {
+export const createWrite = ({ store, run, updateAsCreate, index }: WriterParts) => {
   const { types } = store
 
   /** The next version as a row: its number, stamp and bytes. */
@@ -170,6 +172,8 @@ export const createWrite = ({ store, run, updateAsCreate }: WriterParts) => {
     const version = nextVersion(change, previous)
     await save(transaction, change, version, previous === undefined)
     const resource = change.kind === 'delete' ? undefined : change.resource
+    const indexed = index.write(transaction, version, resource, previous)
+    if (indexed !== undefined) await indexed
     return { interaction, version, previous, resource, created, written: true }
   }
 

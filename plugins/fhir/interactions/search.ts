@@ -1,0 +1,294 @@
+/** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
+import { isServerError } from '../../../kernel/index.ts'
+import { read } from '../dispatch.ts'
+import { NoCompartment, NotFound, ParameterValue, TypeForbidden } from '../errors.ts'
+import { checkAccept, FHIR_JSON } from '../media.ts'
+import { readPrefer } from '../query.ts'
+import { type Access, OPEN, toAccess } from '../search/access.ts'
+import { toSearchSet } from '../search/bundle.ts'
+import type { Condition } from '../search/condition.ts'
+import type { Asking } from '../search/criteria.ts'
+import {
+  SearchChain,
+  SearchModifierNeeds,
+  SearchModifierUnknown,
+  SearchParameterUnknown,
+  SearchSort,
+  SearchUnsupportedParameter,
+} from '../search/errors.ts'
+import { MOST_INCLUDED } from '../search/include.ts'
+import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
+import type { Plan } from '../search/plan.ts'
+import { readSearch, type SearchRequest } from '../search/request.ts'
+import { type SortKey, toSortKeys } from '../search/sort.ts'
+import { type FhirServer, isId, typeOf } from '../server.ts'
+
+type Params = { readonly type?: string; readonly id?: string; readonly other?: string }
+type Addressed = FastifyRequest<{ Params: Params }>
+
+const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
+/** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
+const PASSED_OVER = new Set(
+  [
+    SearchParameterUnknown,
+    SearchUnsupportedParameter,
+    SearchModifierUnknown,
+    SearchModifierNeeds,
+    SearchChain,
+    SearchSort,
+  ].map(({ key }) => key),
+)
+
+/** Where a search looks. */
+interface Scope {
+  readonly path: string
+  /** One type; undefined for several. */
+  readonly type: string | undefined
+  readonly compartment: { readonly type: string; readonly id: string } | undefined
+}
+
+const scopeOf = (server: FhirServer, { type, id, other }: Params): Scope => {
+  if (type === undefined) return { path: '', type: undefined, compartment: undefined }
+  const { name } = typeOf(server, type)
+  if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
+  const members = server.search.registry.compartments[name]
+  if (members === undefined)
+    throw NoCompartment(name, Object.keys(server.search.registry.compartments).join(', ') || 'none')
+  if (!isId(id)) throw NotFound(name, id.slice(0, 64))
+  const path = `/${name}/${id}/${other}`
+  if (other === '*') return { path, type: undefined, compartment: { type: name, id } }
+  return { path, type: typeOf(server, other as string).name, compartment: { type: name, id } }
+}
+
+/** Parameters of the query, then those of the form. */
+const parametersOf = ({ raw, body }: FastifyRequest): readonly (readonly [string, string])[] => {
+  const url = raw.url ?? ''
+  const start = url.indexOf('?')
+  const query = start === -1 ? [] : [...new URLSearchParams(url.slice(start + 1))]
+  const form = body instanceof Uint8Array ? [...new URLSearchParams(Buffer.from(body).toString('utf8'))] : []
+  return [...query, ...form]
+}
+
+interface Ignored {
+  readonly name: string
+  readonly reason: string
+}
+
+/** What a search was understood as. */
+interface Understood {
+  readonly request: SearchRequest
+  readonly ignored: readonly Ignored[]
+  /** By type: what the clauses mean there. */
+  readonly conditions: ReadonlyMap<string, readonly Condition[]>
+  readonly keys: readonly SortKey[]
+  readonly count: number
+}
+
+const understand = async (
+  server: FhirServer,
+  request: SearchRequest,
+  types: readonly string[],
+  asking: Asking,
+  lenient: boolean,
+): Promise<Understood> => {
+  const { criteria } = server.search
+  const ignored: Ignored[] = []
+  const tolerate = (name: string, error: unknown): void => {
+    if (!lenient || !isServerError(error) || !PASSED_OVER.has(error.key)) throw error
+    if (!ignored.some((one) => one.name === name)) ignored.push({ name, reason: error.message })
+  }
+  const conditions = new Map<string, Condition[]>(types.map((type) => [type, []]))
+  const kept: (readonly [string, string])[] = []
+  for (const [name, value] of request.criteria) {
+    try {
+      const made: [string, Condition][] = []
+      for (const type of types) made.push([type, await criteria.toCondition(type, name, value, asking)])
+      for (const [type, condition] of made) conditions.get(type)?.push(condition)
+      kept.push([name, value])
+    } catch (error) {
+      tolerate(name, error)
+    }
+  }
+  let keys: readonly SortKey[] = []
+  let { sort } = request
+  if (sort !== undefined)
+    try {
+      if (types.length !== 1 && sort.split(',').some((one) => !/^-?_(lastUpdated|id)$/.test(one)))
+        throw SearchSort(sort.slice(0, 100), 'several types share only _lastUpdated and _id')
+      keys = toSortKeys(criteria, types[0] ?? 'Patient', sort)
+    } catch (error) {
+      tolerate('_sort', error)
+      sort = undefined
+    }
+  const { usual, most } = server.page
+  const wanted = request.count ?? usual
+  return { request: { ...request, criteria: kept, sort }, ignored, conditions, keys, count: Math.min(wanted, most) }
+}
+
+/** The parameters a link repeats: what was understood, `_count` as it is applied. */
+const linkParameters = ({ request, count }: Understood): URLSearchParams => {
+  const { presentation, types, sort, total, includes, revincludes, explain } = request
+  const found = new URLSearchParams(request.criteria.map(([name, value]): [string, string] => [name, value]))
+  const add = (name: string, value: string | undefined): void => {
+    if (value !== undefined) found.append(name, value)
+  }
+  add('_type', types?.join(','))
+  for (const { text } of [...includes, ...revincludes])
+    add(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1))
+  add('_sort', sort)
+  add('_total', total === 'none' ? undefined : total)
+  add('_summary', presentation.summary)
+  add('_elements', presentation.elements?.join(','))
+  add('_format', presentation.format)
+  add('_pretty', presentation.pretty ? 'true' : undefined)
+  add('_explain', explain ? 'true' : undefined)
+  add('_count', String(count))
+  return found
+}
+
+const explain = (understood: Understood, plans: readonly Plan[], names: (code: number) => string): Issue[] => {
+  const tell = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
+  return plans.flatMap(({ type, conditions, driver, size, many, ordered }) => [
+    ...conditions.map(({ text, understood: meaning }) => tell(`${names(type)}?${text}: ${meaning}`)),
+    tell(
+      driver === undefined
+        ? `${names(type)}: goes through the resources of the type, newest first, and checks each clause by key`
+        : `${names(type)}: starts from "${driver.text}" (${conditions.length === 1 ? 'not counted' : `${many ? 'at least ' : ''}${size} rows`}), ${ordered ? 'read newest first' : 'collected and sorted'}; ${conditions.length - 1} other clauses are checked by key`,
+    ),
+    ...(understood.keys.length > 0
+      ? [
+          tell(
+            `sorted by ${understood.keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}`,
+          ),
+        ]
+      : []),
+  ])
+}
+
+/** Types with resources, of those asked for. */
+const typesOf = async (
+  server: FhirServer,
+  { type, compartment }: Scope,
+  request: SearchRequest,
+): Promise<readonly string[]> => {
+  if (type !== undefined) return [type]
+  const asked = request.types?.map((one) => typeOf(server, one).name)
+  if (asked !== undefined && asked.length === 0) throw ParameterValue('_type', 'names of types')
+  const members = compartment === undefined ? undefined : server.search.registry.compartments[compartment.type]
+  const used = asked ?? (await server.search.usedTypes())
+  return members === undefined ? used : used.filter((one) => members[one] !== undefined || one === compartment?.type)
+}
+
+const refuse = (error: ServerError): never => {
+  throw error
+}
+
+const run = async (server: FhirServer, http: Addressed, scope: Scope, ruling: Ruling): Promise<Buffer> => {
+  const { search, catalog, clock } = server
+  const { criteria, planner, executor, includer, registry } = search
+  const { ctx } = http
+  const prefer = readPrefer(http.headers.prefer)
+  const request = readSearch(parametersOf(http), scope.type === undefined)
+  checkAccept(http.headers.accept, request.presentation.format)
+  const types = await typesOf(server, scope, request)
+  const base = { baseUrl: ctx.baseUrl, now: clock.now(), pin: await search.pin() }
+  const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, criteria, base)
+  const asking: Asking = { ...base, allowed: access.conditions }
+  // With nothing stored there is still a right and a wrong way to ask.
+  const understood = await understand(
+    server,
+    request,
+    types.length > 0 ? types : [...catalog.types.keys()].slice(0, 1),
+    asking,
+    prefer.lenient,
+  )
+  for (const include of [...request.includes, ...request.revincludes])
+    includer.check(include, (type) => catalog.types.has(type))
+
+  const parameters = linkParameters(understood)
+  const bound = `${scope.path}?${parameters}`
+  const position: PagePosition =
+    request.page === undefined
+      ? { pin: base.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }
+      : openPage(registry.key, clock, ctx.caller, bound, request.page)
+  const plans: Plan[] = []
+  for (const type of types) {
+    const seen = await access.conditions(type)
+    if (seen === undefined) {
+      if (scope.type !== undefined) refuse(TypeForbidden(type))
+      continue
+    }
+    const inside = scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, ctx.baseUrl)]
+    if (inside.includes(undefined)) continue
+    const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as Condition[])]
+    plans.push(await planner(server.store.types.code(type) ?? 0, conditions))
+  }
+
+  const countOnly = understood.count === 0 || request.presentation.summary === 'count'
+  const issues: Issue[] = understood.ignored.map(({ name, reason }) => ({
+    severity: 'warning',
+    code: 'not-supported',
+    diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
+  }))
+  if (request.explain) issues.push(...explain(understood, plans, server.store.types.name))
+  const found =
+    countOnly || plans.length === 0
+      ? []
+      : await executor.page(plans, position, understood.keys, understood.count + 1, ctx.signal)
+  const shown = found.slice(0, understood.count)
+  const last = shown.at(-1)
+  const accurate = countOnly || request.total === 'accurate'
+  let total: number | undefined
+  if (accurate || request.total === 'estimate')
+    total =
+      plans.length === 0
+        ? 0
+        : await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, ctx.signal)
+  const included = await includer.include(
+    request,
+    shown.map(({ version: { rid, type } }) => ({ rid, type })),
+    access,
+    [...catalog.types.keys()],
+    ctx.signal,
+  )
+  if (included.cut)
+    issues.push({
+      severity: 'warning',
+      code: 'too-costly',
+      diagnostics: `More resources were to be included than the ${MOST_INCLUDED} a page may hold; the others are left out.`,
+    })
+  const links = [{ relation: 'self', url: `${ctx.baseUrl}${scope.path}?${parameters}` }]
+  if (found.length > shown.length && last !== undefined) {
+    const page = sealPage(registry.key, clock, ctx.caller, bound, {
+      pin: position.pin,
+      rid: last.version.rid,
+      keys: last.keys,
+    })
+    links.push({ relation: 'next', url: `${ctx.baseUrl}${scope.path}?${parameters}&_page=${page}` })
+  }
+  return toSearchSet({
+    id: server.random.id(),
+    lastUpdated: new Date(clock.now()).toISOString(),
+    baseUrl: ctx.baseUrl,
+    total,
+    links,
+    entries: [
+      ...shown.map(({ version }) => ({ version, mode: 'match' as const })),
+      ...included.versions.map((version) => ({ version, mode: 'include' as const })),
+    ],
+    issues,
+    presentation: request.presentation,
+    types: catalog.types,
+  })
+}
+
+export const search = async (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> => {
+  const scope = scopeOf(server, request.params)
+  const kind = scope.type === undefined ? 'search-system' : 'search-type'
+  return read(server.run, request.ctx, { kind, type: scope.type }, async (ruling) => {
+    const body = await run(server, request, scope, ruling)
+    return { result: reply.code(200).header('content-type', FHIR_JSON).send(body), status: 200 }
+  })
+}

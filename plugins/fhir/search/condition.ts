@@ -1,0 +1,212 @@
+/** One clause of a search at work: how it finds resources, how it checks one, and how it judges a version in memory. */
+import { type Fragment, isIn, join, or, q, raw } from './fragment.ts'
+import { type Lookup, probe, rids } from './lookup.ts'
+import type { Rows } from './rows.ts'
+
+/** A version judged without the index. */
+export interface Subject {
+  readonly type: string
+  readonly id: string
+  /** Microseconds. */
+  readonly stamp: number
+  readonly rows: Rows
+}
+
+/** A statement that selects `rid`, perhaps several times. */
+export interface Source {
+  readonly rids: Fragment
+  /** Each rid once, in order when read along its key. */
+  readonly ordered: boolean
+}
+
+export interface Condition {
+  /** As it was asked: `name:exact=Smith`. */
+  readonly text: string
+  /** What was understood, for `_explain`. */
+  readonly understood: string
+  /** Fresh alias names come from `name`. */
+  readonly probe: (d: string, name: () => string) => Fragment
+  /** Together they find all; undefined when the clause cannot be where a search starts. */
+  readonly sources?: readonly Source[]
+  /** Known size of the sources, when counting them would not tell it. */
+  readonly size?: number
+  /** Undefined when it takes the index to tell. */
+  readonly test?: (subject: Subject) => boolean
+}
+
+export interface Named {
+  readonly text: string
+  readonly understood: string
+}
+
+/** Any of the lookups hits. */
+export const lookupCondition = (named: Named, lookups: readonly Lookup[]): Condition => ({
+  ...named,
+  probe: (d) => or(lookups.map((lookup) => probe(lookup, d))),
+  sources: lookups.map((lookup) => ({ rids: rids(lookup), ordered: lookup.ordered })),
+  test: ({ rows }) => lookups.some(({ test }) => test(rows)),
+})
+
+/** None of them hits: also where there is no value at all. */
+export const notCondition = (named: Named, { probe: inner, test }: Condition): Condition => ({
+  ...named,
+  probe: (d, name) => q`NOT (${inner(d, name)})`,
+  ...(test === undefined ? {} : { test: (subject) => !test(subject) }),
+})
+
+export const anyCondition = (named: Named, conditions: readonly Condition[]): Condition => {
+  const sources = conditions.map((one) => one.sources)
+  const tests = conditions.map(({ test }) => test)
+  return {
+    ...named,
+    probe: (d, name) => or(conditions.map((one) => one.probe(d, name))),
+    ...(sources.every((one) => one !== undefined) ? { sources: sources.flat() } : {}),
+    ...(conditions.some(({ size }) => size !== undefined)
+      ? { size: conditions.reduce((sum, { size }) => sum + (size ?? 0), 0) }
+      : {}),
+    ...(tests.every((one) => one !== undefined)
+      ? { test: (subject: Subject) => tests.some((test) => test(subject)) }
+      : {}),
+  }
+}
+
+export const neverCondition = (named: Named): Condition => ({
+  ...named,
+  probe: () => raw('1 = 0'),
+  sources: [{ rids: raw('SELECT r.rid AS rid FROM resource r WHERE 1 = 0'), ordered: true }],
+  test: () => false,
+})
+
+export const idCondition = (named: Named, type: number, ids: readonly string[]): Condition => ({
+  ...named,
+  probe: (d) => q`(SELECT 1 FROM resource x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.id', ids)}) IS NOT NULL`,
+  sources: [
+    {
+      rids: q`SELECT x.rid AS rid FROM resource x WHERE x.type = ${type} AND ${isIn('x.id', ids)} AND (x.flags & 1) = 0`,
+      ordered: ids.length === 1,
+    },
+  ],
+  test: ({ id }) => ids.includes(id),
+})
+
+/** `where` is a condition on `x.upd`. */
+export const updatedCondition = (
+  named: Named,
+  type: number,
+  where: Fragment,
+  test: (stamp: number) => boolean,
+): Condition => ({
+  ...named,
+  probe: (d) => q`(SELECT 1 FROM resource x WHERE x.rid = ${raw(d)}.rid AND ${where}) IS NOT NULL`,
+  sources: [
+    {
+      rids: q`SELECT x.rid AS rid FROM resource x WHERE x.type = ${type} AND ${where} AND (x.flags & 1) = 0`,
+      ordered: false,
+    },
+  ],
+  test: ({ stamp }) => test(stamp),
+})
+
+/** The resource has (or lacks) a value: bits of its row. */
+export const presenceCondition = (
+  named: Named,
+  type: number,
+  bits: readonly { mask: number; bit: number }[],
+  present: boolean,
+  test: (rows: Rows) => boolean,
+): Condition => {
+  const where = (alias: string): Fragment =>
+    q`(${join(
+      bits.map(({ mask, bit }) => q`(${raw(`${alias}.m${mask}`)} & ${2 ** bit}) != 0`),
+      ' OR ',
+    )})`
+  return {
+    ...named,
+    probe: (d, name) => {
+      const i = name()
+      const found = q`(SELECT 1 FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${type} AND ${raw(i)}.rid = ${raw(d)}.rid AND ${where(i)}) IS NOT NULL`
+      return present ? found : q`NOT (${found})`
+    },
+    test: ({ rows }) => test(rows) === present,
+  }
+}
+
+/** Resources that refer, by some columns, to one of a type that meets the conditions there. */
+export const chainCondition = (
+  named: Named,
+  columns: readonly number[],
+  target: {
+    readonly type: number
+    readonly conditions: readonly Condition[]
+    readonly found: Fragment | undefined
+    readonly size: number
+  },
+): Condition => ({
+  ...named,
+  probe: (d, name) => {
+    const [r, t] = [name(), name()]
+    const inner = target.conditions.map((one) => q` AND ${one.probe(t, name)}`)
+    return q`(SELECT 1 FROM ix_ref ${raw(r)} CROSS JOIN ix_res ${raw(t)} WHERE ${raw(r)}.rid = ${raw(d)}.rid AND ${isIn(`${r}.param`, columns)} AND ${raw(t)}.ref = ${raw(r)}.target AND ${raw(t)}.type = ${target.type}${join(inner, '')} LIMIT 1) IS NOT NULL`
+  },
+  ...(target.found === undefined
+    ? {}
+    : {
+        sources: [
+          {
+            rids: q`SELECT r.rid AS rid FROM (${target.found}) m CROSS JOIN ix_res t CROSS JOIN ix_ref r WHERE t.type = ${target.type} AND t.rid = m.rid AND ${isIn('r.param', columns)} AND r.target = t.ref`,
+            ordered: false,
+          },
+        ],
+        size: target.size,
+      }),
+})
+
+/** Resources that one of another type, which meets conditions, refers to. */
+export const hasCondition = (
+  named: Named,
+  own: number,
+  columns: readonly number[],
+  source: { readonly conditions: readonly Condition[]; readonly found: Fragment | undefined; readonly size: number },
+): Condition => ({
+  ...named,
+  probe: (d, name) => {
+    const [r, i] = [name(), name()]
+    const inner = source.conditions.map((one) => q` AND ${one.probe(r, name)}`)
+    return q`(SELECT 1 FROM ix_ref ${raw(r)} WHERE ${isIn(`${r}.param`, columns)} AND ${raw(r)}.target = (SELECT ${raw(i)}.ref FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${own} AND ${raw(i)}.rid = ${raw(d)}.rid)${join(inner, '')} LIMIT 1) IS NOT NULL`
+  },
+  ...(source.found === undefined
+    ? {}
+    : {
+        sources: [
+          {
+            rids: q`SELECT t.rid AS rid FROM (${source.found}) m CROSS JOIN ix_ref r CROSS JOIN ix_res t WHERE r.rid = m.rid AND ${isIn('r.param', columns)} AND t.ref = r.target AND t.type = ${own}`,
+            ordered: false,
+          },
+        ],
+        size: source.size,
+      }),
+})
+
+/** Resources a List names. */
+export const listCondition = (
+  named: Named,
+  own: number,
+  listColumns: readonly number[],
+  listType: number,
+  id: string,
+): Condition => {
+  const items = q`SELECT r.target FROM resource l CROSS JOIN ix_ref r WHERE l.type = ${listType} AND l.id = ${id} AND (l.flags & 1) = 0 AND r.rid = l.rid AND ${isIn('r.param', listColumns)}`
+  return {
+    ...named,
+    probe: (d, name) => {
+      const i = name()
+      return q`(SELECT ${raw(i)}.ref FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${own} AND ${raw(i)}.rid = ${raw(d)}.rid) IN (${items})`
+    },
+    sources: [
+      {
+        rids: q`SELECT t.rid AS rid FROM (${items}) m CROSS JOIN ix_res t WHERE t.ref = m.target AND t.type = ${own}`,
+        ordered: false,
+      },
+    ],
+  }
+}

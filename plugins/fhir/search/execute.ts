@@ -1,0 +1,121 @@
+/** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
+import type { Database, Param } from '../../database/service.ts'
+import type { VersionRow } from '../store/tables.ts'
+import type { TypeCodes } from '../store/type-codes.ts'
+import { StoredVersion } from '../store/version.ts'
+import { type Fragment, isIn, join, q, raw } from './fragment.ts'
+import type { PagePosition } from './page-token.ts'
+import { createNames, matches, newest, type Plan, type Statements } from './plan.ts'
+import { behind, orderBy, type SortKey, selected } from './sort.ts'
+
+/** Up to so many rows of a driver are gone through on the main thread; more in a thread of the lane. */
+const SMALL = 50
+
+export interface Match {
+  readonly version: StoredVersion
+  readonly keys: readonly (string | number)[]
+}
+
+const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
+
+export const createExecutor = (database: Database, types: TypeCodes, statements: Statements) => {
+  const toVersion = (row: VersionRow): StoredVersion => new StoredVersion(types.name(row.type), row)
+
+  const all = async <R>({ text, params }: Fragment, small: boolean, signal: AbortSignal): Promise<R[]> =>
+    small ? database.all<R>(statements(text), params) : database.slow<R>(statements(text), params, signal)
+
+  /** Quick for sure: few rows to go through, or read in order with nothing to check. */
+  const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
+    (!many && size <= SMALL) || (ordered && conditions.length <= (driver === undefined ? 0 : 1))
+
+  return {
+    /** One page: at most `limit` matches after `position`. Several plans: several types. */
+    async page(
+      plans: readonly Plan[],
+      position: PagePosition,
+      keys: readonly SortKey[],
+      limit: number,
+      signal: AbortSignal,
+    ): Promise<readonly Match[]> {
+      const { pin, rid, keys: values } = position
+      if (keys.length === 0) {
+        const parts = plans.map((plan) => newest(plan, pin, rid, limit))
+        const found =
+          parts.length === 1
+            ? (parts[0] as Fragment)
+            : q`SELECT rid FROM (${join(
+                parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
+                ' UNION ALL ',
+              )}) u ORDER BY rid DESC LIMIT ${limit}`
+        const rows = await all<VersionRow>(
+          q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
+          plans.length === 1 && isSmall(plans[0] as Plan),
+          signal,
+        )
+        return rows.map((row) => ({ version: toVersion(row), keys: [] }))
+      }
+      const set = join(
+        plans.map((plan) => matches(plan, pin)),
+        ' UNION ALL ',
+      )
+      const after = values.length === 0 ? raw('1 = 1') : behind(keys, values, rid)
+      const columns = raw(keys.map((_key, at) => `k.s${at}`).join(', '))
+      const rows = await all<VersionRow & Record<string, string | number>>(
+        q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${orderBy(keys)} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys)}`,
+        plans.length === 1 && !(plans[0] as Plan).many && (plans[0] as Plan).size <= SMALL,
+        signal,
+      )
+      return rows.map((row) => ({ version: toVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
+    },
+    /** All matches, or `most` of them. */
+    async count(plans: readonly Plan[], pin: number, most: number | undefined, signal: AbortSignal): Promise<number> {
+      const set = join(
+        plans.map((plan) => matches(plan, pin)),
+        ' UNION ALL ',
+      )
+      const limited = most === undefined ? set : q`SELECT rid FROM (${set}) l LIMIT ${most}`
+      const [row] = await all<{ n: number }>(
+        q`SELECT count(*) AS n FROM (${limited}) c`,
+        plans.length === 1 && isSmall(plans[0] as Plan),
+        signal,
+      )
+      return Number(row?.n ?? 0)
+    },
+    /** Those of some resources that a plan's conditions let through. */
+    async filter(
+      plan: Pick<Plan, 'type' | 'conditions'>,
+      rids: readonly number[],
+      signal: AbortSignal,
+    ): Promise<readonly number[]> {
+      const name = createNames()
+      const checks = join(
+        plan.conditions.map((one) => q` AND ${one.probe('d', name)}`),
+        '',
+      )
+      const rows = await all<{ rid: number }>(
+        q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND ${isIn('d.rid', rids)}${checks}`,
+        false,
+        signal,
+      )
+      return rows.map(({ rid }) => rid)
+    },
+    /** Rows of any statement that selects rid and type. */
+    related: (statement: Fragment, signal: AbortSignal): Promise<{ rid: number; type: number }[]> =>
+      all(statement, false, signal),
+    async versions(rids: readonly number[], signal: AbortSignal): Promise<readonly StoredVersion[]> {
+      if (rids.length === 0) return []
+      const rows = await all<VersionRow>(
+        q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`,
+        rids.length <= SMALL,
+        signal,
+      )
+      const byRid = new Map(rows.map((row) => [row.rid, row]))
+      return rids.flatMap((rid) => {
+        const row = byRid.get(rid)
+        return row === undefined ? [] : [toVersion(row)]
+      })
+    },
+  }
+}
+
+export type Executor = ReturnType<typeof createExecutor>

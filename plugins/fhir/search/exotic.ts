@@ -1,0 +1,62 @@
+/**
+ * Expressions that cannot be turned into paths are evaluated by fhirpath.js, which is loaded only when there is one.
+ * https://github.com/HL7/fhirpath.js
+ */
+
+/** A value an expression selects, with its FHIR type. */
+export interface TypedNode {
+  readonly type: string
+  readonly value: unknown
+}
+
+export type Nodes = (resource: Record<string, unknown>) => readonly TypedNode[]
+
+interface ResourceNode {
+  readonly data?: unknown
+  readonly fhirNodeDataType?: string
+}
+
+const PRIMITIVES: Readonly<Record<string, string>> = { boolean: 'boolean', string: 'string', number: 'decimal' }
+
+const toTyped = (node: unknown): TypedNode => {
+  const { data, fhirNodeDataType } = (typeof node === 'object' && node !== null ? node : {}) as ResourceNode
+  if (fhirNodeDataType !== undefined && fhirNodeDataType !== null) return { type: fhirNodeDataType, value: data }
+  return { type: PRIMITIVES[typeof node] ?? 'string', value: typeof node === 'object' ? String(node) : node }
+}
+
+/** `refersTo('X')` stands for `resolve() is X`, told from the reference's text: nothing is fetched. */
+const refersTo = (nodes: readonly unknown[], type: string): boolean[] =>
+  nodes.map((node) => {
+    // A function of ours is given plain JSON, not the engine's nodes.
+    const value = node as { reference?: string; type?: string } | string | undefined
+    const text = typeof value === 'string' ? value : value?.reference
+    if (typeof text === 'string' && new RegExp(`(^|/)${type}/[^/]+(/_history/[^/]+)?$`).test(text)) return true
+    return typeof value === 'object' && value?.type === type
+  })
+
+/** Loads the engine; compiled expressions answer at once from then on. */
+export const loadExotic = async (): Promise<(expression: string) => Nodes> => {
+  const [{ default: fhirpath }, { default: model }] = await Promise.all([
+    import('fhirpath'),
+    import('fhirpath/fhir-context/r4/index.js'),
+  ])
+  return (expression) => {
+    const text = expression
+      .replace(/resolve\(\)\s+is\s+([A-Za-z]+)/g, "refersTo('$1')")
+      .replace(/hasExtension\(/g, 'extension(')
+      // On a collection R4 means by `as` what FHIRPath calls ofType.
+      .replace(/\bas\(/g, 'ofType(')
+      .replace(/\(([A-Za-z.]+) as ([A-Za-z]+)\)/g, '$1.ofType($2)')
+      .replace(/([A-Za-z.]+) as ([A-Za-z]+)/g, '$1.ofType($2)')
+    const run = fhirpath.compile(
+      text,
+      model as never,
+      {
+        resolveInternalTypes: false,
+        async: false,
+        userInvocationTable: { refersTo: { fn: refersTo, arity: { 1: ['String'] } } },
+      } as never,
+    ) as unknown as (resource: unknown) => unknown[]
+    return (resource) => run(resource).map(toTyped)
+  }
+}

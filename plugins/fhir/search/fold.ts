@@ -1,0 +1,29 @@
+/**
+ * Text as string searches compare it: without case, accents, invisible marks and runs of white space.
+ * https://hl7.org/fhir/R4/search.html#string
+ */
+
+const PLAIN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
+/** Characters of a key; what is longer is kept whole beside it. */
+export const KEY_CHARS = 100
+
+const SPECIAL: Readonly<Record<string, string>> = { ß: 'ss', ı: 'i', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l' }
+
+export const fold = (text: string): string => {
+  if (PLAIN.test(text)) return text.toLowerCase()
+  return text
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+/g, '')
+    .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]+/g, '')
+    .replace(/[ßıæœøđł]/g, (one) => SPECIAL[one] as string)
+    .replace(/[\s\u0000]+/g, ' ')
+    .trim()
+}
+
+/** The first characters, without half of a surrogate pair at the end. */
+export const toKey = (folded: string): string => {
+  if (folded.length <= KEY_CHARS) return folded
+  const cut = folded.charCodeAt(KEY_CHARS - 1)
+  return folded.slice(0, cut >= 0xd800 && cut < 0xdc00 ? KEY_CHARS - 1 : KEY_CHARS)
+}

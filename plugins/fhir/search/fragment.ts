@@ -1,0 +1,63 @@
+/** Pieces of SQL with their parameters, put together in order. Values are always parameters, never text. */
+import type { Param } from '../../database/service.ts'
+
+export class Fragment {
+  readonly text: string
+  readonly params: readonly Param[]
+
+  constructor(text: string, params: readonly Param[]) {
+    this.text = text
+    this.params = params
+  }
+}
+
+/** Text of our own making: names of tables, columns, aliases. */
+export const raw = (text: string): Fragment => new Fragment(text, [])
+
+export type Piece = Fragment | Param
+
+/** `q\`rid = ${rid} AND ${condition}\``: fragments are put in as they are, everything else becomes a parameter. */
+export const q = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Fragment => {
+  let text = texts[0] as string
+  const params: Param[] = []
+  for (let at = 0; at < pieces.length; at += 1) {
+    const piece = pieces[at] as Piece
+    if (piece instanceof Fragment) {
+      text += piece.text
+      for (const param of piece.params) params.push(param)
+    } else {
+      text += '?'
+      params.push(piece)
+    }
+    text += texts[at + 1]
+  }
+  return new Fragment(text, params)
+}
+
+export const join = (fragments: readonly Fragment[], separator: string): Fragment =>
+  new Fragment(
+    fragments.map(({ text }) => text).join(separator),
+    fragments.flatMap(({ params }) => params),
+  )
+
+export const and = (fragments: readonly Fragment[]): Fragment =>
+  fragments.length === 0 ? raw('1 = 1') : join(fragments, ' AND ')
+export const or = (fragments: readonly Fragment[]): Fragment =>
+  fragments.length === 0
+    ? raw('1 = 0')
+    : fragments.length === 1
+      ? (fragments[0] as Fragment)
+      : q`(${join(fragments, ' OR ')})`
+
+/**
+ * `x.val = ?` or `x.val IN (?, ?, …)`. Longer lists are filled up to a power of two with their last value, so that
+ * there are few different texts.
+ */
+export const isIn = (column: string, values: readonly Param[]): Fragment => {
+  const [only] = values
+  if (only === undefined) return raw('1 = 0')
+  if (values.length === 1) return new Fragment(`${column} = ?`, [only])
+  const size = 2 ** Math.ceil(Math.log2(values.length))
+  const filled = [...values, ...Array<Param>(size - values.length).fill(values.at(-1) as Param)]
+  return new Fragment(`${column} IN (${filled.map(() => '?').join(', ')})`, filled)
+}

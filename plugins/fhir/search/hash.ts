@@ -1,0 +1,42 @@
+/**
+ * Text → the integers that index rows hold. 48 bits for values (six bytes in SQLite, exact in a JavaScript number) and
+ * 32 for their systems; seeded per database, so that nobody can craft two texts that meet.
+ */
+
+export interface Hasher {
+  /** Signed, 48 bits. */
+  readonly long: (text: string) => number
+  /** Signed, 32 bits, never 0: 0 stands for "none". */
+  readonly short: (text: string) => number
+}
+
+const HALF = 2 ** 47
+const HIGH = 2 ** 32
+
+export const createHasher = (seed: number): Hasher => {
+  const first = 0xdeadbeef ^ seed
+  const second = 0x41c6ce57 ^ Math.imul(seed, 0x9e3779b1)
+  const long = (text: string): number => {
+    let h1 = first
+    let h2 = second
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at)
+      h1 = Math.imul(h1 ^ code, 2654435761)
+      h2 = Math.imul(h2 ^ code, 1597334677)
+    }
+    h1 = Math.imul(h1 ^ (h1 >>> 16), 2246822507) ^ Math.imul(h2 ^ (h2 >>> 13), 3266489909)
+    h2 = Math.imul(h2 ^ (h2 >>> 16), 2246822507) ^ Math.imul(h1 ^ (h1 >>> 13), 3266489909)
+    return (h2 & 0xffff) * HIGH + (h1 >>> 0) - HALF
+  }
+  // Systems are few and long: their hashes are remembered, within a bound.
+  const known = new Map<string, number>()
+  const short = (text: string): number => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const made = Math.imul(long(text) >>> 0, 0x85ebca6b) | 0 || 1
+    if (known.size >= 2_000) known.clear()
+    known.set(text, made)
+    return made
+  }
+  return { long, short }
+}

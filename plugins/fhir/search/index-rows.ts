@@ -1,0 +1,157 @@
+/**
+ * Keeps the index beside the resources, in their transactions: a create adds rows, an update writes the difference, a
+ * deletion removes them. Nothing is awaited per row.
+ */
+import type { Eventually, Param, Transaction } from '../../database/service.ts'
+import type { StoredVersion } from '../store/version.ts'
+import type { Registry } from './registry.ts'
+import type { Rows } from './rows.ts'
+import {
+  deleteResourceRow,
+  deleteRow,
+  INDEX_KINDS,
+  type IndexKind,
+  insertDisplay,
+  insertResourceRow,
+  insertRows,
+  MOST_ROWS,
+  TABLES,
+} from './tables.ts'
+
+const KNOWN_DISPLAYS = 20_000
+
+export interface IndexRows {
+  /** Index rows of a change. `previous` is the version before; a deletion counts as none. */
+  write(
+    transaction: Transaction,
+    next: StoredVersion,
+    resource: Readonly<Record<string, unknown>> | undefined,
+    previous: StoredVersion | undefined,
+  ): Eventually<void>
+  /** Rows of a resource that may be there already, all or some. */
+  fill(
+    transaction: Transaction,
+    rid: number,
+    type: string,
+    id: string,
+    resource: Readonly<Record<string, unknown>>,
+  ): Eventually<void>
+}
+
+type Values = readonly (number | string | null)[]
+
+const identify = (kind: IndexKind, values: Values, at: number): string => {
+  const { key } = TABLES[kind]
+  let text = ''
+  for (let n = 0; n < key.length; n += 1) text += `${values[at + n]}\u0001`
+  return text
+}
+
+/** The rows of `values` that are not in `others`. */
+const without = (kind: IndexKind, values: Values, others: Values): Values => {
+  const { width } = TABLES[kind]
+  const known = new Set<string>()
+  for (let at = 0; at < others.length; at += width) known.add(identify(kind, others, at))
+  const rest: (number | string | null)[] = []
+  for (let at = 0; at < values.length; at += width)
+    if (!known.has(identify(kind, values, at))) for (let n = 0; n < width; n += 1) rest.push(values[at + n] as number)
+  return rest
+}
+
+export const createIndexRows = (registry: Registry, codeOf: (type: string) => number | undefined): IndexRows => {
+  // Displays this process has written lately. A transaction that is undone may leave one here that is not in the table,
+  // so a display only counts as known the second time around.
+  const displays = new Map<number, number>()
+
+  const collect = (promises: Promise<void>[], one: Eventually<void>): void => {
+    if (one instanceof Promise) promises.push(one)
+  }
+  const insert = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    kind: IndexKind,
+    values: Values,
+    rid: number,
+  ): void => {
+    const { width } = TABLES[kind]
+    const statements = insertRows[kind]
+    for (let at = 0; at < values.length; ) {
+      const count = Math.min((values.length - at) / width, MOST_ROWS)
+      const params: Param[] = new Array(count * (width + 1))
+      for (let row = 0, to = 0; row < count; row += 1) {
+        for (let n = 0; n < width; n += 1) params[to++] = values[at++] as Param
+        params[to++] = rid
+      }
+      collect(promises, transaction.run(statements[count - 1]!, params))
+    }
+  }
+  const remove = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    kind: IndexKind,
+    values: Values,
+    rid: number,
+  ): void => {
+    const { width, key } = TABLES[kind]
+    for (let at = 0; at < values.length; at += width)
+      collect(promises, transaction.run(deleteRow[kind], [...(values.slice(at, at + key.length) as Param[]), rid]))
+  }
+  const writeDisplays = (transaction: Transaction, promises: Promise<void>[], { text }: Rows): void => {
+    for (let at = 0; at < text.length; at += 3) {
+      const value = text[at + 2] as number
+      const column = text[at] as number
+      const mixed = value + column
+      const seen = displays.get(mixed) ?? 0
+      if (seen > 1) continue
+      if (displays.size >= KNOWN_DISPLAYS) displays.clear()
+      displays.set(mixed, seen + 1)
+      collect(promises, transaction.run(insertDisplay, [column, text[at + 1] as string, value]))
+    }
+  }
+  const done = (promises: Promise<void>[]): Eventually<void> =>
+    promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
+
+  return {
+    write(transaction, next, resource, previous) {
+      const { rid, type, id } = next
+      const code = codeOf(type) ?? 0
+      const before =
+        previous === undefined || previous.deleted
+          ? undefined
+          : registry.extract(JSON.parse(previous.plain.toString('utf8')) as Record<string, unknown>)
+      const promises: Promise<void>[] = []
+      if (resource === undefined) {
+        if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
+        collect(promises, transaction.run(deleteResourceRow, [code, rid]))
+        return done(promises)
+      }
+      const rows = registry.extract(resource)
+      const masks = registry.masks(type, rows)
+      const ref = registry.hasher.long(`${type}/${id}`)
+      collect(promises, transaction.run(insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      for (const kind of INDEX_KINDS) {
+        if (before === undefined) {
+          if (rows[kind].length > 0) insert(transaction, promises, kind, rows[kind], rid)
+          continue
+        }
+        remove(transaction, promises, kind, without(kind, before[kind], rows[kind]), rid)
+        insert(transaction, promises, kind, without(kind, rows[kind], before[kind]), rid)
+      }
+      if (rows.text.length > 0) writeDisplays(transaction, promises, rows)
+      return done(promises)
+    },
+    fill(transaction, rid, type, id, resource) {
+      const rows = registry.extract(resource)
+      const masks = registry.masks(type, rows)
+      const promises: Promise<void>[] = []
+      const ref = registry.hasher.long(`${type}/${id}`)
+      collect(
+        promises,
+        transaction.run(insertResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
+      )
+      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
+      writeDisplays(transaction, promises, rows)
+      return done(promises)
+    },
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * SearchParameters → what is indexed and how it is asked for. Equal expressions share one column: `combo-code` is
+ * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
+ * https://hl7.org/fhir/R4/searchparameter.html
+ */
+import { type Branch, Exotic, toBranches } from './branches.ts'
+import { convertible, type Kind } from './convert.ts'
+import { type Expression, parseExpression, spell, unionParts } from './expression.ts'
+import { type Context, createShapes, type Shapes, type StructureDefinition } from './shape.ts'
+
+export type ParameterType =
+  | 'number'
+  | 'date'
+  | 'string'
+  | 'token'
+  | 'reference'
+  | 'composite'
+  | 'quantity'
+  | 'uri'
+  | 'special'
+
+export interface StoredComponent {
+  readonly kind: Kind
+  readonly branches: readonly Branch[]
+}
+
+/** One thing that is indexed: the values of an expression in a resource type, under one kind. */
+export interface StoredColumn {
+  readonly type: string
+  readonly kind: Kind | 'composite' | 'alias'
+  /** One spelling of the expression; with type and kind the column's identity. */
+  readonly expression: string
+  readonly branches: readonly Branch[]
+  /** Left to fhirpath.js. */
+  readonly exotic?: true
+  readonly components?: readonly StoredComponent[]
+  /** An alias has no rows: it tells that its column has a reference to this type. */
+  readonly of?: { readonly expression: string; readonly refers: string }
+}
+
+export interface StoredParameter {
+  readonly code: string
+  readonly url: string
+  readonly type: ParameterType
+  readonly base: string
+  /** Places in the list of columns. `refers` narrows a reference to one type; `present` is its alias. */
+  readonly columns: readonly { readonly column: number; readonly refers?: string; readonly present?: number }[]
+  readonly targets: readonly string[]
+  readonly components: readonly Kind[]
+}
+
+export interface StoredModel {
+  readonly columns: readonly StoredColumn[]
+  readonly parameters: readonly StoredParameter[]
+  /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
+  readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
+}
+
+export interface SearchParameterResource {
+  readonly url: string
+  readonly code: string
+  readonly type: ParameterType
+  readonly base?: readonly string[]
+  readonly expression?: string
+  readonly experimental?: boolean
+  readonly target?: readonly string[]
+  readonly component?: readonly { readonly definition: string; readonly expression: string }[]
+}
+
+export interface CompartmentDefinitionResource {
+  readonly code: string
+  readonly resource?: readonly { readonly code: string; readonly param?: readonly string[] }[]
+}
+
+export interface Definitions {
+  readonly structures: readonly StructureDefinition[]
+  readonly parameters: readonly SearchParameterResource[]
+  readonly compartments: readonly CompartmentDefinitionResource[]
+  /** Concrete resource types. */
+  readonly types: readonly string[]
+}
+
+/** Answered from the resource row itself, or by the search as a whole. */
+const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
+const GENERAL = new Set(['Resource', 'DomainResource'])
+
+const KIND: Partial<Record<ParameterType, Kind>> = {
+  number: 'quantity',
+  quantity: 'quantity',
+  date: 'date',
+  string: 'string',
+  token: 'token',
+  reference: 'reference',
+  uri: 'uri',
+}
+
+/** The resource type an expression begins with, if it names one. */
+const rootOf = (expression: Expression): string | undefined => {
+  if (expression.kind === 'member') {
+    if (expression.on.kind === 'this') return /^[A-Z]/.test(expression.name) ? expression.name : undefined
+    return rootOf(expression.on)
+  }
+  if (expression.kind === 'call' || expression.kind === 'index' || expression.kind === 'type')
+    return rootOf(expression.on)
+  if (expression.kind === 'binary') return rootOf(expression.left)
+  return undefined
+}
+
+/** `E.where(resolve() is T)` as E and T. */
+const splitRefers = (expression: Expression): { on: Expression; refers: string } | undefined => {
+  if (expression.kind !== 'call' || expression.name !== 'where') return undefined
+  const [condition] = expression.args
+  if (condition?.kind !== 'type' || condition.operator !== 'is') return undefined
+  const { on } = condition
+  if (on.kind !== 'call' || on.name !== 'resolve' || on.on.kind !== 'this') return undefined
+  return { on: expression.on, refers: condition.type }
+}
+
+// R4 gives a few composites component types that their elements contradict; the elements win.
+const REFERENCES = new Set(['Reference', 'canonical'])
+const TOKENS = new Set(['code', 'Coding', 'CodeableConcept', 'Identifier', 'boolean'])
+const kindOfComponent = (declared: Kind | undefined, types: readonly string[]): Kind | undefined => {
+  if (types.length > 0 && types.every((type) => REFERENCES.has(type))) return 'reference'
+  if (types.length > 0 && types.every((type) => TOKENS.has(type))) return 'token'
+  return declared
+}
+
+const isIndexAnywhere = ({ steps }: Branch): boolean =>
+  steps.some((step, at) => {
+    if (step.step !== 'index') return false
+    const before = steps.slice(0, at)
+    const repeated = before.filter((one) => one.step === 'member' && one.many)
+    return repeated.length > 1 || before.at(-1)?.step !== 'member'
+  })
+
+const branchesOf = (expression: Expression, shapes: Shapes, resource: string, start?: readonly Branch[]) => {
+  const branches = toBranches(expression, shapes, resource, start)
+  // An index counts over the whole collection; only directly behind the one repeat does a path say the same.
+  if (branches.some(isIndexAnywhere)) throw new Exotic('an index')
+  return branches
+}
+
+export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
+  const shapes = createShapes(structures)
+  const columns: StoredColumn[] = []
+  const places = new Map<string, number>()
+  const place = (column: StoredColumn): number => {
+    const key = `${column.type} ${column.kind} ${column.expression}`
+    const found = places.get(key)
+    if (found !== undefined) return found
+    columns.push(column)
+    places.set(key, columns.length - 1)
+    return columns.length - 1
+  }
+  const byUrl = new Map(parameters.map((one) => [one.url, one]))
+
+  const simple = (base: string, kind: Kind, part: Expression): StoredParameter['columns'][number] | undefined => {
+    const expression = spell(part)
+    try {
+      const refers = kind === 'reference' ? splitRefers(part) : undefined
+      const branches = branchesOf(refers?.on ?? part, shapes, base).filter(({ type }) => convertible(kind, type))
+      if (branches.length === 0) return undefined
+      if (refers === undefined) return { column: place({ type: base, kind, expression, branches }) }
+      const of = { expression: spell(refers.on), refers: refers.refers }
+      return {
+        column: place({ type: base, kind, expression: of.expression, branches }),
+        present: place({ type: base, kind: 'alias', expression, branches, of }),
+        refers: refers.refers,
+      }
+    } catch (error) {
+      if (!(error instanceof Exotic)) throw error
+      return { column: place({ type: base, kind, expression, branches: [], exotic: true }) }
+    }
+  }
+
+  const composite = (
+    base: string,
+    parameter: SearchParameterResource,
+    part: Expression,
+  ): { column: number; kinds: Kind[] } | undefined => {
+    try {
+      const found = branchesOf(part, shapes, base)
+      const [element] = found
+      if (element === undefined || found.length !== 1) return undefined
+      const start: Branch = { steps: [], type: element.type }
+      const components: StoredComponent[] = []
+      for (const { definition, expression } of parameter.component ?? []) {
+        const all = branchesOf(parseExpression(expression), shapes, base, [start])
+        const declared = KIND[byUrl.get(definition)?.type ?? 'special']
+        const kind = kindOfComponent(declared, [...new Set(all.map(({ type }) => type))])
+        if (kind === undefined) return undefined
+        components.push({ kind, branches: all.filter(({ type }) => convertible(kind, type)) })
+      }
+      if (components.length < 2 || components.some(({ branches }) => branches.length === 0)) return undefined
+      if (components[0]?.kind !== 'token' && components[0]?.kind !== 'reference') return undefined
+      const spelled = (parameter.component ?? []).map(({ expression }) => expression).join(' $ ')
+      const column = place({
+        type: base,
+        kind: 'composite',
+        expression: `${spell(part)} $ ${spelled}`,
+        branches: [element],
+        components,
+      })
+      return { column, kinds: components.map(({ kind }) => kind) }
+    } catch (error) {
+      if (error instanceof Exotic || error instanceof SyntaxError) return undefined
+      throw error
+    }
+  }
+
+  const compileFor = (base: string, parameter: SearchParameterResource): StoredParameter | undefined => {
+    const { code, url, type, expression } = parameter
+    const shared = { code, url, type, base, targets: parameter.target ?? [] }
+    if (SPECIAL.has(code)) return undefined
+    if (expression === undefined) return undefined
+    let parts: readonly Expression[]
+    try {
+      parts = unionParts(parseExpression(expression))
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      const kind = KIND[type]
+      if (kind === undefined) return undefined
+      return {
+        ...shared,
+        columns: [{ column: place({ type: base, kind, expression, branches: [], exotic: true }) }],
+        components: [],
+      }
+    }
+    const ours = parts.filter((part) => {
+      const root = rootOf(part)
+      return root === undefined || root === base || GENERAL.has(root)
+    })
+    if (type === 'composite') {
+      const made = ours.map((part) => composite(base, parameter, part)).filter((one) => one !== undefined)
+      const [first] = made
+      if (first === undefined) return undefined
+      return { ...shared, columns: made.map(({ column }) => ({ column })), components: first.kinds }
+    }
+    const kind = KIND[type]
+    if (kind === undefined) return undefined
+    const made = ours.map((part) => simple(base, kind, part)).filter((one) => one !== undefined)
+    return made.length === 0 ? undefined : { ...shared, columns: made, components: [] }
+  }
+
+  // Of two parameters with one code the later package's counts, and an example never before a real one.
+  const chosen = new Map<string, StoredParameter>()
+  const known = new Set(types)
+  const ordered = [
+    ...parameters.filter(({ experimental }) => experimental === true),
+    ...parameters.filter(({ experimental }) => experimental !== true),
+  ]
+  for (const parameter of ordered)
+    for (const base of parameter.base ?? [])
+      for (const type of GENERAL.has(base) ? types : known.has(base) ? [base] : []) {
+        const compiled = compileFor(type, parameter)
+        if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
+      }
+  // A second definition may have replaced the only user of a column: those stay out.
+  const used = new Set(
+    [...chosen.values()].flatMap((one) =>
+      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+    ),
+  )
+  const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
+  const moved = new Map(kept.map(({ at }, now) => [at, now]))
+  const move = (at: number): number => moved.get(at) ?? 0
+  return {
+    columns: kept.map(({ column }) => column),
+    parameters: [...chosen.values()].map((one) => ({
+      ...one,
+      columns: one.columns.map((entry) => ({
+        ...entry,
+        column: move(entry.column),
+        ...(entry.present === undefined ? {} : { present: move(entry.present) }),
+      })),
+    })),
+    compartments: Object.fromEntries(
+      compartments
+        .filter(({ code }) => known.has(code))
+        .map(({ code, resource = [] }) => [
+          code,
+          Object.fromEntries(
+            resource.filter(({ param = [] }) => param.length > 0).map((one) => [one.code, one.param ?? []]),
+          ),
+        ]),
+    ),
+  }
+}
+
+export type { Context }

@@ -1,0 +1,281 @@
+/** Dates, numbers and quantities: prefix and value → conditions on ranges. https://hl7.org/fhir/R4/search.html#prefix */
+import { SearchPrefix, SearchValue } from './errors.ts'
+import { splitEscaped, unescapeValue } from './escape.ts'
+import { and, Fragment, isIn, or, q } from './fragment.ts'
+import type { Hasher } from './hash.ts'
+import { anyRow, type Lookup } from './lookup.ts'
+import { type Range, readMoment } from './moment.ts'
+import { type NumberValue, readNumber } from './number-value.ts'
+import { type Prefix, splitPrefix } from './prefix.ts'
+import type { Rows } from './rows.ts'
+import { equivalents } from './units.ts'
+import { WIDE, WIDE_MS } from './wide.ts'
+
+/** Approximately: within a tenth. R4 recommends it, of the value or of the distance to now. */
+const APPROXIMATE = 0.1
+
+export interface Bounds {
+  /** On columns lo and hi of `x`. `narrow` may use that a row is at most so wide, or a point. */
+  readonly any: Fragment
+  readonly narrow: Fragment
+  readonly test: (lo: number, hi: number) => boolean
+}
+
+/** A date: rows cover [lo, hi), the value [a, b). */
+export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number): Bounds => {
+  const gap = APPROXIMATE * Math.abs(now - a)
+  const both = (any: Fragment, test: Bounds['test'], narrow = any): Bounds => ({ any, narrow, test })
+  switch (prefix) {
+    case 'eq':
+      return both(q`x.lo >= ${a} AND x.lo < ${b} AND x.hi <= ${b}`, (lo, hi) => lo >= a && hi <= b)
+    case 'ne':
+      return both(q`(x.lo < ${a} OR x.hi > ${b})`, (lo, hi) => lo < a || hi > b)
+    case 'gt':
+      return both(q`x.hi > ${b}`, (_lo, hi) => hi > b, q`x.lo > ${b - WIDE_MS} AND x.hi > ${b}`)
+    case 'lt':
+      return both(q`x.lo < ${a}`, (lo) => lo < a)
+    case 'ge':
+      return both(
+        q`(x.lo >= ${a} OR x.hi > ${b})`,
+        (lo, hi) => lo >= a || hi > b,
+        q`x.lo > ${a - WIDE_MS} AND (x.lo >= ${a} OR x.hi > ${b})`,
+      )
+    case 'le':
+      return both(q`x.lo < ${b} AND (x.lo < ${a} OR x.hi <= ${b})`, (lo, hi) => lo < a || hi <= b)
+    case 'sa':
+      return both(q`x.lo >= ${b}`, (lo) => lo >= b)
+    case 'eb':
+      return both(q`x.lo < ${a} AND x.hi <= ${a}`, (_lo, hi) => hi <= a)
+    case 'ap': {
+      const [from, to] = [a - gap, b + gap]
+      return both(
+        q`x.lo < ${to} AND x.hi > ${from}`,
+        (lo, hi) => lo < to && hi > from,
+        q`x.lo < ${to} AND x.lo > ${from - WIDE_MS} AND x.hi > ${from}`,
+      )
+    }
+  }
+}
+
+/** A number: rows are points or ranges [lo, hi]. */
+export const numberBounds = (prefix: Prefix, { value, low, high }: NumberValue): Bounds => {
+  const near = Math.max(APPROXIMATE * Math.abs(value), value - low)
+  const bounds = (any: Fragment, narrow: Fragment, test: Bounds['test']): Bounds => ({ any, narrow, test })
+  switch (prefix) {
+    case 'eq':
+      return bounds(
+        q`x.lo >= ${low} AND x.hi < ${high}`,
+        q`x.lo >= ${low} AND x.lo < ${high}`,
+        (lo, hi) => lo >= low && hi < high,
+      )
+    case 'ne':
+      return bounds(
+        q`(x.lo < ${low} OR x.hi >= ${high})`,
+        q`(x.lo < ${low} OR x.lo >= ${high})`,
+        (lo, hi) => lo < low || hi >= high,
+      )
+    case 'gt':
+      return bounds(q`x.hi > ${value}`, q`x.lo > ${value}`, (_lo, hi) => hi > value)
+    case 'lt':
+      return bounds(q`x.lo < ${value}`, q`x.lo < ${value}`, (lo) => lo < value)
+    case 'ge':
+      return bounds(q`x.hi >= ${value}`, q`x.lo >= ${value}`, (_lo, hi) => hi >= value)
+    case 'le':
+      return bounds(q`x.lo <= ${value}`, q`x.lo <= ${value}`, (lo) => lo <= value)
+    case 'sa':
+      return bounds(q`x.lo > ${value}`, q`x.lo > ${value}`, (lo) => lo > value)
+    case 'eb':
+      return bounds(q`x.hi < ${value}`, q`x.lo < ${value}`, (_lo, hi) => hi < value)
+    case 'ap': {
+      const [from, to] = [value - near, value + near]
+      return bounds(
+        q`x.lo <= ${to} AND x.hi >= ${from}`,
+        q`x.lo <= ${to} AND x.lo >= ${from}`,
+        (lo, hi) => lo <= to && hi >= from,
+      )
+    }
+  }
+}
+
+/** Text of a date value; a plus of its zone may have arrived as a space. */
+export const readDateValue = (name: string, text: string): { prefix: Prefix; range: Range } => {
+  const { prefix, rest } = splitPrefix(text)
+  const range: Range = { lo: 0, hi: 0 }
+  if (!readMoment(rest.replace(' ', '+'), range))
+    throw SearchPrefix(name, 'date such as 2024-02-29 or 2024-02-29T12:00:00Z')
+  return { prefix, range }
+}
+
+/** Narrow rows lie under a column's own number, wide ones beside it. */
+const onColumns = (
+  codes: readonly number[],
+  bounds: Bounds,
+  also: readonly Fragment[] = [],
+): { where: Fragment; check: Fragment } => {
+  const wide = codes.map((code) => code + WIDE)
+  return {
+    where: or([
+      and([isIn('x.param', codes), bounds.narrow, ...also]),
+      and([isIn('x.param', wide), bounds.any, ...also]),
+    ]),
+    check: and([isIn('x.param', [...codes, ...wide]), bounds.any, ...also]),
+  }
+}
+
+const isOneOf = (codes: readonly number[], code: unknown): boolean =>
+  codes.includes(code as number) || codes.includes((code as number) - WIDE)
+
+export const dateLookup = (name: string, codes: readonly number[], text: string, now: number): Lookup => {
+  const { prefix, range } = readDateValue(name, unescapeValue(text))
+  const bounds = dateBounds(prefix, range, now)
+  return {
+    table: 'ix_date',
+    ...onColumns(codes, bounds),
+    ordered: false,
+    probeable: true,
+    test: ({ date }: Rows) =>
+      anyRow(date, 3, (at) => isOneOf(codes, date[at]) && bounds.test(date[at + 1] as number, date[at + 2] as number)),
+  }
+}
+
+const readNumberValue = (name: string, text: string): { prefix: Prefix; number: NumberValue } => {
+  const { prefix, rest } = splitPrefix(text)
+  const number = readNumber(rest)
+  if (number === undefined) throw SearchPrefix(name, 'number such as 5.4 or 1e2')
+  return { prefix, number }
+}
+
+/** The condition on the unit columns of a quantity, and the numbers it goes with. */
+interface UnitCase {
+  readonly number: NumberValue
+  readonly where?: Fragment
+  readonly test: (code: number, system: number, unit: number) => boolean
+}
+
+/** `5.4`, `5.4|system|code`, `5.4||code`; UCUM units of one family are converted. */
+const unitCases = (
+  name: string,
+  hasher: Hasher,
+  number: NumberValue,
+  parts: readonly string[],
+): readonly UnitCase[] => {
+  if (parts.length === 1) return [{ number, test: () => true }]
+  if (parts.length !== 3) throw SearchValue(name, 'a quantity: number, number|system|code or number||code')
+  const [system = '', code = ''] = parts.slice(1).map(unescapeValue)
+  if (code === '' && system === '') return [{ number, test: () => true }]
+  const systemHash = system === '' ? 0 : hasher.short(system)
+  if (code === '') return [{ number, where: q`x.sys = ${systemHash}`, test: (_code, sys) => sys === systemHash }]
+  const codeHash = hasher.long(code)
+  if (system === '') {
+    const unitHash = hasher.short(code)
+    return [
+      {
+        number,
+        where: q`(x.code = ${codeHash} OR x.unit = ${unitHash})`,
+        test: (one, _sys, unit) => one === codeHash || unit === unitHash,
+      },
+    ]
+  }
+  const family = system === 'http://unitsofmeasure.org' ? equivalents(code) : []
+  return [{ code, factor: 1 }, ...family].map((other) => {
+    const hash = hasher.long(other.code)
+    return {
+      number: { value: number.value * other.factor, low: number.low * other.factor, high: number.high * other.factor },
+      where: q`x.code = ${hash} AND x.sys = ${systemHash}`,
+      test: (one: number, sys: number) => one === hash && sys === systemHash,
+    }
+  })
+}
+
+export const quantityLookup = (name: string, hasher: Hasher, codes: readonly number[], text: string): Lookup => {
+  const [first = '', ...unit] = splitEscaped(text, '|')
+  const { prefix, number } = readNumberValue(name, unescapeValue(first))
+  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
+    ...one,
+    bounds: numberBounds(prefix, one.number),
+  }))
+  const made = cases.map(({ bounds, where }) => onColumns(codes, bounds, where === undefined ? [] : [where]))
+  return {
+    table: 'ix_qty',
+    where: or(made.map(({ where }) => where)),
+    check: or(made.map(({ check }) => check)),
+    ordered: false,
+    probeable: true,
+    test: ({ quantity }: Rows) =>
+      anyRow(
+        quantity,
+        6,
+        (at) =>
+          isOneOf(codes, quantity[at]) &&
+          cases.some(
+            ({ bounds, test }) =>
+              bounds.test(quantity[at + 1] as number, quantity[at + 2] as number) &&
+              test(quantity[at + 3] as number, quantity[at + 4] as number, quantity[at + 5] as number),
+          ),
+      ),
+  }
+}
+
+export const numberLookup = (name: string, codes: readonly number[], text: string): Lookup => {
+  const { prefix, number } = readNumberValue(name, unescapeValue(text))
+  const bounds = numberBounds(prefix, number)
+  return {
+    table: 'ix_qty',
+    ...onColumns(codes, bounds),
+    ordered: false,
+    probeable: true,
+    test: ({ quantity }: Rows) =>
+      anyRow(
+        quantity,
+        6,
+        (at) => isOneOf(codes, quantity[at]) && bounds.test(quantity[at + 1] as number, quantity[at + 2] as number),
+      ),
+  }
+}
+
+/** The same bounds on a composite's columns; `place` 3 is lo and hi, 7 is lo2 and hi2. */
+export const componentBounds = (
+  name: string,
+  hasher: Hasher,
+  kind: 'date' | 'quantity',
+  text: string,
+  now: number,
+  second: boolean,
+): { where: Fragment; test: (row: readonly unknown[], at: number) => boolean } => {
+  const place = second ? 7 : 3
+  const rename = ({ text: sql, params }: Fragment): Fragment =>
+    new Fragment(
+      (second ? sql.replaceAll('x.lo', 'x.lo2').replaceAll('x.hi', 'x.hi2') : sql)
+        .replaceAll('x.code', 'x.val2')
+        .replaceAll('x.sys', 'x.sys2'),
+      params,
+    )
+  if (kind === 'date') {
+    const { prefix, range } = readDateValue(name, unescapeValue(text))
+    const bounds = dateBounds(prefix, range, now)
+    return {
+      where: rename(bounds.any),
+      test: (row, at) => bounds.test(row[at + place] as number, row[at + place + 1] as number),
+    }
+  }
+  const [first = '', ...unit] = splitEscaped(text, '|')
+  const { prefix, number } = readNumberValue(name, unescapeValue(first))
+  // A composite keeps the code of a unit, not its display.
+  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
+    ...one,
+    bounds: numberBounds(prefix, one.number),
+  }))
+  const noUnit = ({ text: sql, params }: Fragment): Fragment =>
+    sql.includes('x.unit') ? new Fragment('x.code = ?', params.slice(0, 1)) : new Fragment(sql, params)
+  return {
+    where: or(
+      cases.map(({ bounds, where }) => rename(and(where === undefined ? [bounds.any] : [bounds.any, noUnit(where)]))),
+    ),
+    test: (row, at) =>
+      cases.some(
+        ({ bounds, test }) =>
+          bounds.test(row[at + place] as number, row[at + place + 1] as number) &&
+          test(row[at + 5] as number, row[at + 6] as number, 0),
+      ),
+  }
+}

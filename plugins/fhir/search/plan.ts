@@ -1,0 +1,154 @@
+/**
+ * Which clause a search starts from. Short counts decide: the rarest clause is scanned, the others are checked one
+ * resource at a time, and the text of the statement leaves the database no other order.
+ */
+import type { Database, Sql } from '../../database/service.ts'
+import { sql } from '../../database/service.ts'
+import type { Condition, Source } from './condition.ts'
+import { type Fragment, join, q, raw } from './fragment.ts'
+
+/** Counting stops here: first among few, then among many. */
+const FEW = 50
+const MANY = 2_000
+/** Sources read in order and merged; more are collected and sorted. */
+const MOST_STREAMS = 8
+const MOST_STATEMENTS = 1_000
+
+export interface Plan {
+  readonly type: number
+  readonly conditions: readonly Condition[]
+  /** Where the search starts; undefined: the resources of the type, newest first. */
+  readonly driver: Condition | undefined
+  /** Rows the driver gives, counted up to a bound. */
+  readonly size: number
+  /** True when `size` is the bound: there may be many more. */
+  readonly many: boolean
+  /** Read along a key that has rid next: a page needs no more than its own rows and what the checks refuse. */
+  readonly ordered: boolean
+}
+
+/** Statements by text: a text is prepared once. */
+export const createStatements = () => {
+  let made = new Map<string, Sql>()
+  return (text: string): Sql => {
+    const found = made.get(text)
+    if (found !== undefined) return found
+    if (made.size >= MOST_STATEMENTS) made = new Map()
+    let hash = 5381
+    for (let at = 0; at < text.length; at += 1) hash = (Math.imul(hash, 33) ^ text.charCodeAt(at)) | 0
+    const statement = sql(`search.${(hash >>> 0).toString(36)}.${text.length}`, text)
+    made.set(text, statement)
+    return statement
+  }
+}
+
+export type Statements = ReturnType<typeof createStatements>
+
+export const createNames = (): (() => string) => {
+  let count = 0
+  return () => {
+    count += 1
+    return `a${count}`
+  }
+}
+
+const unite = (sources: readonly Source[]): Fragment =>
+  sources.length === 1
+    ? (sources[0] as Source).rids
+    : join(
+        sources.map(({ rids }) => rids),
+        ' UNION ALL ',
+      )
+
+const isOrdered = ({ sources }: Condition): boolean =>
+  sources !== undefined && sources.length <= MOST_STREAMS && sources.every(({ ordered }) => ordered)
+
+/** `AND` before each check but the driver's. */
+const checks = ({ conditions, driver }: Pick<Plan, 'conditions' | 'driver'>, d: string, name: () => string): Fragment =>
+  join(
+    conditions.filter((one) => one !== driver).map((one) => q` AND ${one.probe(d, name)}`),
+    '',
+  )
+
+/** Every match, each once, in no order: for sorting, counting, and as the inner part of chains. */
+export const matches = (plan: Plan, pin: number): Fragment => {
+  const name = createNames()
+  if (plan.driver?.sources === undefined)
+    return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND d.rid <= ${pin}${checks(plan, 'd', name)}`
+  return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.driver.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
+}
+
+/** The newest `limit` matches below `before`, newest first. */
+export const newest = (plan: Plan, pin: number, before: number, limit: number): Fragment => {
+  const name = createNames()
+  const range = (d: string): Fragment => q`${raw(d)}.rid <= ${pin} AND ${raw(d)}.rid < ${before}`
+  const { driver } = plan
+  if (driver?.sources === undefined)
+    return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND ${range('d')}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`
+  if (!plan.ordered)
+    // The plus keeps the range of rids from being what is scanned: the rarest clause is.
+    return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(driver.sources)}) d WHERE +d.rid <= ${pin} AND +d.rid < ${before}${checks(plan, 'd', name)}) u ORDER BY rid DESC LIMIT ${limit}`
+  const streams = driver.sources.map(
+    ({ rids }) =>
+      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d')}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`,
+  )
+  if (streams.length === 1) return streams[0] as Fragment
+  const parts = streams.map((stream, at) => q`SELECT rid FROM (${stream}) ${raw(`s${at}`)}`)
+  return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid DESC LIMIT ${limit}`
+}
+
+export const createPlanner = (database: Database, statements: Statements) => {
+  /** How many rows each condition's sources give, up to `most`. */
+  const count = async (conditions: readonly Condition[], most: number): Promise<number[]> => {
+    const counts = conditions.map(
+      ({ sources }, at) =>
+        q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${unite(sources as readonly Source[])}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`,
+    )
+    const { text, params } = q`SELECT ${join(counts, ', ')}`
+    const row = await database.get<Record<string, number>>(statements(text), params)
+    return conditions.map((_one, at) => Number(row?.[`n${at}`] ?? 0))
+  }
+  return async (type: number, conditions: readonly Condition[]): Promise<Plan> => {
+    const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
+    const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
+    const none: Plan = { type, conditions, driver: undefined, size: MANY, many: true, ordered: true }
+    if (able.length + sized.length === 0) return none
+    const [only] = able
+    // One clause that is read in order needs no count: its newest rows are the page.
+    if (conditions.length === 1 && only !== undefined && isOrdered(only))
+      return { type, conditions, driver: only, size: MANY, many: true, ordered: true }
+    let sizes = able.length === 0 ? [] : await count(able, FEW)
+    let most = FEW
+    if (sizes.length > 0 && sizes.every((size) => size >= FEW)) {
+      sizes = await count(able, MANY)
+      most = MANY
+    }
+    const ranked = [
+      ...able.map((condition, at) => ({
+        condition,
+        size: sizes[at] as number,
+        many: (sizes[at] as number) >= most && most === MANY,
+      })),
+      ...sized.map((condition) => ({
+        condition,
+        size: condition.size as number,
+        many: (condition.size as number) >= MANY,
+      })),
+    ].sort(
+      (one, other) => one.size - other.size || Number(isOrdered(other.condition)) - Number(isOrdered(one.condition)),
+    )
+    const best = ranked[0] as (typeof ranked)[number]
+    // Where all are long, one that has to be sorted first costs more than going through the newest.
+    if (best.many && !isOrdered(best.condition)) return none
+    return {
+      type,
+      conditions,
+      driver: best.condition,
+      size: best.size,
+      many: best.many,
+      ordered: isOrdered(best.condition),
+    }
+  }
+}
+
+export type Planner = ReturnType<typeof createPlanner>

@@ -1,0 +1,82 @@
+/**
+ * Which members a type has in JSON, from the StructureDefinitions: choice elements under their real names, repeats,
+ * elements that point at another one's content. https://hl7.org/fhir/R4/json.html
+ */
+
+/** What a value is: a FHIR type by name, or an element with members of its own by its path (`Observation.component`). */
+export type Context = string
+
+export interface Child {
+  /** Member in JSON: `valueQuantity`. */
+  readonly member: string
+  readonly context: Context
+  readonly many: boolean
+}
+
+interface ElementDefinition {
+  readonly path: string
+  readonly max?: string
+  readonly contentReference?: string
+  readonly type?: readonly { readonly code: string }[]
+}
+
+export interface StructureDefinition {
+  readonly type: string
+  readonly kind: string
+  readonly abstract: boolean
+  readonly derivation?: string
+  readonly snapshot?: { readonly element: readonly ElementDefinition[] }
+}
+
+export interface Shapes {
+  /** Children an expression names: `value` gives every choice, `extension` works everywhere. Empty when there is none. */
+  children(context: Context, name: string): readonly Child[]
+  /** True for a type or element whose definition is there. */
+  has(context: Context): boolean
+}
+
+const INLINE = new Set(['BackboneElement', 'Element'])
+
+const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+// FHIRPath types of `id` and `url` elements are spelled with a URI of the FHIRPath specification.
+const codeOf = (code: string): string =>
+  code.startsWith('http://hl7.org/fhirpath/System.') ? code.slice(31).replace(/^./, (one) => one.toLowerCase()) : code
+
+export const createShapes = (structures: readonly StructureDefinition[]): Shapes => {
+  const childrenOf = new Map<Context, Map<string, Child[]>>()
+  const put = (parent: string, name: string, children: Child[]): void => {
+    const names = childrenOf.get(parent) ?? new Map<string, Child[]>()
+    names.set(name, children)
+    childrenOf.set(parent, names)
+  }
+  const addElement = ({ path, max, contentReference, type = [] }: ElementDefinition): void => {
+    const dot = path.lastIndexOf('.')
+    if (dot === -1) return
+    const parent = path.slice(0, dot)
+    const many = max !== '0' && max !== '1'
+    const name = path.slice(dot + 1)
+    if (contentReference !== undefined)
+      return put(parent, name, [
+        { member: name, context: contentReference.slice(contentReference.indexOf('#') + 1), many },
+      ])
+    if (name.endsWith('[x]')) {
+      const bare = name.slice(0, -3)
+      return put(
+        parent,
+        bare,
+        type.map(({ code }) => ({ member: bare + upperFirst(code), context: codeOf(code), many })),
+      )
+    }
+    const code = codeOf(type[0]?.code ?? 'Element')
+    put(parent, name, [{ member: name, context: INLINE.has(code) ? path : code, many }])
+  }
+  for (const { derivation, snapshot } of structures)
+    if (derivation !== 'constraint') for (const element of snapshot?.element ?? []) addElement(element)
+
+  const EXTENSION: readonly Child[] = [{ member: 'extension', context: 'Extension', many: true }]
+  return {
+    children: (context, name) => childrenOf.get(context)?.get(name) ?? (name === 'extension' ? EXTENSION : []),
+    has: (context) => childrenOf.has(context),
+  }
+}

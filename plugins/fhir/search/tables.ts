@@ -1,0 +1,144 @@
+/**
+ * The search index: narrow rows under integer keys, ordered so that the rarest clause is scanned and the others are
+ * looked up. `rid` is last where values are found, first where the values of one resource are (sorting, ranges, chains).
+ */
+import type { SchemaChange } from '../../../kernel/index.ts'
+import { type Sql, sql } from '../../database/service.ts'
+import { COMPOSITE_WIDTH, DATE_WIDTH, QUANTITY_WIDTH, REFERENCE_WIDTH, STRING_WIDTH, TOKEN_WIDTH } from './rows.ts'
+
+const SHARED = [
+  'CREATE TABLE search_setting (name varchar(32) PRIMARY KEY, value text NOT NULL)',
+  // What is indexed. `ready` is 0 while resources stored earlier are not all in it.
+  'CREATE TABLE search_column (code integer PRIMARY KEY, type varchar(64) NOT NULL, kind varchar(16) NOT NULL, expression text NOT NULL, bit integer NOT NULL, ready integer NOT NULL)',
+  // How far a backfill has come: resources up to this rid are done.
+  'CREATE TABLE search_backfill (type varchar(64) PRIMARY KEY, rid bigint NOT NULL)',
+]
+
+const tables = (suffix: string, real: string, text: string): readonly string[] => [
+  // One row per current resource: what it has values for (bits of m0 to m2), and the hash of Type/id that references hold.
+  `CREATE TABLE ix_res (type integer NOT NULL, rid bigint NOT NULL, ref bigint NOT NULL, m0 bigint NOT NULL, m1 bigint NOT NULL, m2 bigint NOT NULL, PRIMARY KEY (type, rid))${suffix}`,
+  'CREATE INDEX ix_res_ref ON ix_res (ref)',
+  `CREATE TABLE ix_token (param integer NOT NULL, val bigint NOT NULL, sys integer NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, val, sys, rid))${suffix}`,
+  `CREATE TABLE ix_ref (param integer NOT NULL, target bigint NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, target, rid))${suffix}`,
+  'CREATE INDEX ix_ref_rid ON ix_ref (rid, param, target)',
+  `CREATE TABLE ix_date (param integer NOT NULL, lo bigint NOT NULL, hi bigint NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, lo, hi, rid))${suffix}`,
+  'CREATE INDEX ix_date_rid ON ix_date (rid, param, lo, hi)',
+  `CREATE TABLE ix_qty (param integer NOT NULL, lo ${real} NOT NULL, hi ${real} NOT NULL, code bigint NOT NULL, sys integer NOT NULL, unit integer NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, lo, hi, code, sys, unit, rid))${suffix}`,
+  'CREATE INDEX ix_qty_rid ON ix_qty (rid, param)',
+  `CREATE TABLE ix_str (param integer NOT NULL, val ${text} NOT NULL, exact bigint NOT NULL, tail ${text}, rid bigint NOT NULL, PRIMARY KEY (param, val, exact, rid))${suffix}`,
+  'CREATE INDEX ix_str_rid ON ix_str (rid, param)',
+  // The components of a composite, kept together.
+  `CREATE TABLE ix_comp (param integer NOT NULL, val bigint NOT NULL, sys integer NOT NULL, lo ${real} NOT NULL, hi ${real} NOT NULL, val2 bigint NOT NULL, sys2 integer NOT NULL, lo2 ${real} NOT NULL, hi2 ${real} NOT NULL, txt ${text} NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, val, sys, rid, lo, hi, val2, sys2, lo2, hi2, txt))${suffix}`,
+  // Displays by their text, for `:text`: the token rows of a display hold its hash.
+  `CREATE TABLE ix_text (param integer NOT NULL, txt ${text} NOT NULL, val bigint NOT NULL, PRIMARY KEY (param, txt))${suffix}`,
+]
+
+export const searchMigrations: readonly SchemaChange[] = [
+  {
+    name: 'fhir/0002-search-index',
+    sql: {
+      sqlite: [...SHARED, ...tables(' WITHOUT ROWID', 'real', 'text')],
+      // Bytes in order, as SQLite compares: prefixes are ranges.
+      postgres: [...SHARED, ...tables('', 'double precision', 'text COLLATE "C"')],
+    },
+  },
+]
+
+/** A table of index rows: how many values its rows have in `Rows`, and its columns in that order before `rid`. */
+export interface IndexTable {
+  readonly name: string
+  readonly width: number
+  readonly columns: readonly string[]
+  /** Columns that tell rows apart; the rest comes along. */
+  readonly key: readonly string[]
+}
+
+const table = (name: string, width: number, columns: string, key = columns): IndexTable => ({
+  name,
+  width,
+  columns: columns.split(' '),
+  key: key.split(' '),
+})
+
+export const TABLES = {
+  token: table('ix_token', TOKEN_WIDTH, 'param val sys'),
+  reference: table('ix_ref', REFERENCE_WIDTH, 'param target'),
+  date: table('ix_date', DATE_WIDTH, 'param lo hi'),
+  quantity: table('ix_qty', QUANTITY_WIDTH, 'param lo hi code sys unit'),
+  string: table('ix_str', STRING_WIDTH, 'param val exact tail', 'param val exact'),
+  composite: table('ix_comp', COMPOSITE_WIDTH, 'param val sys lo hi val2 sys2 lo2 hi2 txt'),
+} as const
+
+export type IndexKind = keyof typeof TABLES
+export const INDEX_KINDS = Object.keys(TABLES) as readonly IndexKind[]
+
+/** Most rows of one statement: each count has a prepared statement of its own. */
+export const MOST_ROWS = 24
+
+const insertText = ({ name, columns }: IndexTable, rows: number): string => {
+  const row = `(${columns.map(() => '?').join(', ')}, ?)`
+  return `INSERT INTO ${name} (${columns.join(', ')}, rid) VALUES ${Array(rows).fill(row).join(', ')} ON CONFLICT DO NOTHING`
+}
+
+/** Statements that insert 1, 2, … rows at once. */
+export const insertRows = Object.fromEntries(
+  INDEX_KINDS.map((kind) => [
+    kind,
+    Array.from({ length: MOST_ROWS }, (_, at) =>
+      sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1)),
+    ),
+  ]),
+) as unknown as Record<IndexKind, readonly Sql[]>
+
+export const deleteRow = Object.fromEntries(
+  INDEX_KINDS.map((kind) => {
+    const { name, key } = TABLES[kind]
+    return [
+      kind,
+      sql(
+        `search.delete-${kind}`,
+        `DELETE FROM ${name} WHERE ${key.map((one) => `${one} = ?`).join(' AND ')} AND rid = ?`,
+      ),
+    ]
+  }),
+) as unknown as Record<IndexKind, Sql>
+
+export const deleteColumn = INDEX_KINDS.map((kind) =>
+  sql(`search.drop-${kind}`, `DELETE FROM ${TABLES[kind].name} WHERE param >= ? AND param < ?`),
+)
+
+export const insertResourceRow = sql(
+  'search.insert-res',
+  'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = excluded.m0, m1 = excluded.m1, m2 = excluded.m2',
+)
+export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
+export const insertDisplay = sql(
+  'search.insert-text',
+  'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+)
+
+export const readSettings = sql('search.settings', 'SELECT name, value FROM search_setting')
+export const insertSetting = sql(
+  'search.setting',
+  'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
+)
+export const readColumns = sql(
+  'search.columns',
+  'SELECT code, type, kind, expression, bit, ready FROM search_column ORDER BY code',
+)
+export const insertColumn = sql(
+  'search.column',
+  'INSERT INTO search_column (code, type, kind, expression, bit, ready) VALUES (?, ?, ?, ?, ?, ?)',
+)
+export const setReady = sql('search.ready', 'UPDATE search_column SET ready = ? WHERE code = ?')
+export const readProgress = sql('search.progress', 'SELECT rid FROM search_backfill WHERE type = ?')
+export const writeProgress = sql(
+  'search.progress-write',
+  'INSERT INTO search_backfill (type, rid) VALUES (?, ?) ON CONFLICT (type) DO UPDATE SET rid = excluded.rid',
+)
+export const clearProgress = sql('search.progress-clear', 'DELETE FROM search_backfill WHERE type = ?')
+export const readUsedTypes = sql(
+  'search.types-used',
+  'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
+)
+export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')
