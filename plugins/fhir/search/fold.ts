@@ -17,7 +17,8 @@ export const fold = (text: string): string => {
     .replace(/[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+/g, '')
     .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]+/g, '')
     .replace(/[ßıæœøđł]/g, (one) => SPECIAL[one] as string)
-    .replace(/[\s\u0000]+/g, ' ')
+    .replaceAll('\0', ' ')
+    .replace(/\s+/g, ' ')
     .trim()
 }
 

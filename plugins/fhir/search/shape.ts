@@ -57,19 +57,18 @@ export const createShapes = (structures: readonly StructureDefinition[]): Shapes
     const many = max !== '0' && max !== '1'
     const name = path.slice(dot + 1)
     if (contentReference !== undefined)
-      return put(parent, name, [
-        { member: name, context: contentReference.slice(contentReference.indexOf('#') + 1), many },
-      ])
-    if (name.endsWith('[x]')) {
+      put(parent, name, [{ member: name, context: contentReference.slice(contentReference.indexOf('#') + 1), many }])
+    else if (name.endsWith('[x]')) {
       const bare = name.slice(0, -3)
-      return put(
+      put(
         parent,
         bare,
         type.map(({ code }) => ({ member: bare + upperFirst(code), context: codeOf(code), many })),
       )
+    } else {
+      const code = codeOf(type[0]?.code ?? 'Element')
+      put(parent, name, [{ member: name, context: INLINE.has(code) ? path : code, many }])
     }
-    const code = codeOf(type[0]?.code ?? 'Element')
-    put(parent, name, [{ member: name, context: INLINE.has(code) ? path : code, many }])
   }
   for (const { derivation, snapshot } of structures)
     if (derivation !== 'constraint') for (const element of snapshot?.element ?? []) addElement(element)
