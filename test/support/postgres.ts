@@ -159,8 +159,11 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     },
     async restart(mode, between) {
       await halt(mode)
-      await between?.()
-      await boot()
+      try {
+        await between?.()
+      } finally {
+        await boot()
+      }
     },
     freeze: () => signalAll(family(), 'SIGSTOP'),
     thaw: () => signalAll(family(), 'SIGCONT'),

@@ -1,7 +1,7 @@
 /** Transactions on PostgreSQL: how many round trips they take, and what is left when they fail. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { definePlugin, type Kernel, createKernel } from '../../../../kernel/index.ts'
+import { createKernel, definePlugin, type Kernel } from '../../../../kernel/index.ts'
 import database from '../../../../plugins/database/index.ts'
 import { Database, sql, type Transaction } from '../../../../plugins/database/service.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
@@ -64,7 +64,9 @@ test.after(async () => {
 })
 test.before.each(async () => {
   proxy.onClient = () => 'pass'
-  await db.transact((transaction) => transaction.all(sql('test.clear', 'TRUNCATE note, part'), []).then(() => {}) as never)
+  await db.transact(
+    (transaction) => transaction.all(sql('test.clear', 'TRUNCATE note, part'), []).then(() => {}) as never,
+  )
 })
 
 const rows = async (): Promise<number> => (await db.get<{ count: number }>(count, []))!.count

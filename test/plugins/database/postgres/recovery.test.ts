@@ -1,0 +1,82 @@
+/** The Database service while PostgreSQL restarts or stands still: refusals in time, and recovery without help. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createKernel, type Kernel } from '../../../../kernel/index.ts'
+import database from '../../../../plugins/database/index.ts'
+import { createPool } from '../../../../plugins/database/postgres/pool.ts'
+import { createReader } from '../../../../plugins/database/postgres/reader.ts'
+import { Database, type Param, sql } from '../../../../plugins/database/service.ts'
+import { accessPostgres } from '../../../support/connect-postgres.ts'
+import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { until } from '../../../support/until.ts'
+
+let server: Postgres
+let kernel: Kernel
+let db: Database
+test.before(async () => {
+  server = await startPostgres()
+  await server.createDatabase('main')
+  kernel = await createKernel({
+    plugins: [database],
+    settings: { database: { kind: 'postgres', postgres_url: server.url(undefined, 'main') }, cluster: { db_pool: 3 } },
+    log: { level: 'silent' },
+  })
+  await kernel.start()
+  db = kernel.get(Database)
+})
+test.after(async () => {
+  await kernel?.stop()
+  await server?.stop()
+})
+
+const keyOf = (work: unknown): Promise<string> =>
+  Promise.resolve(work).then(
+    () => 'done',
+    (error) => error.key ?? error.code ?? error.message,
+  )
+
+test('after every kind of restart the service works again, and reads in between are refused with 503', async () => {
+  const one = sql('t.again', 'SELECT 1 AS one')
+  for (const mode of ['fast', 'immediate', 'kill'] as const) {
+    await server.restart(mode, async () => {
+      for (const outcome of await Promise.allSettled([
+        db.get(one, []),
+        db.slow(one, []),
+        db.transact((transaction) => transaction.run(one, [])),
+      ])) {
+        assert.is(outcome.status, 'rejected')
+        assert.is((outcome as PromiseRejectedResult).reason.status, 503)
+      }
+      await until(async () => (await kernel.readiness()).status === 'unavailable', 3_000, 'readiness to notice')
+    })
+    await until(async () => (await keyOf(db.get(one, []))) === 'done', 5_000, 'reads to work')
+    assert.is(await keyOf(db.transact((transaction) => transaction.run(one, []))), 'done')
+    await until(async () => (await kernel.readiness()).status === 'ok', 5_000, 'readiness')
+  }
+})
+
+test('reads of a server that stands still are given up in time, and it is used again when it moves', async () => {
+  const { connector, lines } = await accessPostgres(`${server.url(undefined, 'main')}?application_name=still`, {
+    connectTimeoutMs: 100,
+  })
+  const pool = createPool({ connector, size: 2, queue: 1_000, waitMs: 300, log: lines.log })
+  const reader = createReader({ pool, queue: 1_000, answerMs: 150 })
+  const one = sql('t.still', 'SELECT 1 AS one')
+  const ask = (params: readonly Param[] = []): Promise<string> => keyOf(reader.all(one, params))
+  assert.is(await ask(), 'done')
+  server.freeze()
+  try {
+    const begun = performance.now()
+    const answers = await Promise.all(Array.from({ length: 300 }, () => ask()))
+    assert.ok(performance.now() - begun < 5_000)
+    assert.not.ok(answers.includes('done'))
+    assert.ok(answers.every((key) => key === 'database/unavailable' || key === 'database/pool-exhausted'))
+    assert.is(reader.waiting, 0)
+  } finally {
+    server.thaw()
+  }
+  await until(async () => (await ask()) === 'done', 5_000, 'reads to work')
+  await pool.close(1_000)
+})
+
+test.run()
