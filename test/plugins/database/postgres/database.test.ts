@@ -118,7 +118,7 @@ test('there are never more sessions than db_pool allows, whatever uses them', as
   const work = [
     ...Array.from({ length: 10 }, () => db.slow(sleep, [])),
     ...Array.from({ length: 10 }, () => db.transact(async (transaction) => void (await transaction.get(sleep, [])))),
-    ...Array.from({ length: 10 }, async () => (await db.orm()).em.fork().execute('SELECT pg_sleep(0.02)')),
+    ...Array.from({ length: 10 }, async () => (await db.orm()).em.getConnection().execute('SELECT pg_sleep(0.02)')),
     ...Array.from({ length: 50 }, async () => db.get(sleep, [])),
   ]
   const all = Promise.all(work)
@@ -165,7 +165,7 @@ test('a slow query that is cancelled ends on the server, and the next one on its
 })
 
 test('many different statements do not fill the server with plans', async () => {
-  const statements = Array.from({ length: 900 }, (_, n) => sql(`t.many.${n}`, `SELECT ${n} AS n`))
+  const statements = Array.from({ length: 1_800 }, (_, n) => sql(`t.many.${n}`, `SELECT ${n} AS n`))
   const held = sql('t.held', 'SELECT count(*) AS count FROM pg_prepared_statements')
   await Promise.all(statements.map(async (one, n) => assert.equal(await db.get(one, []), { n })))
   for (let round = 0; round < 20; round += 1)

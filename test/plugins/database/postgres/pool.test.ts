@@ -156,6 +156,15 @@ test('a session that is still in a transaction is not lent again', async () => {
   assert.is(await use(pool), 1)
 })
 
+test('a session that was cut is not lent again, even when it comes back at once', async () => {
+  const pool = await poolOf({ size: 2 })
+  const loan = await pool.acquire()
+  loan.session.destroy()
+  loan.release()
+  assert.is(pool.status.idle, 0)
+  assert.is(await use(pool), 1)
+})
+
 test('a session the server ends is replaced, idle or on loan', async () => {
   const pool = await poolOf({ size: 2 })
   const loan = await pool.acquire()
