@@ -17,7 +17,7 @@ import {
   MethodRefused,
   NoSuchRoute,
   PluginRoutes,
-  type ServerError,
+  ServerError,
 } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
@@ -79,6 +79,9 @@ const fromFastify = (error: FastifyError): ServerError | undefined => {
       return undefined
   }
 }
+
+/** What the kernel refuses in front of a route is not the doing of the route's plugin. */
+const isOwn = (error: unknown): boolean => error instanceof ServerError && error.key.startsWith('kernel/')
 
 /** A refusal that says everything itself is no news for the log, and a starting server refuses a lot. */
 const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
@@ -199,7 +202,9 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
   const mount = (scope: FastifyInstance, { plugin, callback }: MountedRoutes): void => {
     const unmountable = (error: unknown) => PluginRoutes(plugin, reasonOf(error)).with({ cause: error })
     scope.register((outer, _outerOptions, outerDone) => {
-      outer.setErrorHandler((error, request, reply) => answerError(blame(error, plugin), request, reply))
+      outer.setErrorHandler((error, request, reply) =>
+        answerError(isOwn(error) ? error : blame(error, plugin), request, reply),
+      )
       outer.register((own, options, done) => {
         try {
           // A promise where the author wrote an async function.
