@@ -183,6 +183,12 @@ export const RestrictionUnsupported = defineError(
   'forbidden',
   'Access is limited to part of the data, and this interaction cannot be limited to it.',
 )
+export const OutsideAccess = defineError(
+  'fhir/outside-access',
+  403,
+  'forbidden',
+  'The %s would lie outside the part of the data this access covers.',
+)
 export const TypeForbidden = defineError('fhir/type-forbidden', 403, 'forbidden', 'Access to %s is not allowed.')
 export const NotStarted = defineError(
   'fhir/not-started',

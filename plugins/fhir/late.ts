@@ -6,6 +6,7 @@ import type { Definitions } from '../packages/service.ts'
 import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
+import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
 import { openStore } from './store/store.ts'
@@ -41,9 +42,10 @@ export const createLateServer = () => {
       busy('search indexes backfilling')
       await search.backfill(log, signal)
       if (signal.aborted) return
+      const judge = createJudge({ search, store, now: () => clock.now() })
       const write = createWrite({ store, run, updateAsCreate, index: search.index })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
-      server = { run, clock, random, catalog, store, write, search, page }
+      server = { run, clock, random, catalog, store, write, search, judge, page }
     },
   }
 }

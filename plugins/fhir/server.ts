@@ -2,6 +2,7 @@
 import { type Clock, NoSuchRoute, type Random, type RequestContext, type Runners } from '../../kernel/index.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
+import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
 import type { Store } from './store/store.ts'
 import type { WritePath } from './store/write.ts'
@@ -14,6 +15,7 @@ export interface FhirServer {
   readonly store: Store
   readonly write: WritePath
   readonly search: Search
+  readonly judge: Judge
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
   readonly page: { readonly usual: number; readonly most: number }
 }

@@ -19,14 +19,16 @@ export const create = async (
   const { presentation } = readQuery(request.raw.url ?? '', [], prefer.lenient)
   checkAccept(headers.accept, presentation.format)
   const interaction = { kind: 'create', type: type.name } as const
-  return change(server.run, ctx, interaction, async () => {
+  return change(server.run, ctx, interaction, async (ruling) => {
     const { resource, template } = readIncoming(server, request.body, type.name)
     const id = newId(server)
+    const permit = await server.judge.permit(ctx, ruling, type.name)
     const changed = await server.store.database.transact((transaction) =>
       server.write.write(ctx, transaction, {
         kind: 'create',
         interaction: { ...interaction, id },
         type: type.name,
+        permit,
         id,
         resource,
         template,

@@ -20,12 +20,14 @@ export const remove = async (
   readQuery(request.raw.url ?? '', [], prefer.lenient)
   const precondition = readPrecondition(headers)
   const interaction = { kind: 'delete', type: type.name, id } as const
-  return change(server.run, ctx, interaction, async () => {
+  return change(server.run, ctx, interaction, async (ruling) => {
+    const permit = await server.judge.permit(ctx, ruling, type.name)
     const changed = await server.store.database.transact((transaction) =>
       server.write.write(ctx, transaction, {
         kind: 'delete',
         interaction,
         type: type.name,
+        permit,
         id,
         ...(precondition === undefined ? {} : { precondition }),
       }),

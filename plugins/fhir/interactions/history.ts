@@ -1,6 +1,6 @@
 /** history of an instance, a type and the whole server. https://hl7.org/fhir/R4/http.html#history */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RequestContext } from '../../../kernel/index.ts'
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { read } from '../dispatch.ts'
 import { NotFound, ParameterValue } from '../errors.ts'
 import { readSpan } from '../instant.ts'
@@ -106,6 +106,8 @@ const toLinks = (
   return [link('self', query.before), ...(next === undefined ? [] : [link('next', next)])].join(',')
 }
 
+const MOST_EXAMINED = 2_000 // versions looked at for one page of somebody who may see only some
+
 const find = async (
   server: FhirServer,
   request: RequestContext,
@@ -120,6 +122,35 @@ const find = async (
   return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
 }
 
+/** The same for a caller with a restricted view: each version is judged by what it held. */
+const findSeen = async (
+  server: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  query: HistoryQuery,
+): Promise<HistoryPage> => {
+  const { judge, store } = server
+  const access = judge.access(request, ruling)
+  const versions: StoredVersion[] = []
+  let { before } = query
+  let examined = 0
+  for (;;) {
+    const page = await store.history({ ...query, before }, request.signal)
+    for (const [at, version] of page.versions.entries()) {
+      if (await judge.sees(request, access, version)) versions.push(version)
+      const isLast = at === page.versions.length - 1 && page.next === undefined
+      if (versions.length === query.count && !isLast) return { versions, next: version.stamp }
+    }
+    examined += page.versions.length
+    before = page.next
+    if (before === undefined || examined >= MOST_EXAMINED) break
+  }
+  // Nothing of it may be seen: then it is not there.
+  if (query.id !== undefined && versions.length === 0 && before === undefined && query.before === undefined)
+    throw NotFound(query.type as string, query.id.slice(0, 64))
+  return { versions, next: before }
+}
+
 export const history = async (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> => {
   const { ctx, params, headers } = request
   const { type, id } = params
@@ -128,8 +159,9 @@ export const history = async (server: FhirServer, request: Addressed, reply: Fas
   checkAccept(headers.accept, presentation.format)
   const query: HistoryQuery = { type, id, ...readHistoryQuery(server, values) }
   const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
-  return read(server.run, ctx, { kind, type, id }, async () => {
-    const page = await find(server, ctx, query)
+  return read(server.run, ctx, { kind, type, id }, async (ruling) => {
+    const page: HistoryPage & { total?: number } =
+      ruling.restrictions.length === 0 ? await find(server, ctx, query) : await findSeen(server, ctx, ruling, query)
     const { total } = page
     const path = [type, id, '_history']
       .filter((part) => part !== undefined)

@@ -1,5 +1,6 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Ruling } from '../../../kernel/index.ts'
 import { read as interact } from '../dispatch.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
 import { checkAccept } from '../media.ts'
@@ -32,6 +33,20 @@ const past = async ({ store }: FhirServer, type: string, id: string, number: str
   return version
 }
 
+/** Throws the 404 of what does not exist unless the version may be seen. */
+const checkSeen = async (server: FhirServer, { ctx, params }: Addressed, ruling: Ruling): Promise<void> => {
+  const { type, id, version: number } = params
+  const { store, judge } = server
+  const known = isId(id) && (number === undefined || VERSION.test(number))
+  const version = !known
+    ? undefined
+    : await (number === undefined ? store.read(type, id) : store.vread(type, id, Number(number)))
+  if (version !== undefined && (await judge.sees(ctx, judge.access(ctx, ruling), version))) return
+  throw number === undefined
+    ? NotFound(type, id.slice(0, 64))
+    : VersionNotFound(number.slice(0, 20), type, id.slice(0, 64))
+}
+
 const answer = async (
   server: FhirServer,
   request: Addressed,
@@ -44,7 +59,8 @@ const answer = async (
   const { presentation } = readQuery(request.raw.url ?? '', [], readPrefer(request.headers.prefer).lenient)
   checkAccept(request.headers.accept, presentation.format)
   const interaction = { kind, type: name, id, version: toNumber(version) }
-  return interact(server.run, request.ctx, interaction, async () => {
+  return interact(server.run, request.ctx, interaction, async (ruling) => {
+    if (ruling.restrictions.length > 0) await checkSeen(server, request, ruling)
     const found = await find()
     const unchanged = isUnchanged(request.headers, found)
     return {

@@ -50,7 +50,7 @@ interface Scope {
 }
 
 const scopeOf = (server: FhirServer, { type, id, other }: Params): Scope => {
-  if (type === undefined) return { path: '', type: undefined, compartment: undefined }
+  if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
   if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
   const members = server.search.registry.compartments[name]

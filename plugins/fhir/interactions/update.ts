@@ -23,13 +23,15 @@ export const update = async (
   checkAccept(headers.accept, presentation.format)
   const precondition = readPrecondition(headers)
   const interaction = { kind: 'update', type: type.name, id } as const
-  return change(server.run, ctx, interaction, async () => {
+  return change(server.run, ctx, interaction, async (ruling) => {
     const { resource, template } = readIncoming(server, request.body, type.name, id)
+    const permit = await server.judge.permit(ctx, ruling, type.name)
     const changed = await server.store.database.transact((transaction) =>
       server.write.write(ctx, transaction, {
         kind: 'update',
         interaction,
         type: type.name,
+        permit,
         id,
         resource,
         template,

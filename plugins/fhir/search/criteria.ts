@@ -205,7 +205,7 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
         return tokenLookups(context, values)
       case 'reference':
         if (modifier === 'identifier') return identifierLookups(context, values)
-        return referenceLookups(context, values, modifier === undefined ? parameter.targets : [modifier])
+        return referenceLookups(context, values, parameter.targets, modifier)
       case 'string':
         return stringLookups(context, values, modifier)
       case 'uri':

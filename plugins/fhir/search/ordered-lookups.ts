@@ -23,7 +23,7 @@ export interface Bounds {
 
 /** A date: rows cover [lo, hi), the value [a, b). */
 export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number): Bounds => {
-  const gap = APPROXIMATE * Math.abs(now - a)
+  const gap = Math.round(APPROXIMATE * Math.abs(now - a))
   const both = (any: Fragment, test: Bounds['test'], narrow = any): Bounds => ({ any, narrow, test })
   switch (prefix) {
     case 'eq':

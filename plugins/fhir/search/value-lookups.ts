@@ -167,22 +167,26 @@ export const textLookups = ({ name, columns }: ValueContext, values: readonly st
 const ID = /^[A-Za-z0-9\-.]{1,64}$/
 const LITERAL = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-9\-.]{1,64})?$/
 
-/** Texts a reference may be stored under to be what a value asks for. */
+/**
+ * Texts a reference may be stored under to be what a value asks for. A bare id may be of any of `types`; `only` is the
+ * type that a modifier or the parameter itself insists on.
+ */
 export const referenceTargets = (
   { name, baseUrl }: Pick<ValueContext, 'name' | 'baseUrl'>,
   text: string,
   types: readonly string[],
+  only?: string,
 ): readonly string[] => {
   const value = text.startsWith(`${baseUrl}/`) ? text.slice(baseUrl.length + 1) : text
   if (value === '') throw SearchEmpty(name)
-  if (LITERAL.test(value)) {
-    const [, type = ''] = LITERAL.exec(value) as RegExpExecArray
-    return types.length > 0 && !types.includes(type) ? [] : [value, `${baseUrl}/${value}`]
-  }
+  const literal = LITERAL.exec(value)
+  if (literal !== null) return only !== undefined && literal[1] !== only ? [] : [value, `${baseUrl}/${value}`]
   if (ID.test(value)) {
     if (types.length === 0)
       throw SearchValue(name, 'a reference with its type, such as Patient/23: it may point at many')
-    return types.flatMap((type) => [`${type}/${value}`, `${baseUrl}/${type}/${value}`])
+    // A relative canonical may look like an id.
+    const itself = only === undefined ? [value] : []
+    return [...types.flatMap((type) => [`${type}/${value}`, `${baseUrl}/${type}/${value}`]), ...itself]
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(value)) return [value]
   throw SearchValue(name, 'a reference: Type/id, id or a URL')
@@ -204,21 +208,22 @@ export const referenceLookup = (columns: readonly ParameterColumn[], targets: re
   }
 }
 
-/** `type` is what the modifier or the parameter narrows the target to. */
+/** `only` is the type that a modifier names, `types` those that a bare id may be of. */
 export const referenceLookups = (
   context: ValueContext,
   values: readonly string[],
   types: readonly string[],
-): Lookup[] => {
-  const byRefers = new Map<string, ParameterColumn[]>()
-  for (const column of context.columns)
-    byRefers.set(column.refers ?? '', [...(byRefers.get(column.refers ?? '') ?? []), column])
-  return [...byRefers].map(([refers, columns]) => {
-    const allowed = refers === '' ? types : types.length === 0 || types.includes(refers) ? [refers] : ['none']
-    const targets = values.flatMap((value) => referenceTargets(context, unescapeValue(value), allowed))
+  only: string | undefined,
+): Lookup[] =>
+  [...Map.groupBy(context.columns, ({ refers }) => refers)].map(([refers, columns]) => {
+    // A parameter for references to Patient has no answer for another type.
+    if (only !== undefined && refers !== undefined && only !== refers) return referenceLookup(columns, [])
+    const narrowed = only ?? refers
+    const targets = values.flatMap((value) =>
+      referenceTargets(context, unescapeValue(value), narrowed === undefined ? types : [narrowed], narrowed),
+    )
     return referenceLookup(columns, [...new Set(targets)].map(context.hasher.long))
   })
-}
 
 // string
 

@@ -7,6 +7,7 @@ import type { Transaction } from '../../database/service.ts'
 import { Exists, NoMatch, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
 import type { IndexRows } from '../search/index-rows.ts'
+import type { Permit } from '../search/judge.ts'
 import { packBody } from './body.ts'
 import { toInstant } from './stamp.ts'
 import type { Store } from './store.ts'
@@ -34,6 +35,8 @@ interface ChangeBase {
   readonly interaction: Interaction
   readonly type: string
   readonly precondition?: Precondition
+  /** What the ruling on the interaction lets this change do. */
+  readonly permit: Permit
 }
 
 export type Change = ChangeBase &
@@ -157,6 +160,7 @@ export const createWrite = ({ store, run, updateAsCreate, index }: WriterParts) 
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
     const previous = change.kind === 'create' ? undefined : await store.lock(transaction, type, id)
+    change.permit.check(id, previous, change.kind === 'delete' ? undefined : change.resource)
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
     if (change.kind === 'update' && created && !updateAsCreate) throw UpdateAsCreateOff(type, id, type)
