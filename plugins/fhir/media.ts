@@ -49,6 +49,27 @@ export const checkContentType = (header: string): void => {
     throw BodyType(header.slice(0, 100))
 }
 
+const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
+
+/** True when Accept leaves room for FHIR JSON. */
+export const takesFhir = (accept: string | undefined): boolean => {
+  if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return true
+  return accept.split(',').some((part) => {
+    const media = parse(part)
+    return (JSON_TYPES.has(media.type) || ANY_TYPES.has(media.type)) && isR4(media) && !isZero(media.params.get('q'))
+  })
+}
+
+/** True when Accept names a media type, itself or by a range. */
+export const takes = (accept: string, type: string): boolean => {
+  const wanted = parse(type).type
+  const range = `${wanted.split('/')[0]}/*`
+  return accept.split(',').some((part) => {
+    const media = parse(part)
+    return (media.type === wanted || media.type === range || media.type === '*/*') && !isZero(media.params.get('q'))
+  })
+}
+
 /** Throws 406 unless the client takes FHIR JSON. `_format` counts more than Accept. */
 export const checkAccept = (accept: string | undefined, format: string | undefined): void => {
   if (format !== undefined) {
@@ -56,16 +77,8 @@ export const checkAccept = (accept: string | undefined, format: string | undefin
     if (!(FORMATS.has(media.type) && isR4(media))) throw NotAcceptable(format.slice(0, 100))
     return
   }
-  if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return
-  for (const part of accept.split(',')) {
-    const media = parse(part)
-    if ((JSON_TYPES.has(media.type) || ANY_TYPES.has(media.type)) && isR4(media) && !isZero(media.params.get('q')))
-      return
-  }
-  throw NotAcceptable(accept.slice(0, 100))
+  if (!takesFhir(accept)) throw NotAcceptable((accept ?? '').slice(0, 100))
 }
-
-const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
 
 /** True when the client takes gzip: then stored bytes go out untouched. RFC 9110, section 12.5.3. */
 export const takesGzip = (accepted: string | string[] | undefined): boolean => {

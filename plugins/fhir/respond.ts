@@ -1,6 +1,7 @@
 /** Versions and outcomes → HTTP answers: status, ETag, Last-Modified, Location, body. https://hl7.org/fhir/R4/http.html#ops */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type RequestContext, type ServerError, toOutcome } from '../../kernel/index.ts'
+import { type Content, guardContent } from './binary.ts'
 import type { ResourceType } from './catalog.ts'
 import { FHIR_JSON, takesGzip } from './media.ts'
 import { toETag } from './precondition.ts'
@@ -33,12 +34,11 @@ export const sendVersion = (
   return reply.header('content-encoding', 'gzip').send(version.bytes)
 }
 
-/** A document of unknown origin must not run in a browser on this server's origin. */
-const guardContent = (reply: FastifyReply): void => {
-  reply
-    .header('x-content-type-options', 'nosniff')
-    .header('content-security-policy', "sandbox; default-src 'none'")
-    .header('content-disposition', 'attachment')
+/** 200 with the content of a Binary instead of the resource. */
+export const sendContent = (reply: FastifyReply, version: StoredVersion, { type, bytes }: Content): FastifyReply => {
+  setVersion(reply, version)
+  guardContent(reply)
+  return reply.header('content-type', type).header('vary', 'accept').send(bytes)
 }
 
 /** 304: the client has this version. */

@@ -1,12 +1,13 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Ruling } from '../../../kernel/index.ts'
+import { readContent } from '../binary.ts'
 import { read as interact } from '../dispatch.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
-import { checkAccept } from '../media.ts'
+import { checkAccept, takesFhir } from '../media.ts'
 import { isUnchanged } from '../precondition.ts'
 import { readPrefer, readQuery } from '../query.ts'
-import { sendUnchanged, sendVersion } from '../respond.ts'
+import { sendContent, sendUnchanged, sendVersion } from '../respond.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 
@@ -57,14 +58,20 @@ const answer = async (
   const { type: name, id, version } = request.params
   const type = typeOf(server, name)
   const { presentation } = readQuery(request.raw.url ?? '', [], readPrefer(request.headers.prefer).lenient)
-  checkAccept(request.headers.accept, presentation.format)
+  const { accept } = request.headers
+  const asContent = name === 'Binary' && presentation.format === undefined && !takesFhir(accept)
+  if (!asContent) checkAccept(accept, presentation.format)
   const interaction = { kind, type: name, id, version: toNumber(version) }
   return interact(server.run, request.ctx, interaction, async (ruling) => {
     if (ruling.restrictions.length > 0) await checkSeen(server, request, ruling)
     const found = await find()
     const unchanged = isUnchanged(request.headers, found)
+    const send = (): FastifyReply =>
+      asContent
+        ? sendContent(reply, found, readContent(found, accept ?? ''))
+        : sendVersion(request, reply, found, type, presentation)
     return {
-      result: unchanged ? sendUnchanged(reply, found) : sendVersion(request, reply, found, type, presentation),
+      result: unchanged ? sendUnchanged(reply, found) : send(),
       status: unchanged ? 304 : 200,
       version: found.version,
     }
