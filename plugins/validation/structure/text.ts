@@ -106,8 +106,7 @@ export const isUri = (text: string): boolean => {
 const BASE64 = new Uint8Array(128)
 for (const unit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') BASE64[unit.charCodeAt(0)] = 1
 
-/** base64Binary: groups of four; white space between characters is allowed, `=` only at the end. */
-export const isBase64 = (text: string): boolean => {
+const isShortBase64 = (text: string): boolean => {
   const length = text.length
   let count = 0
   let padding = 0
@@ -120,4 +119,16 @@ export const isBase64 = (text: string): boolean => {
     else if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return false
   }
   return count > 0 && padding <= 2 && (count + padding) % 4 === 0
+}
+
+/** base64Binary: groups of four; white space between characters is allowed, `=` only at the end. */
+export const isBase64 = (text: string): boolean => {
+  if (text.length < 512) return isShortBase64(text)
+  try {
+    // The native decoder is several times as fast. What it forgives is a missing `=` and form feeds.
+    const { length } = atob(text)
+    return length > 0 && (length % 3 === 0 || text.trimEnd().endsWith('=')) && !text.includes('\f')
+  } catch {
+    return false
+  }
 }
