@@ -9,8 +9,10 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createStructureValidator } from '../../plugins/validation/structure/validator.ts'
 
-const ROUNDS = 7
-const CONFORMANCE = /^(?:SearchParameter|StructureDefinition|ValueSet|CodeSystem|ConceptMap|OperationDefinition|Bundle|ig-|package)/
+const WARM = 8
+const ROUNDS = 11
+const CONFORMANCE =
+  /^(?:SearchParameter|StructureDefinition|ValueSet|CodeSystem|ConceptMap|OperationDefinition|Bundle|ig-|package)/
 
 const require = createRequire(import.meta.url)
 const definitions = resolve(require.resolve('hl7.fhir.r4.examples/package.json'), '..')
@@ -22,14 +24,20 @@ const structureDefinitions = readdirSync(definitions)
 const byUrl = new Map(structureDefinitions.map((definition) => [definition.url, definition]))
 const validator = createStructureValidator({ definition: (url) => byUrl.get(url) })
 
-const texts = (realpathSync(folder) === definitions
-  ? readdirSync(folder).filter((file) => file.endsWith('.json') && !CONFORMANCE.test(file))
-  : readdirSync(folder).filter((file) => file.endsWith('.json'))
-).flatMap((file) => {
-  const resource = JSON.parse(readFileSync(resolve(folder, file), 'utf8'))
-  const all = resource.resourceType === 'Bundle' ? (resource.entry ?? []).flatMap((entry: any) => entry.resource ?? []) : [resource]
-  return all.map((one: any) => JSON.stringify(one)) as string[]
-}).filter((text) => validator.validate(JSON.parse(text)).length === 0)
+const texts = (
+  realpathSync(folder) === definitions
+    ? readdirSync(folder).filter((file) => file.endsWith('.json') && !CONFORMANCE.test(file))
+    : readdirSync(folder).filter((file) => file.endsWith('.json'))
+)
+  .flatMap((file) => {
+    const resource = JSON.parse(readFileSync(resolve(folder, file), 'utf8'))
+    const all =
+      resource.resourceType === 'Bundle'
+        ? (resource.entry ?? []).flatMap((entry: any) => entry.resource ?? [])
+        : [resource]
+    return all.map((one: any) => JSON.stringify(one)) as string[]
+  })
+  .filter((text) => validator.validate(JSON.parse(text)).length === 0)
 
 const parsed = texts.map((text) => JSON.parse(text))
 const bytes = texts.reduce((sum, text) => sum + text.length, 0)
@@ -72,7 +80,7 @@ const lanes: Record<string, () => void> = {
 }
 
 const times: Record<string, number[]> = {}
-for (let round = -2; round < ROUNDS; round++) {
+for (let round = -WARM; round < ROUNDS; round++) {
   for (const [name, run] of Object.entries(lanes)) {
     const time = timed(run)
     if (round >= 0) (times[name] ??= []).push(time)

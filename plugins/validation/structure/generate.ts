@@ -104,7 +104,8 @@ const items = (field: Field, type: FieldType, names: Names): string => {
 
 const list = (field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
-  const most = field.max < Infinity ? ` if (v.length > ${field.max}) f = tooMany(f, ${path}, v.length, ${field.max});` : ''
+  const most =
+    field.max < Infinity ? ` if (v.length > ${field.max}) f = tooMany(f, ${path}, v.length, ${field.max});` : ''
   return `if (!Array.isArray(v) || v.length === 0) f = notList(f, ${path}, v); else {${most} for (let i = 0; i < v.length; i++) { ${items(field, type, names)} } }`
 }
 
@@ -148,7 +149,9 @@ const cases = (block: Block, names: Names, locals: Locals): string => {
       }
     })
   }
-  return [...byLength].map(([length, bodies]) => `case ${length}: ${bodies.join('\n      ')}\n      break`).join('\n    ')
+  return [...byLength]
+    .map(([length, bodies]) => `case ${length}: ${bodies.join('\n      ')}\n      break`)
+    .join('\n    ')
 }
 
 const block = (shape: Shape, block: Block, names: Names, isResource: boolean): string => {
@@ -203,7 +206,7 @@ const block = (shape: Shape, block: Block, names: Names, isResource: boolean): s
 export const SURROUNDINGS = [
   'c, isBase64, isUri, isCode, isDate, isDateTime, isId, isInstant, isElementId, isText, isOid, isResourceId, isTime, isUuid, other',
   'primitive, primitiveAt, nest, nestAt, notObject, empty, notList, tooMany, unknown, twice, missing, idOnly, isFilled',
-  'siblings, valueXorExtension, localReference, narrative, anyResource, containedResource, link',
+  'siblings, valueXorExtension, localReference, narrative, anyResource, containedResource, link, notInstalled',
 ].join(', ')
 
 /** The body of a function of `surroundings` that returns the check of the type. */
@@ -218,7 +221,7 @@ export const generate = (shape: Shape): string => {
       const name = `t$${links.size}`
       links.set(key, name)
       stubs.push(
-        `let ${name} = (o) => { ${name} = link(${q(url)}${profile === undefined ? '' : `, ${q(profile)}`}); return ${name}(o); };`,
+        `let ${name} = (o) => { const check = link(${q(url)}${profile === undefined ? '' : `, ${q(profile)}`}); if (check === undefined) return notInstalled(${q(url)}); ${name} = check; return check(o); };`,
       )
       return name
     },

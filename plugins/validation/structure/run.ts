@@ -61,7 +61,12 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     }
     const typeCheck = resource(type)
     return typeCheck === undefined
-      ? faults.add(null, 'structure', '.resourceType', `${JSON.stringify(type).slice(0, 70)} is not a resource type here`)
+      ? faults.add(
+          null,
+          'structure',
+          '.resourceType',
+          `${JSON.stringify(type).slice(0, 70)} is not a resource type here`,
+        )
       : typeCheck(value)
   }
 
@@ -77,7 +82,8 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     }
     let list = found
     resource.contained.forEach((contained, index) => {
-      if (!isObject(contained) || targets.has(`#${contained.id}`) || upwards.has(index)) return
+      if (!isObject(contained) || typeof contained.resourceType !== 'string') return
+      if (targets.has(`#${contained.id}`) || upwards.has(index)) return
       list = faults.add(
         list,
         'invariant',
@@ -107,7 +113,8 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
   }
 
   const containedResource = (value: any, index: number): Faults => {
-    if (isContained) return faults.add(null, 'invariant', '', 'dom-2: a contained resource contains no resources itself')
+    if (isContained)
+      return faults.add(null, 'invariant', '', 'dom-2: a contained resource contains no resources itself')
     isContained = true
     within = index
     let found = check(value)
@@ -140,7 +147,12 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     }
     return ids.has(target.slice(1))
       ? found
-      : faults.add(found, 'invariant', path, `ref-1: there is no contained resource with the id of this local reference`)
+      : faults.add(
+          found,
+          'invariant',
+          path,
+          `ref-1: there is no contained resource with the id of this local reference`,
+        )
   }
 
   /** Whether `siblings[index]` stands in for a primitive that is null. */

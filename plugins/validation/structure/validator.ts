@@ -97,16 +97,18 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
     return check
   }
 
-  const link = (url: string, profile?: string): Check => {
+  const link = (url: string, profile?: string): Check | undefined => {
     const known = compiled.get(profile ?? url)
     if (known !== undefined) return known
     // A profile on a data type narrows its structure; one that is not installed leaves the type itself.
     const narrow = profile === undefined ? undefined : source.definition(profile)
     if (narrow?.kind === 'complex-type' && narrow.snapshot !== undefined) return compile(narrow)
     const definition = source.definition(url)
-    if (definition?.snapshot !== undefined) return compile(definition)
-    return () => faults.add(null, 'not-supported', '', `the definition of its type, ${url}, is not installed`)
+    return definition?.snapshot === undefined ? undefined : compile(definition)
   }
+
+  const notInstalled = (url: string): Faults =>
+    faults.add(null, 'not-supported', '', `the definition of its type, ${url}, is not installed`)
 
   const resource = (type: string): Check | undefined => {
     const known = resources.get(type)
@@ -124,9 +126,24 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
   const surroundings = {
     ...run.functions,
     ...faults,
-    ...{ isBase64, isUri, isCode, isDate, isDateTime, isId, isInstant, isElementId, isText, isOid, isResourceId, isTime, isUuid },
+    ...{
+      isBase64,
+      isUri,
+      isCode,
+      isDate,
+      isDateTime,
+      isId,
+      isInstant,
+      isElementId,
+      isText,
+      isOid,
+      isResourceId,
+      isTime,
+      isUuid,
+    },
     other,
     link,
+    notInstalled,
   }
 
   const check = (value: unknown, limit: number): Faults => {
@@ -141,7 +158,8 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
   }
 
   const issues = (value: Record<string, unknown>, found: Faults, limit: number): StructureIssue[] => {
-    const root = typeof value?.resourceType === 'string' && resources.has(value.resourceType) ? value.resourceType : 'Resource'
+    const root =
+      typeof value?.resourceType === 'string' && resources.has(value.resourceType) ? value.resourceType : 'Resource'
     const list = (found ?? []).map(
       ({ severity, code, text, path }): StructureIssue => ({
         severity,
