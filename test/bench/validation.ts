@@ -83,7 +83,7 @@ const times: Record<string, number[]> = {}
 for (let round = -WARM; round < ROUNDS; round++) {
   for (const [name, run] of Object.entries(lanes)) {
     const time = timed(run)
-    if (round >= 0) (times[name] ??= []).push(time)
+    if (round >= 0) times[name] = [...(times[name] ?? []), time]
   }
 }
 const parse = times['JSON.parse']!
