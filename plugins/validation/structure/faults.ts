@@ -125,7 +125,6 @@ export const createFaultMaker = (formats: Readonly<Record<string, (value: any) =
       if (type === 'decimal') return faults
       if (wanted === 'number') return add(faults, 'value', path, `${shown(value)} is not ${EXPECTED[type]}`)
     }
-    // biome-ignore lint/suspicious/useValidTypeof: `wanted` is a JSON type
     if (typeof value !== wanted) {
       const article = Array.isArray(value) ? 'a single ' : 'a '
       return add(faults, 'structure', path, `this is ${kindOf(value)} where ${article}${wanted} is expected`)

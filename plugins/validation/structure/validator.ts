@@ -68,7 +68,6 @@ const primitiveCheck = (definition: StructureDefinition | undefined): ((value: u
   const json = { Boolean: 'boolean', Integer: 'number', Decimal: 'number' }[type.code.split('.').at(-1)!] ?? 'string'
   const pattern = type.extension?.find(({ url }) => url === REGEX)?.valueString
   const regex = typeof pattern === 'string' ? new RegExp(`^(?:${pattern})$`, 'u') : undefined
-  // biome-ignore lint/suspicious/useValidTypeof: `json` is a JSON type
   return (value) => typeof value === json && (regex?.test(String(value)) ?? true) && (value !== '' || json !== 'string')
 }
 

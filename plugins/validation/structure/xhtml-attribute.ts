@@ -45,11 +45,7 @@ const decode = (text: string): string =>
   })
 
 /** What a browser would make of it: what it skips removed, lower case. */
-const bare = (value: string): string =>
-  value
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers skip them inside a scheme
-    .replace(/[\0-\x20\x7f-\xa0\u200b\ufeff]+/g, '')
-    .toLowerCase()
+const bare = (value: string): string => value.replace(/[\0-\x20\x7f-\xa0\u200b\ufeff]+/g, '').toLowerCase()
 
 const styleText = (value: string): string =>
   bare(
