@@ -56,9 +56,12 @@ export interface StructureDefinition {
   readonly differential?: { readonly element: readonly ElementDefinition[] }
 }
 
-/** Where definitions come from. `undefined`: there is none with this canonical URL. */
+/**
+ * Where definitions come from. `undefined`: there is none with this canonical URL. `null`: it is not known yet; the
+ * answer of the validation under way does not count, and nothing is compiled from the gap.
+ */
 export interface DefinitionSource {
-  definition(url: string): StructureDefinition | undefined
+  definition(url: string): StructureDefinition | null | undefined
 }
 
 /** Canonical URL of a type named as in `ElementDefinition.type.code`. */

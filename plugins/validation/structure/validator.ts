@@ -62,7 +62,7 @@ const FORMATS: Readonly<Record<string, (value: any) => boolean>> = {
 const REGEX = 'http://hl7.org/fhir/StructureDefinition/regex'
 
 /** The check of a primitive this file does not know, made from its definition. */
-const primitiveCheck = (definition: StructureDefinition | undefined): ((value: unknown) => boolean) => {
+const primitiveCheck = (definition: StructureDefinition | null | undefined): ((value: unknown) => boolean) => {
   const type = definition?.snapshot?.element.find(({ path }) => path.endsWith('.value'))?.type?.[0]
   if (type === undefined) return () => false
   const json = { Boolean: 'boolean', Integer: 'number', Decimal: 'number' }[type.code.split('.').at(-1)!] ?? 'string'
@@ -81,7 +81,9 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
   const other = (name: string, value: unknown): boolean => {
     let check = others.get(name)
     if (check === undefined) {
-      check = primitiveCheck(source.definition(typeUrl(name)))
+      const definition = source.definition(typeUrl(name))
+      check = primitiveCheck(definition)
+      if (definition === null || definition === undefined) return false
       others.set(name, check)
       formats[name] = check
     }
@@ -101,6 +103,7 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
     if (known !== undefined) return known
     // A profile on a data type narrows its structure; one that is not installed leaves the type itself.
     const narrow = profile === undefined ? undefined : source.definition(profile)
+    if (narrow === null) return undefined
     if (narrow?.kind === 'complex-type' && narrow.snapshot !== undefined) return compile(narrow)
     const definition = source.definition(url)
     return definition?.snapshot === undefined ? undefined : compile(definition)
@@ -114,7 +117,7 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
     if (known !== undefined) return known
     if (!/^[A-Z][A-Za-z]{0,63}$/.test(type)) return undefined
     const definition = source.definition(typeUrl(type))
-    if (definition === undefined || definition.snapshot === undefined) return undefined
+    if (definition?.snapshot === undefined) return undefined
     if (definition.kind !== 'resource' || definition.abstract || definition.type !== type) return undefined
     const check = compile(definition)
     resources.set(type, check)
