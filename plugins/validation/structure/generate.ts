@@ -3,7 +3,7 @@
  * object with a switch on their names. A function answers null for a valid object, else its faults with relative
  * paths, so that a valid resource costs no path, no array and no closure.
  */
-import { type Block, type Field, type FieldType, jsonNames, type Shape } from './shape.ts'
+import { type Block, type ElementRules, type Field, type FieldType, jsonNames, type Shape } from './shape.ts'
 
 const q = (text: string): string => JSON.stringify(text)
 
@@ -59,11 +59,22 @@ const notPrimitive = (name: string, value: string): string =>
 
 const note = (name: string, value: string, path: string): string => {
   const statement = NOTE[name] ?? DEEPER[name]
-  if (statement === undefined) return ''
-  return ` else { ${statement.replaceAll('$', () => value).replaceAll('%', () => path)} }`
+  return statement === undefined ? '' : statement.replaceAll('$', () => value).replaceAll('%', () => path)
+}
+
+/** A rule of an element that the code calls as R[n](f, path, value, index), and what it says. */
+export interface RuleSite {
+  readonly rules: ElementRules
+  readonly block: Block
+  /** Undefined: the rules of the block itself. */
+  readonly field: Field | undefined
+  /** The type of the field that is met here. */
+  readonly type: FieldType | undefined
 }
 
 interface Names {
+  /** The statements that hold a value to the rules of its element. */
+  rules(site: RuleSite, value: string, path: string, index: string): string
   /** The variable that holds the function of a type; made on first use. */
   link(url: string, profile?: string): string
   block(path: string): string
@@ -82,31 +93,40 @@ const caller = (type: FieldType, names: Names, contained: boolean): string => {
   }
 }
 
-const single = (field: Field, type: FieldType, names: Names): string => {
-  const path = q(`.${field.name}`)
-  if (type.kind === 'primitive') {
-    return `if (${notPrimitive(type.name, 'v')}) f = primitive(f, ${path}, v, ${q(type.name)});${note(type.name, 'v', path)}`
-  }
-  return `g = ${caller(type, names, false)}(v); if (g !== null) f = nest(f, g, ${path});`
+/** What becomes of a value whose structure is sound. */
+const otherwise = (...statements: readonly string[]): string => {
+  const all = statements.filter((statement) => statement !== '')
+  return all.length === 0 ? '' : ` else { ${all.join(' ')} }`
 }
 
-const items = (field: Field, type: FieldType, names: Names): string => {
+const single = (block: Block, field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
+  const rules = names.rules({ rules: field.rules, block, field, type }, 'v', path, '-1')
+  if (type.kind === 'primitive') {
+    const bad = `if (${notPrimitive(type.name, 'v')}) f = primitive(f, ${path}, v, ${q(type.name)});`
+    return bad + otherwise(note(type.name, 'v', path), rules)
+  }
+  return `g = ${caller(type, names, false)}(v); if (g !== null) f = nest(f, g, ${path});${otherwise(rules)}`
+}
+
+const items = (block: Block, field: Field, type: FieldType, names: Names): string => {
+  const path = q(`.${field.name}`)
+  const rules = names.rules({ rules: field.rules, block, field, type }, 'v[i]', path, 'i')
   if (type.kind === 'primitive') {
     const bad = `primitiveAt(f, ${path}, i, x, ${q(type.name)})`
     const hole = `if (x !== null || !isFilled(o[${q(`_${field.name}`)}], i)) f = ${bad}`
-    return `const x = v[i]; if (${notPrimitive(type.name, 'x')}) { ${hole}; }${note(type.name, 'x', `${path} + '[' + i + ']'`)}`
+    return `const x = v[i]; if (${notPrimitive(type.name, 'x')}) { ${hole}; }${otherwise(note(type.name, 'x', `${path} + '[' + i + ']'`), rules)}`
   }
   const contained = field.name === 'contained' && type.kind === 'resource'
   const call = contained ? 'containedResource(v[i], i)' : `${caller(type, names, contained)}(v[i])`
-  return `g = ${call}; if (g !== null) f = nestAt(f, g, ${path}, i);`
+  return `g = ${call}; if (g !== null) f = nestAt(f, g, ${path}, i);${otherwise(rules)}`
 }
 
-const list = (field: Field, type: FieldType, names: Names): string => {
+const list = (block: Block, field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
   const most =
     field.max < Infinity ? ` if (v.length > ${field.max}) f = tooMany(f, ${path}, v.length, ${field.max});` : ''
-  return `if (!Array.isArray(v) || v.length === 0) f = notList(f, ${path}, v); else {${most} for (let i = 0; i < v.length; i++) { ${items(field, type, names)} } }`
+  return `if (!Array.isArray(v) || v.length === 0) f = notList(f, ${path}, v); else {${most} for (let i = 0; i < v.length; i++) { ${items(block, field, type, names)} } }`
 }
 
 const sibling = (field: Field, name: string, names: Names): string => {
@@ -143,7 +163,7 @@ const cases = (block: Block, names: Names, locals: Locals): string => {
   for (const field of block.fields) {
     jsonNames(field).forEach(([name, type], index) => {
       const mark = marks(field, index, locals)
-      put(name, mark + (field.list ? list(field, type, names) : single(field, type, names)))
+      put(name, mark + (field.list ? list(block, field, type, names) : single(block, field, type, names)))
       if (type.kind === 'primitive' && !field.attribute && type.name !== 'xhtml') {
         put(`_${name}`, mark + sibling(field, name, names))
       }
@@ -175,12 +195,14 @@ const block = (shape: Shape, block: Block, names: Names, isResource: boolean): s
       jsonNames(field).flatMap(([name]) => [name, `_${name}`]),
     ]),
   )
+  const withRules = names.rules({ rules: block.rules, block, field: undefined, type: undefined }, 'o', '""', '-1')
   const isExtension = shape.url === EXTENSION && block.path === 'Extension'
   const after = [
     incomplete === '' ? '' : `if (${incomplete}) f = missing(f, o, ${needs});`,
     isExtension ? 'if ((t0 !== 0) === (o.extension !== undefined)) f = valueXorExtension(f, o);' : '',
     // An element needs a value or children besides its id (ele-1).
     isResource || shape.url === ELEMENT ? '' : 'if (n === 1 && o.id !== undefined) f = idOnly(f, "");',
+    withRules === '' ? '' : `if (f === null) { ${withRules} }`,
   ].join(' ')
   return `function ${names.block(block.path)}(o) {
   if (typeof o !== 'object') return notObject(o);
@@ -209,11 +231,24 @@ export const SURROUNDINGS = [
   'siblings, valueXorExtension, localReference, narrative, anyResource, containedResource, link, notInstalled',
 ].join(', ')
 
-/** The body of a function of `surroundings` that returns the check of the type. */
-export const generate = (shape: Shape): string => {
+export interface Generated {
+  /** The body of a function of `surroundings` and `R`, the rules, that returns the check of the type. */
+  readonly source: string
+  /** For each function of R what it has to check. */
+  readonly sites: readonly RuleSite[]
+}
+
+/** `hasRules` says whether a site has rules that are to be checked. */
+export const generate = (shape: Shape, hasRules: (site: RuleSite) => boolean): Generated => {
+  const sites: RuleSite[] = []
   const links = new Map<string, string>()
   const blocks = new Map<string, string>()
   const names: Names = {
+    rules(site, value, path, index) {
+      if (!hasRules(site)) return ''
+      sites.push(site)
+      return `f = R[${sites.length - 1}](f, ${path}, ${value}, ${index});`
+    },
     link(url, profile) {
       const key = profile ?? url
       const known = links.get(key)
@@ -236,5 +271,6 @@ export const generate = (shape: Shape): string => {
   const stubs: string[] = []
   const all = [...shape.blocks.values()]
   const functions = all.map((one, index) => block(shape, one, names, shape.kind === 'resource' && index === 0))
-  return `'use strict'; const { ${SURROUNDINGS} } = surroundings;\n${stubs.join('\n')}\n${functions.join('\n')}\nreturn ${names.block(all[0]!.path)};`
+  const source = `'use strict'; const { ${SURROUNDINGS} } = surroundings;\n${stubs.join('\n')}\n${functions.join('\n')}\nreturn ${names.block(all[0]!.path)};`
+  return { source, sites }
 }

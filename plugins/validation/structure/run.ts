@@ -22,6 +22,10 @@ export interface Context {
   keys: number
   /** Whole numbers of the types integer, positiveInt and unsignedInt seen. */
   integers: number
+  /** The resource that is being checked, contained or not: %resource. */
+  resource: unknown
+  /** The resource that is contained in none: %rootResource. */
+  root: unknown
   local(target: string, strong: boolean): void
 }
 
@@ -39,7 +43,6 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** `resource(type)`: the check of that resource type, undefined when there is no such type. */
 export const createRun = (faults: FaultMaker, resource: (type: string) => Check | undefined): Run => {
   const narrativeFault = createNarrativeCheck()
-  let root: Record<string, unknown> = {}
   let ids: Set<unknown> | null = null
   let locals: Local[] = []
   let within = -1
@@ -48,6 +51,8 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
   const context: Context = {
     keys: 0,
     integers: 0,
+    resource: undefined,
+    root: undefined,
     local(target, strong) {
       locals.push({ target, strong, within })
     },
@@ -96,16 +101,19 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
 
   /** A resource that stands for itself: the root, an entry of a Bundle, a parameter. */
   const anyResource: Check = (value) => {
-    const outer = { root, ids, within, isContained }
+    const { resource, root } = context
+    const outer = { ids, within, isContained }
     const from = locals.length
-    root = value
+    context.resource = value
+    context.root = value
     ids = null
     within = -1
     isContained = false
     let found = check(value)
     if (isObject(value) && value.contained !== undefined) found = containment(found, value, from)
     if (locals.length !== from) locals.length = from
-    root = outer.root
+    context.resource = resource
+    context.root = root
     ids = outer.ids
     within = outer.within
     isContained = outer.isContained
@@ -117,7 +125,9 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
       return faults.add(null, 'invariant', '', 'dom-2: a contained resource contains no resources itself')
     isContained = true
     within = index
+    context.resource = value
     let found = check(value)
+    context.resource = context.root
     isContained = false
     within = -1
     const meta: unknown = isObject(value) ? value.meta : undefined
@@ -143,7 +153,8 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     if (target === '#') return found
     if (ids === null) {
       ids = new Set()
-      if (Array.isArray(root.contained)) for (const one of root.contained) ids.add(one?.id)
+      const { contained } = context.root as Record<string, unknown>
+      if (Array.isArray(contained)) for (const one of contained) ids.add(one?.id)
     }
     return ids.has(target.slice(1))
       ? found
@@ -219,7 +230,8 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     reset() {
       context.keys = 0
       context.integers = 0
-      root = {}
+      context.resource = undefined
+      context.root = undefined
       ids = null
       locals = []
       within = -1

@@ -2,7 +2,13 @@
  * The shape of a type: its snapshot as a tree of fields, one block per element that has children of its own. What the
  * code generator reads. https://hl7.org/fhir/R4/json.html
  */
-import { type ElementDefinition, type StructureDefinition, type TypeReference, typeUrl } from './definition.ts'
+import {
+  type Constraint,
+  type ElementDefinition,
+  type StructureDefinition,
+  type TypeReference,
+  typeUrl,
+} from './definition.ts'
 
 export type FieldType =
   /** A primitive: `name` is a FHIR primitive, or `reference`, `resource-id`, `element-id` for strings that have a format. */
@@ -12,6 +18,13 @@ export type FieldType =
   /** Elements defined in place: the block with this path. */
   | { readonly kind: 'block'; readonly path: string; readonly suffix: '' }
   | { readonly kind: 'resource'; readonly suffix: '' }
+
+/** What an element is held to besides its structure. The texts of the definition are not kept. */
+export interface ElementRules {
+  readonly constraints: readonly Constraint[]
+  /** Canonical of the value set of a required binding. */
+  readonly required: string | undefined
+}
 
 export interface Field {
   /** As in FHIRPath: `value` for value[x]. */
@@ -25,13 +38,13 @@ export interface Field {
   /** An id or Extension.url: it takes no extensions, so no `_name`. */
   readonly attribute: boolean
   readonly types: readonly FieldType[]
-  readonly definition: ElementDefinition
+  readonly rules: ElementRules
 }
 
 export interface Block {
   readonly path: string
   readonly fields: readonly Field[]
-  readonly definition: ElementDefinition
+  readonly rules: ElementRules
 }
 
 export interface Shape {
@@ -78,6 +91,17 @@ const fieldType = (type: TypeReference, path: string, kind: string): FieldType =
 
 const count = (max: string | undefined): number => (max === undefined || max === '*' ? Infinity : Number(max))
 
+const rulesOf = ({ constraint, binding }: ElementDefinition): ElementRules => ({
+  constraints: (constraint ?? []).map(({ key, severity, human, expression, source }) => ({
+    key,
+    severity,
+    human,
+    ...(expression !== undefined && { expression }),
+    ...(source !== undefined && { source }),
+  })),
+  required: binding?.strength === 'required' ? binding.valueSet : undefined,
+})
+
 /** Reads the snapshot; slices are left out, they are for profiles. The definition must have a snapshot. */
 export const shapeOf = (definition: StructureDefinition): Shape => {
   const elements = definition.snapshot!.element.filter(
@@ -89,7 +113,7 @@ export const shapeOf = (definition: StructureDefinition): Shape => {
   const blocks = new Map<string, Block & { fields: Field[] }>()
   for (const element of elements) {
     const { path } = element
-    if (parents.has(path) || !path.includes('.')) blocks.set(path, { path, fields: [], definition: element })
+    if (parents.has(path) || !path.includes('.')) blocks.set(path, { path, fields: [], rules: rulesOf(element) })
     const dot = path.lastIndexOf('.')
     if (dot < 0) continue
     const choice = path.endsWith('[x]')
@@ -108,7 +132,7 @@ export const shapeOf = (definition: StructureDefinition): Shape => {
       max,
       attribute: element.type?.some((type) => type.code.startsWith(SYSTEM)) === true,
       types,
-      definition: element,
+      rules: rulesOf(element),
     })
   }
   return { url: definition.url, type: definition.type, kind: definition.kind, blocks }

@@ -5,8 +5,9 @@ import { createFaultMaker, type Faults } from './faults.ts'
 import { generate } from './generate.ts'
 import { isDate, isDateTime, isInstant, isTime } from './instant.ts'
 import type { StructureIssue } from './issue.ts'
+import type { Rule, RuleMaker, RuleTools } from './rule.ts'
 import { type Check, createRun } from './run.ts'
-import { shapeOf } from './shape.ts'
+import { type Shape, shapeOf } from './shape.ts'
 import { isBase64, isCode, isElementId, isId, isOid, isResourceId, isText, isUri, isUuid } from './text.ts'
 import { mayHoldSpelledIntegers, parseWritten } from './written.ts'
 
@@ -71,7 +72,14 @@ const primitiveCheck = (definition: StructureDefinition | null | undefined): ((v
   return (value) => typeof value === json && (regex?.test(String(value)) ?? true) && (value !== '' || json !== 'string')
 }
 
-export const createStructureValidator = (source: DefinitionSource): StructureValidator => {
+/** No rules: the structure only. */
+const STRUCTURE_ONLY = (): RuleMaker => ({ hasRules: () => false, make: () => null })
+
+/** `makeRules` adds what elements are held to besides their structure. */
+export const createStructureValidator = (
+  source: DefinitionSource,
+  makeRules: (tools: RuleTools) => RuleMaker = STRUCTURE_ONLY,
+): StructureValidator => {
   const compiled = new Map<string, Check>()
   const resources = new Map<string, Check>()
   const others = new Map<string, (value: unknown) => boolean>()
@@ -90,10 +98,29 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
     return check(value)
   }
 
-  const compile = (definition: StructureDefinition): Check => {
+  const shapes = new Map<string, Shape>()
+
+  const shapeFrom = (definition: StructureDefinition): Shape => {
+    const known = shapes.get(definition.url)
+    if (known !== undefined) return known
+    const shape = shapeOf(definition)
+    shapes.set(definition.url, shape)
+    return shape
+  }
+
+  /** Undefined when rules need a definition that is not known yet. */
+  const compile = (definition: StructureDefinition): Check | undefined => {
     const known = compiled.get(definition.url)
     if (known !== undefined) return known
-    const check = new Function('surroundings', generate(shapeOf(definition)))(surroundings) as Check
+    const shape = shapeFrom(definition)
+    const { source: code, sites } = generate(shape, (site) => ruleMaker.hasRules(shape, site))
+    const rules: Rule[] = []
+    for (const site of sites) {
+      const rule = ruleMaker.make(shape, site)
+      if (rule !== null) rules.push(rule)
+    }
+    if (rules.length < sites.length) return undefined
+    const check = new Function('surroundings', 'R', code)(surroundings, rules) as Check
     compiled.set(definition.url, check)
     return check
   }
@@ -120,11 +147,22 @@ export const createStructureValidator = (source: DefinitionSource): StructureVal
     if (definition?.snapshot === undefined) return undefined
     if (definition.kind !== 'resource' || definition.abstract || definition.type !== type) return undefined
     const check = compile(definition)
-    resources.set(type, check)
+    if (check !== undefined) resources.set(type, check)
     return check
   }
 
   const run = createRun(faults, resource)
+  const ruleMaker = makeRules({
+    faults,
+    context: run.context,
+    shape(url) {
+      const known = shapes.get(url)
+      if (known !== undefined) return known
+      const definition = source.definition(url)
+      if (definition === null) return null
+      return definition?.snapshot === undefined ? undefined : shapeFrom(definition)
+    },
+  })
   const surroundings = {
     ...run.functions,
     ...faults,
