@@ -1,12 +1,10 @@
-/** The Validator service: structure first, then what other plugins added. */
+/** The Validator service: structure and rules in one pass, then profiles, then what other plugins added. */
 import type { Issue } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
+import { type Compiled, compiledFrom } from './compiled.ts'
 import type { Level } from './config.ts'
 import { RulesRefused, StructureRefused } from './errors.ts'
 import type { AddedCheck, ValidationOptions, Validator } from './service.ts'
-import { createSource, type Source } from './source.ts'
-import type { StructureDefinition } from './structure/definition.ts'
-import { createStructureValidator, type StructureValidator } from './structure/validator.ts'
 
 type Resource = Readonly<Record<string, unknown>>
 type Issues = readonly Issue[]
@@ -16,27 +14,32 @@ const MOST_ISSUES_IN_FULL = 10_000
 /** The answer to a refused write. */
 const MOST_ISSUES_OF_A_WRITE = 100
 
+const NO_PROFILES: readonly string[] = []
+
 const isError = ({ severity }: Issue): boolean => severity === 'error' || severity === 'fatal'
+/** Of what was found with the structure: a fault of it, as against a rule of the type that is broken. */
+const isStructural = (issue: Issue): boolean =>
+  isError(issue) && issue.code !== 'invariant' && issue.code !== 'code-invalid'
 
-/** What is compiled from one set of packages. */
-interface Compiled {
-  readonly fingerprint: string
-  readonly source: Source
-  readonly structure: StructureValidator
-}
-
-const compiledFrom = (definitions: Definitions): Compiled => {
-  const source = createSource(definitions)
-  const structure = createStructureValidator({
-    definition: (url) => source.find('StructureDefinition', url) as StructureDefinition | null | undefined,
-  })
-  return { fingerprint: definitions.fingerprint, source, structure }
+interface Findings {
+  readonly issues: Issues
+  /** The structure is broken, so that nothing else was looked at. */
+  readonly isBroken: boolean
 }
 
 const then = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-export const createValidator = ({ definitions }: { definitions: Definitions; level: Level }): Validator => {
+/** dom-6, which recommends a narrative: worth saying to who asks, not at every write. */
+const narrativeHint = ({ resourceType, text }: Resource): Issues => {
+  const isDomainResource = !['Bundle', 'Binary', 'Parameters'].includes(String(resourceType))
+  if (!isDomainResource || (text as { div?: unknown } | undefined)?.div !== undefined) return []
+  const expression = [String(resourceType)]
+  const diagnostics = `${resourceType}: dom-6: A resource should have narrative for robust management.`
+  return [{ severity: 'warning', code: 'invariant', diagnostics, expression }]
+}
+
+export const createValidator = ({ definitions, level }: { definitions: Definitions; level: Level }): Validator => {
   const added: AddedCheck[] = []
   let compiled: Compiled | undefined
 
@@ -45,10 +48,22 @@ export const createValidator = ({ definitions }: { definitions: Definitions; lev
     return compiled
   }
 
-  const structural = (resource: Resource, { text }: ValidationOptions, limit: number): Issues | Promise<Issues> => {
-    const { source, structure } = current()
+  /** The checks of definitions up to a level; what comes later is left out where the structure is broken. */
+  const defined = (
+    resource: Resource,
+    { text, profiles = NO_PROFILES }: ValidationOptions,
+    upTo: Level,
+    limit: number,
+  ): Findings | Promise<Findings> => {
+    const { source, structure, rules, profiles: profileChecks } = current()
     const options = text === undefined ? { limit } : { text, limit }
-    return source.settle(() => structure.validate(resource as Record<string, unknown>, options))
+    return source.settle(() => {
+      const first = (upTo === 'structure' ? structure : rules).validate(resource as Record<string, unknown>, options)
+      const isBroken = first.some(isStructural)
+      if (upTo !== 'profiles' || isBroken) return { issues: first, isBroken }
+      const second = profileChecks.check(resource, profiles, limit)
+      return { issues: second.length === 0 ? first : [...first, ...second], isBroken }
+    })
   }
 
   const others = (resource: Resource): Issues | Promise<Issues> => {
@@ -62,23 +77,19 @@ export const createValidator = ({ definitions }: { definitions: Definitions; lev
 
   return {
     admit(resource, options = {}) {
-      return then(structural(resource, options, MOST_ISSUES_OF_A_WRITE), (issues) => {
-        const errors = issues.filter(isError)
-        if (errors.length > 0) {
-          const refusal = errors.every(({ code }) => code === 'invariant') ? RulesRefused : StructureRefused
-          throw refusal().with({ issues })
-        }
+      return then(defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
+        if (issues.some(isError)) throw (isBroken ? StructureRefused : RulesRefused)().with({ issues })
         if (added.length === 0) return issues
         return then(others(resource), (more) => {
-          const all = [...issues, ...more]
+          const all = more.length === 0 ? issues : [...issues, ...more]
           if (more.some(isError)) throw RulesRefused().with({ issues: all })
           return all
         })
       })
     },
     check(resource, options = {}) {
-      return then(structural(resource, options, MOST_ISSUES_IN_FULL), (issues) =>
-        issues.some(isError) ? issues : then(others(resource), (more) => [...issues, ...more]),
+      return then(defined(resource, options, 'profiles', MOST_ISSUES_IN_FULL), ({ issues, isBroken }) =>
+        isBroken ? issues : then(others(resource), (more) => [...issues, ...narrativeHint(resource), ...more]),
       )
     },
     addCheck: (check) => void added.push(check),

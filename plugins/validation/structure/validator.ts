@@ -28,6 +28,8 @@ export interface StructureValidator {
   readonly keys: number
   /** Canonical URLs of the definitions that are compiled. */
   types(): readonly string[]
+  /** The shape of a type. Null: not known yet. */
+  shape(url: string): Shape | null | undefined
 }
 
 const NONE: readonly StructureIssue[] = Object.freeze([])
@@ -152,17 +154,14 @@ export const createStructureValidator = (
   }
 
   const run = createRun(faults, resource)
-  const ruleMaker = makeRules({
-    faults,
-    context: run.context,
-    shape(url) {
-      const known = shapes.get(url)
-      if (known !== undefined) return known
-      const definition = source.definition(url)
-      if (definition === null) return null
-      return definition?.snapshot === undefined ? undefined : shapeFrom(definition)
-    },
-  })
+  const shape = (url: string): Shape | null | undefined => {
+    const known = shapes.get(url)
+    if (known !== undefined) return known
+    const definition = source.definition(url)
+    if (definition === null) return null
+    return definition?.snapshot === undefined ? undefined : shapeFrom(definition)
+  }
+  const ruleMaker = makeRules({ faults, context: run.context, shape })
   const surroundings = {
     ...run.functions,
     ...faults,
@@ -234,5 +233,6 @@ export const createStructureValidator = (
       return run.context.keys
     },
     types: () => [...compiled.keys()],
+    shape,
   }
 }

@@ -170,7 +170,8 @@ test('other plugins add checks, synchronous or not, which see only resources of 
   })
   assert.is((await refusalOf(kernel, patient({ id: 'c', foo: 1 })))?.status, 400)
   assert.equal(seen, ['a', 'b'])
-  assert.equal(await validator.check(patient({ id: 'd' })), [issue('error', 'not active'), hint])
+  const text = { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">x</div>' }
+  assert.equal(await validator.check(patient({ id: 'd', text })), [issue('error', 'not active'), hint])
 })
 
 test('check answers every issue and refuses nothing', async () => {
