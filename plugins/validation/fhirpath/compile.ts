@@ -3,62 +3,19 @@
  * interpreting it, because the types say which JSON members an element is. What it cannot do exactly it refuses with
  * Unsupported, when compiling or when it meets the value. http://hl7.org/fhirpath/N1/
  */
-import { type Block, type Field, type FieldType, jsonNames, type Shape } from '../structure/shape.ts'
+import { type Block, type FieldType, jsonNames, type Shape } from '../structure/shape.ts'
+import type { Compiled, FieldOf, Kind } from './compiled.ts'
 import { FUNCTIONS } from './functions.ts'
+import { binary } from './operators.ts'
 import { type Node, parse, Unsupported } from './parse.ts'
-import {
-  type Collection,
-  compare,
-  deepEqual,
-  EMPTY,
-  equal,
-  orderOf,
-  single,
-  toBoolean,
-  truth,
-  Valueless,
-} from './values.ts'
-
-/** What an expression is evaluated in. */
-export interface Scope {
-  /** The resource the element is in: %resource. */
-  readonly resource: unknown
-  /** The resource that contains that one, or the same: %rootResource. */
-  readonly root: unknown
-  /** What the expression started from: %context. */
-  readonly context: unknown
-}
-
-export type Run = (scope: Scope, focus: Collection) => Collection
-
-/** A type an expression may yield: a primitive, a data type, elements defined in place, or any resource. */
-export type Kind =
-  | { readonly kind: 'primitive'; readonly name: string }
-  | { readonly kind: 'complex'; readonly name: string }
-  | { readonly kind: 'block'; readonly name: string; readonly shape: Shape; readonly block: Block }
-  | { readonly kind: 'resource'; readonly name: string }
-
-/** `kinds` undefined: nothing is known, and what is asked of it is Unsupported. */
-export interface Compiled {
-  readonly run: Run
-  readonly kinds: readonly Kind[] | undefined
-  /** The field this is the value of, when it is one: its types can be told apart by the names of its members. */
-  readonly field?: { readonly on: Compiled; readonly fields: readonly FieldOf[] }
-}
-
-interface FieldOf {
-  readonly shape: Shape
-  readonly field: Field
-}
+import { reader } from './read.ts'
+import { EMPTY, single, truth } from './values.ts'
 
 /** Shapes by canonical URL. `null`: not known yet. */
 export type Shapes = (url: string) => Shape | null | undefined
 
 /** A shape that is needed is not known yet. */
 export class Pending extends Error {}
-
-export const namesOf = (kinds: readonly Kind[] | undefined): readonly string[] | undefined =>
-  kinds?.map(({ name }) => name)
 
 const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
 
@@ -72,50 +29,6 @@ const kindOf = (shape: Shape, type: FieldType): Kind => {
       return { kind: 'block', name: type.path, shape, block: shape.blocks.get(type.path)! }
     case 'resource':
       return { kind: 'resource', name: 'Resource' }
-  }
-}
-
-/** Adds the values of one JSON member. */
-const collect = (into: unknown[], object: Record<string, unknown>, name: string, siblingName: string): void => {
-  const value = object[name]
-  const sibling = object[siblingName]
-  if (sibling === undefined) {
-    if (Array.isArray(value)) for (const item of value) into.push(item)
-    else if (value !== undefined && value !== null) into.push(value)
-    return
-  }
-  const values: unknown[] = Array.isArray(value) ? value : [value]
-  const siblings: unknown[] = Array.isArray(sibling) ? sibling : [sibling]
-  for (let at = 0; at < Math.max(values.length, siblings.length); at++) {
-    const one = values[at]
-    if (one !== undefined && one !== null) into.push(one)
-    else if (siblings[at] !== undefined && siblings[at] !== null) into.push(new Valueless(siblings[at]))
-  }
-}
-
-/** Reads members with these names of every object of a collection. */
-const reader = (names: readonly string[]): ((focus: Collection) => Collection) => {
-  const pairs = names.map((name) => [name, `_${name}`] as const)
-  const [pair] = pairs
-  if (pair === undefined) return () => EMPTY
-  const [first, firstSibling] = pair
-  return (focus) => {
-    if (focus.length === 0) return EMPTY
-    // The common case, without a copy: one object, one name, a list of complex values.
-    if (focus.length === 1 && names.length === 1) {
-      const object = focus[0] as Record<string, unknown>
-      if (typeof object !== 'object' || object instanceof Valueless) return EMPTY
-      const value = object[first]
-      if (object[firstSibling] === undefined)
-        return value === undefined ? EMPTY : Array.isArray(value) ? value : [value]
-    }
-    const found: unknown[] = []
-    for (const object of focus) {
-      if (typeof object !== 'object' || object === null) continue
-      if (object instanceof Valueless) throw new Unsupported('extensions of a primitive')
-      for (const [name, sibling] of pairs) collect(found, object as Record<string, unknown>, name, sibling)
-    }
-    return found
   }
 }
 
@@ -214,85 +127,6 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     }
   }
 
-  const binary = (operator: string, left: Compiled, right: Compiled): Compiled => {
-    const [a, b] = [left.run, right.run]
-    const [leftNames, rightNames] = [namesOf(left.kinds), namesOf(right.kinds)]
-    const order = orderOf(
-      leftNames === undefined || rightNames === undefined ? undefined : [...leftNames, ...rightNames],
-    )
-    const boolean = (run: Run): Compiled => ({ run, kinds: BOOLEAN })
-    const compared = (test: (difference: number) => boolean): Compiled =>
-      boolean((scope, focus) => {
-        const difference = compare(a(scope, focus), b(scope, focus), order)
-        return difference === undefined ? EMPTY : truth(test(difference))
-      })
-    const logic = (of: (x: boolean | undefined, y: () => boolean | undefined) => boolean | undefined): Compiled =>
-      boolean((scope, focus) => truth(of(toBoolean(a(scope, focus)), () => toBoolean(b(scope, focus)))))
-    const contains = (one: Run, all: Run): Compiled =>
-      boolean((scope, focus) => {
-        const values = one(scope, focus)
-        if (values.length > 1) throw new Unsupported('one value is expected')
-        return values.length === 0 ? EMPTY : truth(all(scope, focus).some((other) => deepEqual(values[0], other)))
-      })
-    const arithmetic = (of: (x: number, y: number) => number): Compiled => ({
-      kinds: [{ kind: 'primitive', name: 'decimal' }],
-      run(scope, focus) {
-        const x = single(a(scope, focus))
-        const y = single(b(scope, focus))
-        if (x === undefined || y === undefined) return EMPTY
-        if (typeof x !== 'number' || typeof y !== 'number') throw new Unsupported('no numbers')
-        return [of(x, y)]
-      },
-    })
-    switch (operator) {
-      case 'and':
-        return logic((x, y) => (x === false ? false : x === true ? y() : y() === false ? false : undefined))
-      case 'or':
-        return logic((x, y) => (x === true ? true : x === false ? y() : y() === true ? true : undefined))
-      case 'xor':
-        return logic((x, y) => {
-          const z = y()
-          return x === undefined || z === undefined ? undefined : x !== z
-        })
-      case 'implies':
-        return logic((x, y) => (x === false ? true : x === true ? y() : y() === true ? true : undefined))
-      case '=':
-        return boolean((scope, focus) => truth(equal(a(scope, focus), b(scope, focus), order)))
-      case '!=':
-        return boolean((scope, focus) => {
-          const same = equal(a(scope, focus), b(scope, focus), order)
-          return same === undefined ? EMPTY : truth(!same)
-        })
-      case '<':
-        return compared((difference) => difference < 0)
-      case '<=':
-        return compared((difference) => difference <= 0)
-      case '>':
-        return compared((difference) => difference > 0)
-      case '>=':
-        return compared((difference) => difference >= 0)
-      case 'in':
-        return contains(a, b)
-      case 'contains':
-        return contains(b, a)
-      case '|':
-        return FUNCTIONS.union!({ on: left, of: [right] })
-      case '&':
-        return {
-          kinds: [{ kind: 'primitive', name: 'string' }],
-          run: (scope, focus) => [`${single(a(scope, focus)) ?? ''}${single(b(scope, focus)) ?? ''}`],
-        }
-      case '+':
-        return arithmetic((x, y) => x + y)
-      case '-':
-        return arithmetic((x, y) => x - y)
-      case '*':
-        return arithmetic((x, y) => x * y)
-      default:
-        throw new Unsupported(`the operator ${operator}`)
-    }
-  }
-
   const VARIABLES: Readonly<Record<string, (start: Compiled) => Compiled>> = {
     resource: () => ({
       run: (scope) => [scope.resource],
@@ -357,7 +191,7 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
       case 'this':
         return focus
       case 'variable': {
-        const variable = VARIABLES[node.name]
+        const variable = Object.hasOwn(VARIABLES, node.name) ? VARIABLES[node.name] : undefined
         if (variable === undefined) throw new Unsupported(`%${node.name}`)
         return variable(start)
       }

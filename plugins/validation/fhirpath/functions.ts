@@ -1,5 +1,5 @@
 /** The functions of FHIRPath that invariants use. http://hl7.org/fhirpath/N1/#functions */
-import type { Compiled, Kind, Run, Scope } from './compile.ts'
+import type { Compiled, Kind, Run, Scope } from './compiled.ts'
 import { Unsupported } from './parse.ts'
 import { type Collection, EMPTY, keyOf, single, toBoolean, truth, Valueless } from './values.ts'
 

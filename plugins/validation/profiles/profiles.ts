@@ -3,293 +3,22 @@
  * The structure and the rules of the base definition are taken as checked. https://hl7.org/fhir/R4/profiling.html
  */
 import type { Issue } from '../../../kernel/index.ts'
-import { Pending, type Shapes } from '../fhirpath/compile.ts'
-import { createInvariants, type Engine } from '../rules/invariants.ts'
-import type { Find, KnownCodes } from '../rules/value-set.ts'
-import { type StructureDefinition, typeUrl } from '../structure/definition.ts'
-import type { Field } from '../structure/shape.ts'
-import { createSlicing, REFERENCE_TYPE } from './slicing.ts'
-import { fieldOf, type Inside, insideOf, type Path, type Spot, spotsOf, textOf, typeNameOf } from './spot.ts'
-import { type ProfileNode, type ProfileTree, treeOf } from './tree.ts'
-import { createValueRules, type Severity } from './value-rules.ts'
-
-export interface ProfileSources {
-  readonly find: Find
-  readonly shape: Shapes
-  codes(canonical: string): KnownCodes | null | undefined
-  engine(): Engine | null
-}
+import { Pending } from '../fhirpath/compile.ts'
+import { typeUrl } from '../structure/definition.ts'
+import { innerResources } from './inner.ts'
+import { type Path, type Spot, textOf } from './spot.ts'
+import { createVisitor, type ProfileSources, type Visit } from './visit.ts'
 
 export interface Profiles {
   /** Worthless when a definition turned out not to be known yet; the caller's source says so. */
   check(resource: Readonly<Record<string, unknown>>, asked: readonly string[], limit: number): readonly Issue[]
 }
 
-type Code = Issue['code']
-
-/** One visit of one resource by one profile. */
-interface Visit {
-  readonly profile: string
-  readonly resource: unknown
-  readonly root: Readonly<Record<string, unknown>>
-  readonly depth: number
-  tell(severity: Severity, code: Code, path: Path, text: string): void
-}
-
-/** Profiles that lead to themselves on the same element end here. */
-const MOST_DEPTH = 100
-const CORE_TYPE = /^http:\/\/hl7\.org\/fhir\/StructureDefinition\/([A-Z][A-Za-z]*)$/
-/** Profiles on data types in R4's own definitions, checked with the structure. */
-const STRUCTURAL = /\/StructureDefinition\/(?:SimpleQuantity|MoneyQuantity)$/
-
-const bare = (canonical: string): string => canonical.replace(/\|.*$/, '')
-const tail = (code: string): string => code.slice(code.lastIndexOf('/') + 1)
-
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
-
-/** The resources directly inside a resource, with their places. */
-const inner = function* (resource: Readonly<Record<string, unknown>>, up: Path): Generator<[unknown, Path, boolean]> {
-  const list = (value: unknown): any[] => (Array.isArray(value) ? value : [])
-  for (const [index, one] of list(resource.contained).entries()) yield [one, { up, name: 'contained', index }, true]
-  if (resource.resourceType === 'Bundle') {
-    for (const [index, entry] of list(resource.entry).entries()) {
-      const at: Path = { up, name: 'entry', index }
-      yield [entry?.resource, { up: at, name: 'resource', index: -1 }, false]
-      yield [
-        entry?.response?.outcome,
-        { up: { up: at, name: 'response', index: -1 }, name: 'outcome', index: -1 },
-        false,
-      ]
-    }
-  }
-  const parameters = function* (name: string, all: unknown, above: Path): Generator<[unknown, Path, boolean]> {
-    for (const [index, one] of list(all).entries()) {
-      const at: Path = { up: above, name, index }
-      yield [one?.resource, { up: at, name: 'resource', index: -1 }, false]
-      yield* parameters('part', one?.part, at)
-    }
-  }
-  if (resource.resourceType === 'Parameters') yield* parameters('parameter', resource.parameter, up)
-}
-
-export const createProfiles = ({ find, shape, codes, engine }: ProfileSources): Profiles => {
-  const trees = new Map<string, ProfileTree>()
-  let current: Visit | undefined
-
-  const shapeOf = (url: string) => {
-    const found = shape(url)
-    if (found === null) throw new Pending()
-    return found
-  }
-
-  const definition = (canonical: string): StructureDefinition | undefined => {
-    const found = find('StructureDefinition', canonical)
-    if (found === null) throw new Pending()
-    return found as StructureDefinition | undefined
-  }
-
-  /** Undefined: not installed. The trees of types themselves ask nothing. */
-  const tree = (canonical: string, above: readonly string[] = []): ProfileTree | undefined => {
-    const known = trees.get(canonical)
-    if (known !== undefined) return known
-    const profile = definition(canonical)
-    if (profile === undefined || above.includes(profile.url)) return undefined
-    const nothing = { ...profile, snapshot: undefined, differential: undefined, baseDefinition: undefined }
-    const made =
-      profile.derivation === 'constraint'
-        ? treeOf(profile, (url) => tree(url, [...above, profile.url]))!
-        : { ...treeOf(nothing as unknown as StructureDefinition, () => undefined)!, gaps: [] }
-    trees.set(canonical, made)
-    return made
-  }
-
-  const typeOfProfile = (canonical: string): string | undefined =>
-    CORE_TYPE.exec(bare(canonical))?.[1] ?? tree(canonical)?.type
-
-  const contained = (reference: string): unknown => {
-    const list = current?.root.contained
-    return Array.isArray(list) ? list.find((one) => one?.id === reference.slice(1)) : undefined
-  }
-
-  /** Whether an element conforms, without telling why not. */
-  const conforms = (spot: Spot, canonical: string): boolean => {
-    const outer = current!
-    const target = tree(canonical)
-    if (target === undefined || outer.depth > MOST_DEPTH || target.type !== typeNameOf(spot)) return false
-    let isSound = true
-    visit(target, spot, {
-      ...outer,
-      profile: canonical,
-      depth: outer.depth + 1,
-      tell: (severity) => {
-        if (severity === 'error') isSound = false
-      },
-    })
-    return isSound
-  }
-
-  const sliceOf = createSlicing({ shapeOf, codes, tree, typeOfProfile, conforms, contained })
-  const checkValue = createValueRules({
-    invariants: createInvariants({ shapes: shape, engine }),
-    codes,
-    pending: () => {
-      throw new Pending()
-    },
-  })
-
-  const cardinality = (node: ProfileNode, count: number, path: Path): void => {
-    const { tell } = current!
-    const what = node.slice === undefined ? `the element ${node.name}` : `the slice ${node.slice}`
-    if (node.min !== undefined && count < node.min) {
-      tell('error', 'required', path, `${what} is required at least ${times(node.min)}, and is there ${times(count)}`)
-    }
-    if (node.max !== undefined && count > node.max) {
-      const most = node.max === 0 ? `${what} is not allowed` : `${what} is allowed at most ${times(node.max)}`
-      tell('error', 'structure', path, `${most}, and is there ${times(count)}`)
-    }
-  }
-
-  const references = (node: ProfileNode, { value, path }: Spot): void => {
-    const targets = node.types
-      ?.filter(({ code }) => code === 'Reference')
-      .flatMap(({ targetProfile }) => targetProfile ?? [])
-    const { reference, type } = (value ?? {}) as { reference?: unknown; type?: unknown }
-    if (targets === undefined || targets.length === 0) return
-    const named = typeof reference === 'string' ? REFERENCE_TYPE.exec(reference)?.[1] : undefined
-    const name = named ?? (typeof type === 'string' ? tail(type) : undefined)
-    // Only a type that is one: `urn:…` and the addresses of other systems say nothing.
-    if (name === undefined || shapeOf(typeUrl(name))?.kind !== 'resource') return
-    const allowed = targets.map((target) => typeOfProfile(target))
-    if (allowed.includes(undefined) || allowed.includes('Resource') || allowed.includes(name)) return
-    current!.tell('error', 'structure', path, `it refers to a ${name}; allowed are ${[...new Set(allowed)].join(', ')}`)
-  }
-
-  const types = (node: ProfileNode, spot: Spot): void => {
-    const { types: wanted } = node
-    const { type, path } = spot
-    if (wanted === undefined || type.kind === 'block') return
-    const name = typeNameOf(spot)
-    const isAny = (code: string) => type.kind === 'resource' && (code === 'Resource' || code === 'DomainResource')
-    const isSystem = wanted.some(({ code }) => code.startsWith('http://hl7.org/fhirpath/'))
-    const matching = wanted.filter(({ code }) => tail(code) === name || isAny(tail(code)))
-    if (matching.length === 0) {
-      // Ids and the like are System.String in a snapshot, and go by names of our own.
-      if (type.kind === 'primitive' && (isSystem || name.includes('-') || name === 'reference')) return
-      const allowed = wanted.map(({ code }) => tail(code)).join(', ')
-      current!.tell('error', 'structure', path, `its type ${name} is not allowed; allowed are ${allowed}`)
-      return
-    }
-    if (name === 'Reference') references(node, spot)
-    if (matching.some(({ profile }) => profile === undefined)) return
-    const profiles = matching.flatMap(({ profile }) => profile ?? []).filter((one) => !STRUCTURAL.test(one))
-    const [only] = profiles
-    if (only === undefined) return
-    if (profiles.length > 1) {
-      if (!profiles.some((one) => conforms(spot, one))) {
-        current!.tell('error', 'structure', path, `it conforms to none of ${profiles.join(', ')}`)
-      }
-      return
-    }
-    const target = tree(only)
-    if (target === undefined) {
-      current!.tell(
-        'warning',
-        'not-found',
-        path,
-        `the profile ${only} is not installed, so this is not checked against it`,
-      )
-    } else if (current!.depth < MOST_DEPTH) {
-      visit(target, spot, { ...current!, profile: only, depth: current!.depth + 1 })
-    }
-  }
-
-  const slices = (
-    sliced: ProfileNode,
-    among: readonly ProfileNode[],
-    spots: readonly Spot[],
-    at: Path,
-    field: Field,
-  ): void => {
-    const { tell } = current!
-    const groups = new Map<ProfileNode, Spot[]>(among.map((slice) => [slice, []]))
-    const rules = sliced.slicing?.rules
-    let latest = -1
-    let isUnsure = false
-    let openEnd: Spot | undefined
-    for (const spot of spots) {
-      const slice = sliceOf(sliced, among, spot, field.choice)
-      if (slice === undefined) isUnsure = true
-      else if (slice === null) {
-        if (rules === 'closed')
-          tell(
-            'error',
-            'structure',
-            spot.path,
-            `it is none of the slices ${among.map((one) => one.slice).join(', ')}, and no others are allowed`,
-          )
-        openEnd ??= spot
-      } else {
-        groups.get(slice)!.push(spot)
-        const order = among.indexOf(slice)
-        if (sliced.slicing?.ordered === true && order < latest) {
-          tell('error', 'structure', spot.path, `the slice ${slice.slice} stands before ${among[latest]!.slice}`)
-        }
-        latest = Math.max(latest, order)
-        if (rules === 'openAtEnd' && openEnd !== undefined) {
-          tell('error', 'structure', spot.path, `the slice ${slice.slice} stands before what belongs to no slice`)
-        }
-      }
-    }
-    if (isUnsure)
-      tell('warning', 'incomplete', at, `it cannot be told which slice of ${sliced.name} every element belongs to`)
-    for (const [slice, own] of groups) {
-      if (!isUnsure) cardinality(slice, own.length, at)
-      for (const spot of own) element(slice, spot, field)
-      if (slice.slices.length > 0) slices(slice, slice.slices, own, at, field)
-    }
-  }
-
-  const element = (node: ProfileNode, spot: Spot, field: Field | undefined): void => {
-    const visiting = current!
-    const inside = insideOf(spot, shapeOf)
-    const inherited = [...(field?.rules.constraints ?? []), ...(inside?.block.rules.constraints ?? [])]
-    types(node, spot)
-    checkValue(
-      node,
-      spot,
-      inside,
-      { keys: new Set(inherited.map(({ key }) => key)), required: field?.rules.required },
-      visiting,
-      (severity, code, text) => visiting.tell(severity, code, spot.path, text),
-    )
-    if (inside !== undefined) children(node, inside, spot.path)
-  }
-
-  const children = (node: ProfileNode, inside: Inside, up: Path): void => {
-    for (const child of node.children) {
-      const of = fieldOf(inside, child.name)
-      if (of === undefined) continue
-      const { field, only } = of
-      const spots = spotsOf(inside, field, up, only)
-      const path: Path = { up, name: field.name, index: -1 }
-      cardinality(child, spots.length, path)
-      for (const spot of spots) element(child, spot, field)
-      if (child.slices.length > 0) slices(child, child.slices, spots, path, field)
-    }
-  }
-
-  const visit = (target: ProfileTree, spot: Spot, as: Visit): void => {
-    const outer = current
-    current = as
-    try {
-      element(target.root, spot, undefined)
-    } finally {
-      current = outer
-    }
-  }
+export const createProfiles = (sources: ProfileSources): Profiles => {
+  const { tree, visit, shapeOf } = createVisitor(sources)
 
   return {
     check(resource, asked, limit) {
@@ -297,25 +26,32 @@ export const createProfiles = ({ find, shape, codes, engine }: ProfileSources): 
       const told = new Set<string>()
 
       const one = (value: unknown, canonical: string, at: Path, root: Readonly<Record<string, unknown>>): void => {
-        const tell: Visit['tell'] = (severity, code, path, text) => {
+        const tell: Visit['tell'] = (severity, code, path, text, profile) => {
           const expression = textOf(path)
           const key = `${severity} ${expression} ${text}`
           if (issues.length >= limit || told.has(key)) return
           told.add(key)
-          const diagnostics = `${expression}: ${text}. (Profile ${current?.profile ?? canonical})`
+          const diagnostics = `${expression}: ${text}. (Profile ${profile})`
           issues.push({ severity, code, diagnostics, expression: [expression] })
         }
         const target = tree(canonical)
         if (target === undefined) {
-          tell('warning', 'not-found', at, `the profile ${canonical} is not installed; nothing was checked against it`)
+          tell(
+            'warning',
+            'not-found',
+            at,
+            `the profile ${canonical} is not installed; nothing was checked against it`,
+            canonical,
+          )
           return
         }
         const type = (value as { resourceType: string }).resourceType
         if (target.type !== type && target.type !== 'Resource' && target.type !== 'DomainResource') {
-          tell('error', 'structure', at, `the profile ${canonical} is one of ${target.type}, not of ${type}`)
+          tell('error', 'structure', at, `the profile ${canonical} is one of ${target.type}, not of ${type}`, canonical)
           return
         }
-        for (const gap of target.gaps) tell('warning', 'incomplete', at, `of the profile ${canonical}, ${gap}`)
+        for (const gap of target.gaps)
+          tell('warning', 'incomplete', at, `of the profile ${canonical}, ${gap}`, canonical)
         const own = shapeOf(typeUrl(type))
         if (own === undefined) return
         const spot: Spot = { value, sibling: undefined, type: { kind: 'resource', suffix: '' }, shape: own, path: at }
@@ -333,12 +69,11 @@ export const createProfiles = ({ find, shape, codes, engine }: ProfileSources): 
         for (const canonical of new Set([...more, ...claimed.filter((profile) => typeof profile === 'string')])) {
           one(value, canonical, at, root)
         }
-        for (const [nested, path, isContained] of inner(value, at)) {
+        for (const [nested, path, isContained] of innerResources(value, at)) {
           if (isObject(nested)) all(nested, path, isContained ? root : nested, [])
         }
       }
 
-      current = undefined
       try {
         all(resource, { up: undefined, name: String(resource.resourceType), index: -1 }, resource, asked)
       } catch (error) {

@@ -107,6 +107,8 @@ export const createSlicing = (tools: SlicingTools) => {
           if (url !== undefined) nodes.push({ pattern: url, exact: true })
           return nodes
         }
+        default:
+          return []
       }
     })
 

@@ -1,5 +1,5 @@
 /** What a profile asks of one value: fixed and pattern values, bounds, bindings, its own invariants. */
-import type { Kind } from '../fhirpath/compile.ts'
+import type { Kind } from '../fhirpath/compiled.ts'
 import { compareMoments } from '../fhirpath/values.ts'
 import { bindingTest, codeOf } from '../rules/bindings.ts'
 import type { createInvariants, Invariant } from '../rules/invariants.ts'

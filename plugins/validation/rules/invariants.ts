@@ -3,7 +3,8 @@
  * the rest is fhirpath.js's, which is loaded when the first of them is met.
  * https://hl7.org/fhir/R4/conformance-rules.html#constraints
  */
-import { createCompiler, type Kind, Pending, type Scope, type Shapes } from '../fhirpath/compile.ts'
+import { createCompiler, Pending, type Shapes } from '../fhirpath/compile.ts'
+import type { Compiled, Kind, Scope } from '../fhirpath/compiled.ts'
 import { Unsupported } from '../fhirpath/parse.ts'
 import { toBoolean } from '../fhirpath/values.ts'
 import type { Constraint } from '../structure/definition.ts'
@@ -63,7 +64,7 @@ export const createInvariants = ({ shapes, engine }: { shapes: Shapes; engine: (
 
   /** Throws Pending when the definition of a type it goes through is not known yet. */
   const fast = (expression: string, { kinds, type, isResource }: Subject, fallback: Invariant): Invariant => {
-    let compiled: ReturnType<ReturnType<typeof createCompiler>>
+    let compiled: Compiled
     try {
       compiled = createCompiler(shapes, type, isResource)(expression, kinds)
     } catch (error) {

@@ -1,5 +1,5 @@
 /** The rules of definitions beyond structure: invariants and required bindings, put into the generated checks. */
-import type { Kind } from '../fhirpath/compile.ts'
+import type { Kind } from '../fhirpath/compiled.ts'
 import type { Constraint } from '../structure/definition.ts'
 import { type Faults, shown } from '../structure/faults.ts'
 import type { RuleSite } from '../structure/generate.ts'
