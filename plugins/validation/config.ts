@@ -1,0 +1,12 @@
+/** How strict a write is. Our own addition to [conformance]: the specification says that writes are checked, not how far. */
+import { Type } from 'typebox'
+
+export const conformanceSection = Type.Object({
+  validation: Type.Union([Type.Literal('structure'), Type.Literal('rules'), Type.Literal('profiles')], {
+    default: 'profiles',
+    description:
+      'How far a write is checked: its structure only; also the required bindings and invariants of its type; also the profiles it claims in meta.profile, where they are installed.',
+  }),
+})
+
+export type Level = 'structure' | 'rules' | 'profiles'

@@ -1,0 +1,35 @@
+/** A compiled FHIRPath expression: what it is evaluated in, and what is known of what it yields. */
+import type { Block, Field, Shape } from '../structure/shape.ts'
+import type { Collection } from './values.ts'
+
+/** What an expression is evaluated in. */
+export interface Scope {
+  /** The resource the element is in: %resource. */
+  readonly resource: unknown
+  /** The resource that contains that one, or the same: %rootResource. */
+  readonly root: unknown
+  /** What the expression started from: %context. */
+  readonly context: unknown
+}
+
+export type Run = (scope: Scope, focus: Collection) => Collection
+
+/** A type an expression may yield: a primitive, a data type, elements defined in place, or any resource. */
+export type Kind =
+  | { readonly kind: 'primitive'; readonly name: string }
+  | { readonly kind: 'complex'; readonly name: string }
+  | { readonly kind: 'block'; readonly name: string; readonly shape: Shape; readonly block: Block }
+  | { readonly kind: 'resource'; readonly name: string }
+
+/** `kinds` undefined: nothing is known, and what is asked of it is Unsupported. */
+export interface Compiled {
+  readonly run: Run
+  readonly kinds: readonly Kind[] | undefined
+  /** The field this is the value of, when it is one: its types can be told apart by the names of its members. */
+  readonly field?: { readonly on: Compiled; readonly fields: readonly FieldOf[] }
+}
+
+export interface FieldOf {
+  readonly shape: Shape
+  readonly field: Field
+}

@@ -1,0 +1,92 @@
+/** The binary operators of FHIRPath, three-valued. http://hl7.org/fhirpath/N1/#operations */
+import type { Compiled, Kind, Run } from './compiled.ts'
+import { FUNCTIONS } from './functions.ts'
+import { Unsupported } from './parse.ts'
+import { compare, deepEqual, EMPTY, equal, orderOf, single, toBoolean, truth } from './values.ts'
+
+const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
+
+const namesOf = (kinds: readonly Kind[] | undefined): readonly string[] | undefined => kinds?.map(({ name }) => name)
+
+const stringOf = (value: unknown): string => {
+  if (typeof value === 'object') throw new Unsupported('no string')
+  return value === undefined ? '' : String(value)
+}
+
+/** Throws Unsupported for an operator that is not one of these. */
+export const binary = (operator: string, left: Compiled, right: Compiled): Compiled => {
+  const [a, b] = [left.run, right.run]
+  const [leftNames, rightNames] = [namesOf(left.kinds), namesOf(right.kinds)]
+  const order = orderOf(leftNames === undefined || rightNames === undefined ? undefined : [...leftNames, ...rightNames])
+  const boolean = (run: Run): Compiled => ({ run, kinds: BOOLEAN })
+  const compared = (test: (difference: number) => boolean): Compiled =>
+    boolean((scope, focus) => {
+      const difference = compare(a(scope, focus), b(scope, focus), order)
+      return difference === undefined ? EMPTY : truth(test(difference))
+    })
+  const logic = (of: (x: boolean | undefined, y: () => boolean | undefined) => boolean | undefined): Compiled =>
+    boolean((scope, focus) => truth(of(toBoolean(a(scope, focus)), () => toBoolean(b(scope, focus)))))
+  const contains = (one: Run, all: Run): Compiled =>
+    boolean((scope, focus) => {
+      const values = one(scope, focus)
+      if (values.length > 1) throw new Unsupported('one value is expected')
+      return values.length === 0 ? EMPTY : truth(all(scope, focus).some((other) => deepEqual(values[0], other)))
+    })
+  const arithmetic = (of: (x: number, y: number) => number): Compiled => ({
+    kinds: [{ kind: 'primitive', name: 'decimal' }],
+    run(scope, focus) {
+      const x = single(a(scope, focus))
+      const y = single(b(scope, focus))
+      if (x === undefined || y === undefined) return EMPTY
+      if (typeof x !== 'number' || typeof y !== 'number') throw new Unsupported('no numbers')
+      return [of(x, y)]
+    },
+  })
+  switch (operator) {
+    case 'and':
+      return logic((x, y) => (x === false ? false : x === true ? y() : y() === false ? false : undefined))
+    case 'or':
+      return logic((x, y) => (x === true ? true : x === false ? y() : y() === true ? true : undefined))
+    case 'xor':
+      return logic((x, y) => {
+        const z = y()
+        return x === undefined || z === undefined ? undefined : x !== z
+      })
+    case 'implies':
+      return logic((x, y) => (x === false ? true : x === true ? y() : y() === true ? true : undefined))
+    case '=':
+      return boolean((scope, focus) => truth(equal(a(scope, focus), b(scope, focus), order)))
+    case '!=':
+      return boolean((scope, focus) => {
+        const same = equal(a(scope, focus), b(scope, focus), order)
+        return same === undefined ? EMPTY : truth(!same)
+      })
+    case '<':
+      return compared((difference) => difference < 0)
+    case '<=':
+      return compared((difference) => difference <= 0)
+    case '>':
+      return compared((difference) => difference > 0)
+    case '>=':
+      return compared((difference) => difference >= 0)
+    case 'in':
+      return contains(a, b)
+    case 'contains':
+      return contains(b, a)
+    case '|':
+      return FUNCTIONS.union!({ on: left, of: [right] })
+    case '&':
+      return {
+        kinds: [{ kind: 'primitive', name: 'string' }],
+        run: (scope, focus) => [stringOf(single(a(scope, focus))) + stringOf(single(b(scope, focus)))],
+      }
+    case '+':
+      return arithmetic((x, y) => x + y)
+    case '-':
+      return arithmetic((x, y) => x - y)
+    case '*':
+      return arithmetic((x, y) => x * y)
+    default:
+      throw new Unsupported(`the operator ${operator}`)
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * FHIRPath text → a tree. Knows the whole expression grammar but date and quantity literals, which invariants do not
+ * use; whatever it does not know it refuses, and fhirpath.js takes over. http://hl7.org/fhirpath/N1/grammar.html
+ */
+
+export type Node =
+  | { readonly kind: 'literal'; readonly value: string | number | boolean }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'this' }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'member'; readonly on: Node | undefined; readonly name: string }
+  | { readonly kind: 'call'; readonly on: Node | undefined; readonly name: string; readonly arguments: readonly Node[] }
+  | { readonly kind: 'item'; readonly on: Node; readonly index: Node }
+  | { readonly kind: 'binary'; readonly operator: string; readonly left: Node; readonly right: Node }
+  | { readonly kind: 'negative'; readonly of: Node }
+  | { readonly kind: 'type'; readonly operator: 'is' | 'as'; readonly on: Node; readonly type: string }
+
+/** The expression, or the values it meets, are beyond what is compiled here. */
+export class Unsupported extends Error {}
+
+interface Token {
+  readonly kind: 'name' | 'string' | 'number' | 'symbol' | 'variable' | 'this' | 'end'
+  readonly text: string
+}
+
+const TOKEN =
+  /\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|(?<name>[A-Za-z_][A-Za-z0-9_]*)|`(?<quoted>(?:[^`\\]|\\.)*)`|'(?<string>(?:[^'\\]|\\.)*)'|(?<number>[0-9]+(?:\.[0-9]+)?)|%(?<variable>[A-Za-z_][A-Za-z0-9_-]*|`[^`]*`|'[^']*')|(?<self>\$this)|(?<symbol><=|>=|!=|!~|[-+*/&|<>=~.,()[\]{}])/y
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f' }
+
+const unquote = (text: string): string =>
+  text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex, one) =>
+    hex === undefined ? (ESCAPES[one] ?? one) : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+
+const tokens = (text: string): Token[] => {
+  const list: Token[] = []
+  TOKEN.lastIndex = 0
+  while (TOKEN.lastIndex < text.length) {
+    const at = TOKEN.lastIndex
+    const groups = TOKEN.exec(text)?.groups
+    if (groups === undefined) throw new Unsupported(`${text.slice(at, at + 20)} is not understood`)
+    const { name, quoted, string, number, variable, self, symbol } = groups
+    if (name !== undefined) list.push({ kind: 'name', text: name })
+    else if (quoted !== undefined) list.push({ kind: 'name', text: `\`${unquote(quoted)}` })
+    else if (string !== undefined) list.push({ kind: 'string', text: unquote(string) })
+    else if (number !== undefined) list.push({ kind: 'number', text: number })
+    else if (variable !== undefined) list.push({ kind: 'variable', text: variable.replaceAll(/[`']/g, '') })
+    else if (self !== undefined) list.push({ kind: 'this', text: self })
+    else if (symbol !== undefined) list.push({ kind: 'symbol', text: symbol })
+  }
+  list.push({ kind: 'end', text: '' })
+  return list
+}
+
+/** Binary operators from the weakest to the strongest. */
+const LEVELS: readonly (readonly string[])[] = [
+  ['implies'],
+  ['or', 'xor'],
+  ['and'],
+  ['in', 'contains'],
+  ['=', '!=', '~', '!~'],
+  ['<', '>', '<=', '>='],
+  ['|'],
+  ['is', 'as'],
+  ['+', '-', '&'],
+  ['*', '/', 'div', 'mod'],
+]
+
+const isOperator = ({ kind, text }: Token, operators: readonly string[]): boolean =>
+  (kind === 'symbol' || kind === 'name') && operators.includes(text)
+
+/** Throws Unsupported. */
+export const parse = (expression: string): Node => {
+  const list = tokens(expression)
+  let at = 0
+  const peek = (): Token => list[at]!
+  const take = (): Token => list[at++]!
+  const isSymbol = (text: string): boolean => peek().kind === 'symbol' && peek().text === text
+  const expect = (text: string): void => {
+    if (!isSymbol(text)) throw new Unsupported(`${text} expected, not ${peek().text}`)
+    at++
+  }
+  const nameOf = ({ kind, text }: Token): string => {
+    if (kind !== 'name') throw new Unsupported(`a name expected, not ${text}`)
+    return text.startsWith('`') ? text.slice(1) : text
+  }
+
+  const typeName = (): string => {
+    let name = nameOf(take())
+    while (isSymbol('.')) {
+      at++
+      name += `.${nameOf(take())}`
+    }
+    return name
+  }
+
+  const invocation = (on: Node | undefined): Node => {
+    const name = nameOf(take())
+    if (!isSymbol('(')) return { kind: 'member', on, name }
+    at++
+    const given: Node[] = []
+    while (!isSymbol(')')) {
+      if (given.length > 0) expect(',')
+      given.push(binary(0))
+    }
+    at++
+    return { kind: 'call', on, name, arguments: given }
+  }
+
+  const term = (): Node => {
+    const token = peek()
+    switch (token.kind) {
+      case 'string':
+        at++
+        return { kind: 'literal', value: token.text }
+      case 'number':
+        at++
+        return { kind: 'literal', value: Number(token.text) }
+      case 'variable':
+        at++
+        return { kind: 'variable', name: token.text }
+      case 'this':
+        at++
+        return { kind: 'this' }
+      case 'name':
+        if ((token.text === 'true' || token.text === 'false') && list[at + 1]?.text !== '(') {
+          at++
+          return { kind: 'literal', value: token.text === 'true' }
+        }
+        return invocation(undefined)
+      default:
+        break
+    }
+    if (isSymbol('{')) {
+      at++
+      expect('}')
+      return { kind: 'empty' }
+    }
+    expect('(')
+    const inner = binary(0)
+    expect(')')
+    return inner
+  }
+
+  const postfix = (): Node => {
+    let node = term()
+    for (;;) {
+      if (isSymbol('.')) {
+        at++
+        if (peek().kind !== 'name') throw new Unsupported(`a name expected after a dot, not ${peek().text}`)
+        node = invocation(node)
+      } else if (isSymbol('[')) {
+        at++
+        const index = binary(0)
+        expect(']')
+        node = { kind: 'item', on: node, index }
+      } else return node
+    }
+  }
+
+  const signed = (): Node => {
+    if (isSymbol('-')) {
+      at++
+      return { kind: 'negative', of: signed() }
+    }
+    if (isSymbol('+')) at++
+    return postfix()
+  }
+
+  const binary = (level: number): Node => {
+    const operators = LEVELS[level]
+    if (operators === undefined) return signed()
+    let left = binary(level + 1)
+    while (isOperator(peek(), operators)) {
+      const operator = take().text
+      left =
+        operator === 'is' || operator === 'as'
+          ? { kind: 'type', operator, on: left, type: typeName() }
+          : { kind: 'binary', operator, left, right: binary(level + 1) }
+    }
+    return left
+  }
+
+  const node = binary(0)
+  if (peek().kind !== 'end') throw new Unsupported(`${peek().text} is not expected`)
+  return node
+}

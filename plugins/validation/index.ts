@@ -1,0 +1,19 @@
+/** Validation of every write against the installed StructureDefinitions. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Definitions } from '../packages/service.ts'
+import { conformanceSection } from './config.ts'
+import * as errors from './errors.ts'
+import { Validator } from './service.ts'
+import { createValidator } from './validator.ts'
+
+export default definePlugin({
+  name: 'validation',
+  description: 'Checks resources against the installed StructureDefinitions',
+  config: { conformance: conformanceSection },
+  needs: { definitions: Definitions },
+  provides: [Validator],
+  errors,
+  setup({ config: { conformance }, needs: { definitions }, provide }) {
+    provide(Validator, createValidator({ definitions, level: conformance.validation }))
+  },
+})

@@ -1,0 +1,30 @@
+/** The resources inside a resource: contained ones, entries of a Bundle, parameters. */
+import type { Path } from './spot.ts'
+
+/** The resources directly inside a resource, with their places. */
+export const innerResources = function* (
+  resource: Readonly<Record<string, unknown>>,
+  up: Path,
+): Generator<[unknown, Path, boolean]> {
+  const list = (value: unknown): any[] => (Array.isArray(value) ? value : [])
+  for (const [index, one] of list(resource.contained).entries()) yield [one, { up, name: 'contained', index }, true]
+  if (resource.resourceType === 'Bundle') {
+    for (const [index, entry] of list(resource.entry).entries()) {
+      const at: Path = { up, name: 'entry', index }
+      yield [entry?.resource, { up: at, name: 'resource', index: -1 }, false]
+      yield [
+        entry?.response?.outcome,
+        { up: { up: at, name: 'response', index: -1 }, name: 'outcome', index: -1 },
+        false,
+      ]
+    }
+  }
+  const parameters = function* (name: string, all: unknown, above: Path): Generator<[unknown, Path, boolean]> {
+    for (const [index, one] of list(all).entries()) {
+      const at: Path = { up: above, name, index }
+      yield [one?.resource, { up: at, name: 'resource', index: -1 }, false]
+      yield* parameters('part', one?.part, at)
+    }
+  }
+  if (resource.resourceType === 'Parameters') yield* parameters('parameter', resource.parameter, up)
+}

@@ -1,0 +1,85 @@
+/**
+ * Checks a resource against profiles: those in meta.profile, of it and of the resources inside it, and those asked for.
+ * The structure and the rules of the base definition are taken as checked. https://hl7.org/fhir/R4/profiling.html
+ */
+import type { Issue } from '../../../kernel/index.ts'
+import { Pending } from '../fhirpath/compile.ts'
+import { typeUrl } from '../structure/definition.ts'
+import { innerResources } from './inner.ts'
+import { type Path, type Spot, textOf } from './spot.ts'
+import { createVisitor, type ProfileSources, type Visit } from './visit.ts'
+
+export interface Profiles {
+  /** Worthless when a definition turned out not to be known yet; the caller's source says so. */
+  check(resource: Readonly<Record<string, unknown>>, asked: readonly string[], limit: number): readonly Issue[]
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const createProfiles = (sources: ProfileSources): Profiles => {
+  const { tree, visit, shapeOf } = createVisitor(sources)
+
+  return {
+    check(resource, asked, limit) {
+      const issues: Issue[] = []
+      const told = new Set<string>()
+
+      const one = (value: unknown, canonical: string, at: Path, root: Readonly<Record<string, unknown>>): void => {
+        const tell: Visit['tell'] = (severity, code, path, text, profile) => {
+          const expression = textOf(path)
+          const key = `${severity} ${expression} ${text}`
+          if (issues.length >= limit || told.has(key)) return
+          told.add(key)
+          const diagnostics = `${expression}: ${text}. (Profile ${profile})`
+          issues.push({ severity, code, diagnostics, expression: [expression] })
+        }
+        const target = tree(canonical)
+        if (target === undefined) {
+          tell(
+            'warning',
+            'not-found',
+            at,
+            `the profile ${canonical} is not installed; nothing was checked against it`,
+            canonical,
+          )
+          return
+        }
+        const type = (value as { resourceType: string }).resourceType
+        if (target.type !== type && target.type !== 'Resource' && target.type !== 'DomainResource') {
+          tell('error', 'structure', at, `the profile ${canonical} is one of ${target.type}, not of ${type}`, canonical)
+          return
+        }
+        for (const gap of target.gaps)
+          tell('warning', 'incomplete', at, `of the profile ${canonical}, ${gap}`, canonical)
+        const own = shapeOf(typeUrl(type))
+        if (own === undefined) return
+        const spot: Spot = { value, sibling: undefined, type: { kind: 'resource', suffix: '' }, shape: own, path: at }
+        visit(target, spot, { profile: canonical, resource: value, root, depth: 0, tell })
+      }
+
+      const all = (
+        value: unknown,
+        at: Path,
+        root: Readonly<Record<string, unknown>>,
+        more: readonly string[],
+      ): void => {
+        if (!isObject(value)) return
+        const claimed = isObject(value.meta) && Array.isArray(value.meta.profile) ? value.meta.profile : []
+        for (const canonical of new Set([...more, ...claimed.filter((profile) => typeof profile === 'string')])) {
+          one(value, canonical, at, root)
+        }
+        for (const [nested, path, isContained] of innerResources(value, at)) {
+          if (isObject(nested)) all(nested, path, isContained ? root : nested, [])
+        }
+      }
+
+      try {
+        all(resource, { up: undefined, name: String(resource.resourceType), index: -1 }, resource, asked)
+      } catch (error) {
+        if (!(error instanceof Pending)) throw error
+      }
+      return issues
+    },
+  }
+}

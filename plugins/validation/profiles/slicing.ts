@@ -1,0 +1,266 @@
+/**
+ * Which slice an element belongs to: what its discriminators find in the element against what the slice fixes there.
+ * https://hl7.org/fhir/R4/profiling.html#discriminator
+ */
+
+import { bindingTest } from '../rules/bindings.ts'
+import type { KnownCodes } from '../rules/value-set.ts'
+import type { Discriminator, Slicing } from '../structure/definition.ts'
+import { fitsPattern, isFixed } from './pattern.ts'
+import { fieldOf, insideOf, type ShapeOf, type Spot, spotsOf, typeNameOf } from './spot.ts'
+import type { ProfileNode, ProfileTree } from './tree.ts'
+
+export interface SlicingTools {
+  readonly shapeOf: ShapeOf
+  codes(canonical: string): KnownCodes | null | undefined
+  /** The tree of an installed profile. */
+  tree(canonical: string): ProfileTree | undefined
+  /** Type that a profile or type definition is about. */
+  typeOfProfile(canonical: string): string | undefined
+  /** Whether the element conforms to the profile. */
+  conforms(spot: Spot, canonical: string): boolean
+  /** The contained resource a local reference means. */
+  contained(reference: string): unknown
+}
+
+/** True, false, or undefined when what the slice says there does not decide. */
+type Matcher = (spot: Spot) => boolean | undefined
+
+type Step =
+  | { readonly kind: 'child'; readonly name: string }
+  | { readonly kind: 'extension'; readonly url: string }
+  | { readonly kind: 'type'; readonly name: string }
+  | { readonly kind: 'resolve' }
+
+const STEP =
+  /^(?:\$this|resolve\(\)|ofType\(([^)]+)\)|extension\(\s*(['"])(.*?)\2\s*\)|([A-Za-z][A-Za-z0-9]*)(?:\[x\])?)(?:\.|$)/
+
+/** The restricted FHIRPath of a discriminator; undefined when it is something else. */
+const stepsOf = (path: string): readonly Step[] | undefined => {
+  const steps: Step[] = []
+  let rest = path
+  while (rest !== '') {
+    const match = STEP.exec(rest)
+    if (match === null) return undefined
+    const [whole, type, , url, name] = match
+    if (type !== undefined) steps.push({ kind: 'type', name: type })
+    else if (url !== undefined) steps.push({ kind: 'extension', url })
+    else if (name !== undefined) steps.push({ kind: 'child', name })
+    else if (whole.startsWith('resolve')) steps.push({ kind: 'resolve' })
+    rest = rest.slice(whole.length)
+  }
+  return steps
+}
+
+/** What a slice says at a place: a node of it, or a piece of a fixed or pattern value above that place. */
+type Said = { readonly node: ProfileNode } | { readonly pattern: unknown; readonly exact: boolean }
+
+const bare = (canonical: string): string => canonical.replace(/\|.*$/, '')
+
+export const REFERENCE_TYPE = /(?:^|\/)([A-Z][A-Za-z]+)\/[A-Za-z0-9\-.]{1,64}(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/
+
+export const createSlicing = (tools: SlicingTools) => {
+  /** The children a node has itself or through the profiles of its types. */
+  const children = (node: ProfileNode, name: string): ProfileNode[] => {
+    const own = node.children.filter((child) => child.name === name)
+    const profiles = node.types?.flatMap(({ profile }) => profile ?? []) ?? []
+    const theirs = profiles.flatMap(
+      (one) => tools.tree(one)?.root.children.filter((child) => child.name === name) ?? [],
+    )
+    return [...own, ...theirs]
+  }
+
+  const extensionUrl = (slice: ProfileNode): string | undefined => {
+    const profile = slice.types?.[0]?.profile?.[0]
+    if (profile !== undefined) return bare(profile)
+    const fixed = slice.children.find(({ name }) => name === 'url')
+    return (fixed?.fixed ?? fixed?.pattern) as string | undefined
+  }
+
+  const below = (said: readonly Said[], step: Step): Said[] =>
+    said.flatMap((one): Said[] => {
+      if ('pattern' in one) {
+        if (step.kind !== 'child' || typeof one.pattern !== 'object' || one.pattern === null) return []
+        const inner = (one.pattern as Record<string, unknown>)[step.name]
+        const all = inner === undefined ? [] : Array.isArray(inner) ? inner : [inner]
+        return all.map((pattern) => ({ pattern, exact: one.exact }))
+      }
+      const { node } = one
+      switch (step.kind) {
+        case 'resolve':
+        case 'type':
+          return [one]
+        case 'extension':
+          return children(node, 'extension').flatMap(({ slices }) =>
+            slices.filter((slice) => extensionUrl(slice) === step.url).map((slice) => ({ node: slice })),
+          )
+        case 'child': {
+          const nodes: Said[] = children(node, step.name).map((child) => ({ node: child }))
+          for (const [value, exact] of [
+            [node.fixed, true],
+            [node.pattern, false],
+          ] as const) {
+            if (value !== undefined) nodes.push(...below([{ pattern: value, exact }], step))
+          }
+          // The profile of an extension says its URL.
+          const url = step.name === 'url' ? extensionUrl(node) : undefined
+          if (url !== undefined) nodes.push({ pattern: url, exact: true })
+          return nodes
+        }
+        default:
+          return []
+      }
+    })
+
+  const resolved = (spot: Spot): Spot[] => {
+    const reference = (spot.value as { reference?: unknown } | undefined)?.reference
+    const value = typeof reference === 'string' && reference.startsWith('#') ? tools.contained(reference) : undefined
+    return value === undefined ? [] : [{ ...spot, value, type: { kind: 'resource', suffix: '' } }]
+  }
+
+  const found = (spots: readonly Spot[], step: Step): Spot[] =>
+    spots.flatMap((spot): Spot[] => {
+      switch (step.kind) {
+        case 'type':
+          return typeNameOf(spot) === step.name ? [spot] : []
+        case 'resolve':
+          return resolved(spot)
+        default: {
+          const inside = insideOf(spot, tools.shapeOf)
+          const name = step.kind === 'extension' ? 'extension' : step.name
+          const of = inside === undefined ? undefined : fieldOf(inside, name)
+          if (inside === undefined || of === undefined) return []
+          const all = spotsOf(inside, of.field, spot.path, of.only)
+          return step.kind === 'child'
+            ? all
+            : all.filter(({ value }) => (value as { url?: unknown } | undefined)?.url === step.url)
+        }
+      }
+    })
+
+  /** The value and pattern discriminators, which R4 keeps apart and everybody mixes. */
+  const byValue = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+    const said = steps.reduce<Said[]>(below, [{ node: slice }])
+    const tests: ((spot: Spot) => boolean | undefined)[] = []
+    for (const one of said) {
+      if ('pattern' in one) {
+        const fits = one.exact ? isFixed : fitsPattern
+        tests.push(({ value }) => fits(value, one.pattern))
+        continue
+      }
+      const { fixed, pattern, binding } = one.node
+      if (fixed !== undefined) tests.push(({ value }) => isFixed(value, fixed))
+      else if (pattern !== undefined) tests.push(({ value }) => fitsPattern(value, pattern))
+      else if (binding?.strength === 'required' && binding.valueSet !== undefined) {
+        const { valueSet } = binding
+        tests.push((spot) => {
+          const known = tools.codes(valueSet)
+          const test = bindingTest(typeNameOf(spot))
+          return known === null || known === undefined || test === undefined ? undefined : test(known, spot.value)
+        })
+      }
+    }
+    return (spot) => {
+      if (tests.length === 0) return undefined
+      const spots = steps.reduce<Spot[]>(found, [spot])
+      let isUnsure = false
+      for (const test of tests) {
+        const answers = spots.map(test)
+        if (answers.includes(true)) continue
+        if (!answers.includes(undefined)) return false
+        isUnsure = true
+      }
+      return isUnsure ? undefined : true
+    }
+  }
+
+  const byExistence = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+    const nodes = steps.reduce<Said[]>(below, [{ node: slice }]).flatMap((one) => ('node' in one ? [one.node] : []))
+    const isAbsent = nodes.some(({ max }) => max === 0)
+    const isPresent = nodes.some(({ min }) => (min ?? 0) > 0)
+    return (spot) => (isAbsent === isPresent ? undefined : steps.reduce<Spot[]>(found, [spot]).length > 0 === isPresent)
+  }
+
+  const byType = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+    const nodes = steps.reduce<Said[]>(below, [{ node: slice }]).flatMap((one) => ('node' in one ? [one.node] : []))
+    const types = nodes.flatMap((node) => node.types ?? [])
+    if (types.length === 0) return () => undefined
+    if (steps.at(-1)?.kind !== 'resolve') {
+      const codes = types.map(({ code }) => code.slice(code.lastIndexOf('/') + 1))
+      return (spot) => steps.reduce<Spot[]>(found, [spot]).some((one) => codes.includes(typeNameOf(one)))
+    }
+    const targets = types.flatMap(({ targetProfile }) => targetProfile ?? []).map((one) => tools.typeOfProfile(one))
+    return (spot) =>
+      steps
+        .slice(0, -1)
+        .reduce<Spot[]>(found, [spot])
+        .some((one) => {
+          const { reference, type } = (one.value ?? {}) as { reference?: string; type?: string }
+          const name = type ?? REFERENCE_TYPE.exec(reference ?? '')?.[1] ?? resolved(one).map(typeNameOf)[0]
+          return name !== undefined && targets.includes(name)
+        })
+  }
+
+  const byProfile = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+    const nodes = steps.reduce<Said[]>(below, [{ node: slice }]).flatMap((one) => ('node' in one ? [one.node] : []))
+    const isReference = steps.at(-1)?.kind === 'resolve'
+    const profiles = nodes.flatMap(({ types }) =>
+      (types ?? []).flatMap(({ profile, targetProfile }) => (isReference ? targetProfile : profile) ?? []),
+    )
+    return (spot) => {
+      if (profiles.length === 0) return undefined
+      const spots = steps.reduce<Spot[]>(found, [spot])
+      return spots.some((one) => profiles.some((profile) => tools.conforms(one, profile)))
+    }
+  }
+
+  const MATCHERS = { value: byValue, pattern: byValue, exists: byExistence, type: byType, profile: byProfile }
+
+  const matcher = ({ type, path }: Discriminator, slice: ProfileNode): Matcher => {
+    const steps = stepsOf(path)
+    const make = MATCHERS[type]
+    return steps === undefined || make === undefined ? () => undefined : make(steps, slice)
+  }
+
+  /** R4 slices extensions by URL and choices by type without saying so. */
+  const discriminators = ({ name, slicing }: { name: string; slicing: Slicing | undefined }, isChoice: boolean) => {
+    if (slicing?.discriminator !== undefined && slicing.discriminator.length > 0) return slicing.discriminator
+    if (name === 'extension' || name === 'modifierExtension') return [{ type: 'value', path: 'url' } as const]
+    return isChoice ? [{ type: 'type', path: '$this' } as const] : []
+  }
+
+  const made = new Map<ProfileNode, readonly Matcher[]>()
+
+  /**
+   * The slice of `among` an element belongs to; null when it belongs to none; undefined when that cannot be told.
+   * `sliced` is the node with the discriminators.
+   */
+  return (
+    sliced: ProfileNode,
+    among: readonly ProfileNode[],
+    spot: Spot,
+    isChoice: boolean,
+  ): ProfileNode | null | undefined => {
+    let isUnsure = false
+    for (const slice of among) {
+      let matchers = made.get(slice)
+      if (matchers === undefined) {
+        matchers = discriminators(sliced, isChoice).map((discriminator) => matcher(discriminator, slice))
+        made.set(slice, matchers)
+      }
+      if (matchers.length === 0) return undefined
+      let all: boolean | undefined = true
+      for (const matches of matchers) {
+        const answer = matches(spot)
+        if (answer === false) {
+          all = false
+          break
+        }
+        if (answer === undefined) all = undefined
+      }
+      if (all === true) return slice
+      if (all === undefined) isUnsure = true
+    }
+    return isUnsure ? undefined : null
+  }
+}

@@ -1,0 +1,105 @@
+/** A place in a resource where an element stands: its value with its type, so that definitions can be followed from it. */
+import { typeUrl } from '../structure/definition.ts'
+import { type Block, type Field, type FieldType, jsonNames, type Shape } from '../structure/shape.ts'
+
+export interface Path {
+  readonly up: Path | undefined
+  readonly name: string
+  /** -1 outside of an array. */
+  readonly index: number
+}
+
+export const textOf = ({ up, name, index }: Path): string =>
+  `${up === undefined ? '' : `${textOf(up)}.`}${name}${index < 0 ? '' : `[${index}]`}`
+
+export interface Spot {
+  /** Undefined for a primitive that has extensions only. */
+  readonly value: unknown
+  /** The `_name` of a primitive. */
+  readonly sibling: Record<string, unknown> | undefined
+  readonly type: FieldType
+  /** The shape that `type` belongs to, for elements defined in place. */
+  readonly shape: Shape
+  readonly path: Path
+}
+
+/** Shapes by canonical URL; throws Pending when one is not known yet. */
+export type ShapeOf = (url: string) => Shape | undefined
+
+/** Name of the type: `Quantity`, `code`, `Patient`; for elements defined in place `BackboneElement`. */
+export const typeNameOf = ({ type, value }: Spot): string => {
+  switch (type.kind) {
+    case 'primitive':
+      return type.name
+    case 'complex':
+      return type.url.slice(type.url.lastIndexOf('/') + 1)
+    case 'block':
+      return 'BackboneElement'
+    case 'resource':
+      return String((value as { resourceType?: unknown }).resourceType)
+  }
+}
+
+export interface Inside {
+  readonly object: Record<string, unknown>
+  readonly shape: Shape
+  readonly block: Block
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+const first = (shape: Shape | undefined): Block | undefined => shape?.blocks.values().next().value
+
+/** The object in which the children of the element stand, and their definitions. */
+export const insideOf = (spot: Spot, shapeOf: ShapeOf): Inside | undefined => {
+  const { type, value, sibling } = spot
+  if (type.kind === 'primitive') {
+    const shape = shapeOf(typeUrl('Element'))
+    const block = first(shape)
+    return shape === undefined || block === undefined ? undefined : { object: sibling ?? {}, shape, block }
+  }
+  if (!isObject(value)) return undefined
+  const shape =
+    type.kind === 'block' ? spot.shape : shapeOf(type.kind === 'complex' ? type.url : typeUrl(typeNameOf(spot)))
+  const block = type.kind === 'block' ? spot.shape.blocks.get(type.path) : first(shape)
+  return shape === undefined || block === undefined ? undefined : { object: value, shape, block }
+}
+
+/** The field a definition means by `name`, and which type of it: `valueQuantity` is value[x] as a Quantity. */
+export const fieldOf = ({ block }: Inside, name: string): { field: Field; only: FieldType | undefined } | undefined => {
+  const field = block.fields.find((one) => one.name === name)
+  if (field !== undefined) return { field, only: undefined }
+  for (const one of block.fields) {
+    if (!one.choice || !name.startsWith(one.name)) continue
+    const only = one.types.find(({ suffix }) => one.name + suffix === name)
+    if (only !== undefined) return { field: one, only }
+  }
+  return undefined
+}
+
+/** The elements of a field that are there. */
+export const spotsOf = ({ object, shape }: Inside, field: Field, up: Path, only?: FieldType): Spot[] => {
+  const found: Spot[] = []
+  for (const [json, type] of jsonNames(field)) {
+    if (only !== undefined && type !== only) continue
+    const value = object[json]
+    const sibling = object[`_${json}`]
+    if (value === undefined && sibling === undefined) continue
+    const add = (one: unknown, beside: unknown, index: number): void => {
+      if ((one === undefined || one === null) && !isObject(beside)) return
+      found.push({
+        value: one ?? undefined,
+        sibling: isObject(beside) ? beside : undefined,
+        type,
+        shape,
+        path: { up, name: field.name, index },
+      })
+    }
+    if (field.list) {
+      const values: unknown[] = Array.isArray(value) ? value : []
+      const siblings: unknown[] = Array.isArray(sibling) ? sibling : []
+      for (let at = 0; at < Math.max(values.length, siblings.length); at++) add(values[at], siblings[at], at)
+    } else add(value, sibling, -1)
+  }
+  return found
+}

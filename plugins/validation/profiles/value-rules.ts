@@ -1,0 +1,146 @@
+/** What a profile asks of one value: fixed and pattern values, bounds, bindings, its own invariants. */
+import type { Kind } from '../fhirpath/compiled.ts'
+import { compareMoments } from '../fhirpath/values.ts'
+import { bindingTest, codeOf } from '../rules/bindings.ts'
+import type { createInvariants, Invariant } from '../rules/invariants.ts'
+import { isLeftOut } from '../rules/invariants.ts'
+import type { KnownCodes } from '../rules/value-set.ts'
+import type { Constraint } from '../structure/definition.ts'
+import { shown } from '../structure/faults.ts'
+import { fitsPattern, isFixed } from './pattern.ts'
+import { type Inside, type Spot, typeNameOf } from './spot.ts'
+import type { ProfileNode } from './tree.ts'
+
+export type Severity = 'error' | 'warning' | 'information'
+export type Tell = (severity: Severity, code: 'value' | 'invariant' | 'code-invalid' | 'too-long', text: string) => void
+
+export interface ValueRuleTools {
+  readonly invariants: ReturnType<typeof createInvariants>
+  codes(canonical: string): KnownCodes | null | undefined
+  /** Called when an invariant cannot be compiled yet. */
+  pending(): never
+}
+
+/** Definitions of R4's types start with a capital; profiles among the core definitions do not. */
+const TYPE_SOURCE = /^http:\/\/hl7\.org\/fhir\/StructureDefinition\/[A-Z][A-Za-z]*(?:\|.*)?$/
+
+/** Below, equal or above zero; undefined when they cannot be compared. */
+const compare = (value: unknown, bound: unknown): number | undefined => {
+  if (typeof value === 'number' && typeof bound === 'number') return value - bound
+  if (typeof value === 'string' && typeof bound === 'string') {
+    try {
+      return compareMoments(value, bound)
+    } catch {
+      return undefined
+    }
+  }
+  if (typeof value !== 'object' || typeof bound !== 'object' || value === null || bound === null) return undefined
+  const [a, b] = [value as Record<string, unknown>, bound as Record<string, unknown>]
+  return a.code === b.code && a.system === b.system ? compare(a.value, b.value) : undefined
+}
+
+export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools) => {
+  const compiled = new Map<ProfileNode, Map<string, readonly { constraint: Constraint; holds: Invariant }[]>>()
+
+  /** Invariants the profile adds; those of the base are checked with the structure. */
+  const ownConstraints = ({ constraints }: ProfileNode, inherited: ReadonlySet<string>): readonly Constraint[] =>
+    constraints.filter(
+      (constraint) =>
+        !isLeftOut(constraint) &&
+        (constraint.source === undefined ? !inherited.has(constraint.key) : !TYPE_SOURCE.test(constraint.source)),
+    )
+
+  const kindOf = ({ type, shape }: Spot): Kind => {
+    switch (type.kind) {
+      case 'primitive':
+        return { kind: 'primitive', name: type.name }
+      case 'complex':
+        return { kind: 'complex', name: type.url }
+      case 'block':
+        return { kind: 'block', name: type.path, shape, block: shape.blocks.get(type.path)! }
+      case 'resource':
+        return { kind: 'resource', name: 'Resource' }
+    }
+  }
+
+  const constraintsFor = (
+    node: ProfileNode,
+    spot: Spot,
+    inside: Inside | undefined,
+    inherited: ReadonlySet<string>,
+  ) => {
+    const name = typeNameOf(spot)
+    const byType = compiled.get(node) ?? new Map()
+    compiled.set(node, byType)
+    let list = byType.get(name)
+    if (list === undefined) {
+      const { type, shape } = spot
+      const isDataType = type.kind === 'complex' || type.kind === 'primitive'
+      list = ownConstraints(node, inherited).map((constraint) => {
+        const kind =
+          inside === undefined || type.kind === 'primitive'
+            ? kindOf(spot)
+            : { kind: 'block' as const, name: inside.block.path, shape: inside.shape, block: inside.block }
+        const holds = invariants(constraint.expression!, {
+          kinds: [kind],
+          type: type.kind === 'resource' ? name : shape.type,
+          isResource: type.kind === 'resource' || shape.kind === 'resource',
+          path: isDataType ? name : type.kind === 'block' ? type.path : name,
+        })
+        return { constraint, holds: holds ?? pending() }
+      })
+      byType.set(name, list)
+    }
+    return list as readonly { constraint: Constraint; holds: Invariant }[]
+  }
+
+  const binding = ({ binding: bound }: ProfileNode, spot: Spot, required: string | undefined, tell: Tell): void => {
+    const test = bindingTest(typeNameOf(spot))
+    if (bound === undefined || test === undefined || spot.value === undefined) return
+    const check = (valueSet: string | undefined, severity: Severity, says: string): void => {
+      if (valueSet === undefined || valueSet === required) return
+      const known = codes(valueSet)
+      if (known === null || known === undefined || test(known, spot.value)) return
+      tell(severity, 'code-invalid', `${shown(codeOf(spot.value))} is not in the value set ${valueSet}, ${says}`)
+    }
+    if (bound.strength === 'required') check(bound.valueSet, 'error', 'which is required here')
+    if (bound.strength === 'extensible')
+      check(bound.valueSet, 'warning', 'which is to be used where it has a fitting code')
+    check(bound.max, 'error', 'the largest that is allowed here')
+  }
+
+  /** `base` is the element of the base definition: what it asks is not asked again. */
+  return (
+    node: ProfileNode,
+    spot: Spot,
+    inside: Inside | undefined,
+    base: { readonly keys: ReadonlySet<string>; readonly required: string | undefined },
+    scope: { readonly resource: unknown; readonly root: unknown },
+    tell: Tell,
+  ): void => {
+    const { value } = spot
+    if (value !== undefined) {
+      if (node.fixed !== undefined && !isFixed(value, node.fixed)) {
+        tell('error', 'value', `${shown(value)} is not the value it must have, ${shown(node.fixed)}`)
+      }
+      if (node.pattern !== undefined && !fitsPattern(value, node.pattern)) {
+        tell('error', 'value', `${shown(value)} does not have what it must have, ${shown(node.pattern)}`)
+      }
+      if (node.maxLength !== undefined && typeof value === 'string' && value.length > node.maxLength) {
+        tell('error', 'too-long', `it has ${value.length} characters, and at most ${node.maxLength} are allowed`)
+      }
+      if (node.minValue !== undefined && (compare(value, node.minValue) ?? 0) < 0) {
+        tell('error', 'value', `${shown(value)} is less than ${shown(node.minValue)}`)
+      }
+      if (node.maxValue !== undefined && (compare(value, node.maxValue) ?? 0) > 0) {
+        tell('error', 'value', `${shown(value)} is more than ${shown(node.maxValue)}`)
+      }
+    }
+    binding(node, spot, base.required, tell)
+    for (const { constraint, holds } of constraintsFor(node, spot, inside, base.keys)) {
+      if (holds(value, scope.resource, scope.root) === false) {
+        tell(constraint.severity, 'invariant', `${constraint.key}: ${constraint.human.replace(/[.\s]+$/, '')}`)
+      }
+    }
+  }
+}

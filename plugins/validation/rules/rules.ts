@@ -1,0 +1,122 @@
+/** The rules of definitions beyond structure: invariants and required bindings, put into the generated checks. */
+import type { Kind } from '../fhirpath/compiled.ts'
+import type { Constraint } from '../structure/definition.ts'
+import { type Faults, shown } from '../structure/faults.ts'
+import type { RuleSite } from '../structure/generate.ts'
+import type { Rule, RuleMaker, RuleTools } from '../structure/rule.ts'
+import type { FieldType, Shape } from '../structure/shape.ts'
+import { bindingTest, codeOf } from './bindings.ts'
+import { createInvariants, type Engine, isLeftOut, type Subject } from './invariants.ts'
+import type { KnownCodes } from './value-set.ts'
+
+export interface RuleSources {
+  /** Null while fhirpath.js is not loaded. */
+  engine(): Engine | null
+  /** Undefined: cannot be enumerated. Null: not known yet. */
+  codes(canonical: string): KnownCodes | null | undefined
+  /** How conditions are compiled; a test puts an oracle beside it. */
+  readonly compileWith?: typeof createInvariants
+}
+
+const typeOf = (type: FieldType | undefined): string =>
+  type === undefined
+    ? ''
+    : type.kind === 'primitive'
+      ? type.name
+      : type.kind === 'complex'
+        ? type.url.slice(type.url.lastIndexOf('/') + 1)
+        : ''
+
+const at = (path: string, index: number): string => (index < 0 ? path : `${path}[${index}]`)
+
+export const createRules =
+  ({ engine, codes, compileWith = createInvariants }: RuleSources) =>
+  (tools: RuleTools): RuleMaker => {
+    const { faults, context } = tools
+    const invariants = compileWith({ shapes: tools.shape, engine })
+
+    const kindsOf = (shape: Shape, { block, field, type }: RuleSite): Kind[] => {
+      if (field === undefined || type === undefined) return [{ kind: 'block', name: block.path, shape, block }]
+      switch (type.kind) {
+        case 'primitive':
+          return [{ kind: 'primitive', name: type.name }]
+        case 'complex':
+          return [{ kind: 'complex', name: type.url }]
+        case 'block': {
+          const inner = shape.blocks.get(type.path)!
+          return [{ kind: 'block', name: type.path, shape, block: inner }]
+        }
+        case 'resource':
+          return [{ kind: 'resource', name: 'Resource' }]
+      }
+    }
+
+    /** For fhirpath.js, which knows elements by the path where they are defined and data types by their name. */
+    const pathOf = ({ block, field, type }: RuleSite): string => {
+      if (field === undefined) return block.path
+      if (type?.kind === 'complex' || type?.kind === 'primitive') return typeOf(type)
+      return `${block.path}.${field.name}`
+    }
+
+    const invariant = (shape: Shape, site: RuleSite, { key, severity, human, expression }: Constraint): Rule | null => {
+      const subject: Subject = {
+        kinds: kindsOf(shape, site),
+        type: shape.type,
+        isResource: shape.kind === 'resource',
+        path: pathOf(site),
+      }
+      const holds = invariants(expression!, subject)
+      if (holds === null) return null
+      return (found, path, value, index) =>
+        holds(value, context.resource, context.root) === false
+          ? faults.add(found, 'invariant', at(path, index), `${key}: ${human.replace(/[.\s]+$/, '')}`, severity)
+          : found
+    }
+
+    const binding = (canonical: string, type: string): Rule => {
+      const test = bindingTest(type)!
+      let known: KnownCodes | null | undefined = null
+      return (found, path, value, index) => {
+        if (known === null) known = codes(canonical)
+        if (known === null || known === undefined || test(known, value)) return found
+        return faults.add(
+          found,
+          'code-invalid',
+          at(path, index),
+          `${shown(codeOf(value))} is not in the value set ${canonical}, which is required here`,
+        )
+      }
+    }
+
+    const constraintsOf = (site: RuleSite): readonly Constraint[] => {
+      // An element with children of its own is a block, which has the same constraints.
+      if (site.field !== undefined && site.type?.kind === 'block') return []
+      return site.rules.constraints.filter((constraint) => !isLeftOut(constraint))
+    }
+
+    const bindingOf = ({ rules, field, type }: RuleSite): string | undefined =>
+      field !== undefined && rules.required !== undefined && bindingTest(typeOf(type)) !== undefined
+        ? rules.required
+        : undefined
+
+    return {
+      hasRules: (_shape, site) => constraintsOf(site).length > 0 || bindingOf(site) !== undefined,
+      make(shape, site) {
+        const all: Rule[] = []
+        for (const constraint of constraintsOf(site)) {
+          const rule = invariant(shape, site, constraint)
+          if (rule === null) return null
+          all.push(rule)
+        }
+        const required = bindingOf(site)
+        if (required !== undefined) all.push(binding(required, typeOf(site.type)))
+        const [only] = all
+        if (all.length === 1) return only!
+        return (found, path, value, index) => {
+          let list: Faults = found
+          for (const rule of all) list = rule(list, path, value, index)
+          return list
+        }
+      },
+    }
+  }

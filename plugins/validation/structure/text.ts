@@ -1,0 +1,134 @@
+/**
+ * The formats of string, markdown, code, id, uri and its kin, and base64Binary.
+ * https://hl7.org/fhir/R4/datatypes.html#primitive
+ */
+
+/** R4: strings SHALL NOT exceed 1 MB (1024 * 1024 characters). */
+export const STRING_LIMIT = 1_048_576
+
+/** Below it a loop is faster than entering a regular expression. */
+const SHORT = 48
+
+// R4 forbids code points below 32 except tab, line feed and carriage return; a lone surrogate is no character at all.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
+const SUSPECT = /[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/
+const NOT_BLANK = /[^ \t\r\n]/
+
+const isLongText = (text: string): boolean => {
+  if (text.length > STRING_LIMIT) return false
+  if (SUSPECT.test(text) && !isClean(text)) return false
+  return text.charCodeAt(0) > 32 || NOT_BLANK.test(text)
+}
+
+/** No forbidden control character and no lone surrogate. */
+export const isClean = (text: string): boolean => !CONTROL.test(text) && text.isWellFormed()
+
+/** string and markdown: at most 1 MB, something other than white space, nothing forbidden. */
+export const isText = (text: string): boolean => {
+  const length = text.length
+  if (length > SHORT) return isLongText(text)
+  let blank = true
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > 32) {
+      blank = false
+      if (unit >= 0xd800 && unit <= 0xdfff) return isLongText(text)
+    } else if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return false
+  }
+  return !blank
+}
+
+/** code: no white space at either end, and single spaces only inside. */
+export const isCode = (text: string): boolean => {
+  const length = text.length
+  if (length === 0 || length > STRING_LIMIT) return false
+  let space = true
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > 32) {
+      space = false
+      if (unit >= 0xd800 && unit <= 0xdfff && !text.isWellFormed()) return false
+    } else {
+      if (space || (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9)) return false
+      space = true
+    }
+  }
+  return !space
+}
+
+/** id: 1 to 64 of A-Z a-z 0-9 - . */
+export const isId = (text: string): boolean => {
+  const length = text.length
+  if (length === 0 || length > 64) return false
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at)
+    const letter = unit | 32
+    if ((letter < 97 || letter > 122) && (unit < 48 || unit > 57) && unit !== 45 && unit !== 46) return false
+  }
+  return true
+}
+
+/** The id of a resource: an id that can stand in a URL, where `.` and `..` mean something else. */
+export const isResourceId = (text: string): boolean => isId(text) && text !== '.' && text !== '..'
+
+/** The id of an element: a string without white space. */
+export const isElementId = (text: string): boolean => isText(text) && !SPACE.test(text)
+
+const UUID = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** As a uri the case is free, and a canonical may carry |version and #fragment. */
+const UUID_URI = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:[|#].*)?$/i
+const OID = /^urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+$/
+const OID_URI = /^urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+(?:[|#].*)?$/
+const SPACE = /\s/
+
+export const isUuid = (text: string): boolean => UUID.test(text)
+export const isOid = (text: string): boolean => OID.test(text)
+
+const isUrn = (text: string): boolean => {
+  if (text.startsWith('urn:uuid:')) return UUID_URI.test(text)
+  return !text.startsWith('urn:oid:') || OID_URI.test(text)
+}
+
+/** uri, url, canonical: no white space; a urn:uuid or urn:oid must be one. */
+export const isUri = (text: string): boolean => {
+  const length = text.length
+  if (length === 0) return false
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > 127) return !SPACE.test(text) && isClean(text) && isUrn(text)
+    if (unit <= 32) return false
+  }
+  return text.charCodeAt(0) !== 117 || isUrn(text)
+}
+
+const BASE64 = new Uint8Array(128)
+for (const unit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') BASE64[unit.charCodeAt(0)] = 1
+
+const isShortBase64 = (text: string): boolean => {
+  const length = text.length
+  let count = 0
+  let padding = 0
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at)
+    if (BASE64[unit] === 1) {
+      if (padding > 0) return false
+      count++
+    } else if (unit === 61) padding++
+    else if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return false
+  }
+  return count > 0 && padding <= 2 && (count + padding) % 4 === 0
+}
+
+/** base64Binary: groups of four; white space between characters is allowed, `=` only at the end. */
+export const isBase64 = (text: string): boolean => {
+  if (text.length < 512) return isShortBase64(text)
+  try {
+    // The native decoder is several times as fast. What it forgives is a missing `=` and form feeds.
+    const { length } = atob(text)
+    return length > 0 && (length % 3 === 0 || text.trimEnd().endsWith('=')) && !text.includes('\f')
+  } catch {
+    return false
+  }
+}

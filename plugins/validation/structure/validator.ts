@@ -1,0 +1,238 @@
+/** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
+import type { DefinitionSource, StructureDefinition } from './definition.ts'
+import { typeUrl } from './definition.ts'
+import { createFaultMaker, type Faults } from './faults.ts'
+import { generate } from './generate.ts'
+import { isDate, isDateTime, isInstant, isTime } from './instant.ts'
+import type { StructureIssue } from './issue.ts'
+import type { Rule, RuleMaker, RuleTools } from './rule.ts'
+import { type Check, createRun } from './run.ts'
+import { type Shape, shapeOf } from './shape.ts'
+import { isBase64, isCode, isElementId, isId, isOid, isResourceId, isText, isUri, isUuid } from './text.ts'
+import { mayHoldSpelledIntegers, parseWritten } from './written.ts'
+
+/** More faults than these are counted, not listed, unless asked for. */
+const MOST_ISSUES = 100
+
+export interface StructureOptions {
+  /** The JSON the resource was parsed from. With it an integer spelled 1.0 or 1e0 is refused too. */
+  readonly text?: string
+  /** Most issues to list (default 100). */
+  readonly limit?: number
+}
+
+export interface StructureValidator {
+  /** The issues of a resource, empty when it is fine. Never throws for what a client sent; a source that throws does. */
+  validate(resource: Record<string, unknown>, options?: StructureOptions): readonly StructureIssue[]
+  /** Members of all objects of the resource last validated, if it was valid: fewer than in its text means duplicate keys. */
+  readonly keys: number
+  /** Canonical URLs of the definitions that are compiled. */
+  types(): readonly string[]
+  /** The shape of a type. Null: not known yet. */
+  shape(url: string): Shape | null | undefined
+}
+
+const NONE: readonly StructureIssue[] = Object.freeze([])
+
+const isInteger = (least: number) => (value: number) => Number.isInteger(value) && value >= least && value <= 2147483647
+
+const FORMATS: Readonly<Record<string, (value: any) => boolean>> = {
+  base64Binary: isBase64,
+  boolean: () => true,
+  canonical: isUri,
+  code: isCode,
+  date: isDate,
+  dateTime: isDateTime,
+  decimal: Number.isFinite,
+  'element-id': isElementId,
+  id: isId,
+  instant: isInstant,
+  integer: isInteger(-2147483648),
+  markdown: isText,
+  oid: isOid,
+  positiveInt: isInteger(1),
+  reference: isUri,
+  'resource-id': isResourceId,
+  string: isText,
+  time: isTime,
+  unsignedInt: isInteger(0),
+  uri: isUri,
+  url: isUri,
+  uuid: isUuid,
+  xhtml: () => true,
+}
+
+const REGEX = 'http://hl7.org/fhir/StructureDefinition/regex'
+
+/** The check of a primitive this file does not know, made from its definition. */
+const primitiveCheck = (definition: StructureDefinition | null | undefined): ((value: unknown) => boolean) => {
+  const type = definition?.snapshot?.element.find(({ path }) => path.endsWith('.value'))?.type?.[0]
+  if (type === undefined) return () => false
+  const json = { Boolean: 'boolean', Integer: 'number', Decimal: 'number' }[type.code.split('.').at(-1)!] ?? 'string'
+  const pattern = type.extension?.find(({ url }) => url === REGEX)?.valueString
+  const regex = typeof pattern === 'string' ? new RegExp(`^(?:${pattern})$`, 'u') : undefined
+  return (value) => typeof value === json && (regex?.test(String(value)) ?? true) && (value !== '' || json !== 'string')
+}
+
+/** No rules: the structure only. */
+const STRUCTURE_ONLY = (): RuleMaker => ({ hasRules: () => false, make: () => null })
+
+/** `makeRules` adds what elements are held to besides their structure. */
+export const createStructureValidator = (
+  source: DefinitionSource,
+  makeRules: (tools: RuleTools) => RuleMaker = STRUCTURE_ONLY,
+): StructureValidator => {
+  const compiled = new Map<string, Check>()
+  const resources = new Map<string, Check>()
+  const others = new Map<string, (value: unknown) => boolean>()
+  const formats = Object.assign(Object.create(null), FORMATS)
+  const faults = createFaultMaker(formats)
+
+  const other = (name: string, value: unknown): boolean => {
+    let check = others.get(name)
+    if (check === undefined) {
+      const definition = source.definition(typeUrl(name))
+      check = primitiveCheck(definition)
+      if (definition === null || definition === undefined) return false
+      others.set(name, check)
+      formats[name] = check
+    }
+    return check(value)
+  }
+
+  const shapes = new Map<string, Shape>()
+
+  const shapeFrom = (definition: StructureDefinition): Shape => {
+    const known = shapes.get(definition.url)
+    if (known !== undefined) return known
+    const shape = shapeOf(definition)
+    shapes.set(definition.url, shape)
+    return shape
+  }
+
+  /** Undefined when rules need a definition that is not known yet. */
+  const compile = (definition: StructureDefinition): Check | undefined => {
+    const known = compiled.get(definition.url)
+    if (known !== undefined) return known
+    const shape = shapeFrom(definition)
+    const { source: code, sites } = generate(shape, (site) => ruleMaker.hasRules(shape, site))
+    const rules: Rule[] = []
+    for (const site of sites) {
+      const rule = ruleMaker.make(shape, site)
+      if (rule !== null) rules.push(rule)
+    }
+    if (rules.length < sites.length) return undefined
+    const check = new Function('surroundings', 'R', code)(surroundings, rules) as Check
+    compiled.set(definition.url, check)
+    return check
+  }
+
+  const link = (url: string, profile?: string): Check | undefined => {
+    const known = compiled.get(profile ?? url)
+    if (known !== undefined) return known
+    // A profile on a data type narrows its structure; one that is not installed leaves the type itself.
+    const narrow = profile === undefined ? undefined : source.definition(profile)
+    if (narrow === null) return undefined
+    if (narrow?.kind === 'complex-type' && narrow.snapshot !== undefined) return compile(narrow)
+    const definition = source.definition(url)
+    return definition?.snapshot === undefined ? undefined : compile(definition)
+  }
+
+  const notInstalled = (url: string): Faults =>
+    faults.add(null, 'not-supported', '', `the definition of its type, ${url}, is not installed`)
+
+  const resource = (type: string): Check | undefined => {
+    const known = resources.get(type)
+    if (known !== undefined) return known
+    if (!/^[A-Z][A-Za-z]{0,63}$/.test(type)) return undefined
+    const definition = source.definition(typeUrl(type))
+    if (definition?.snapshot === undefined) return undefined
+    if (definition.kind !== 'resource' || definition.abstract || definition.type !== type) return undefined
+    const check = compile(definition)
+    if (check !== undefined) resources.set(type, check)
+    return check
+  }
+
+  const run = createRun(faults, resource)
+  const shape = (url: string): Shape | null | undefined => {
+    const known = shapes.get(url)
+    if (known !== undefined) return known
+    const definition = source.definition(url)
+    if (definition === null) return null
+    return definition?.snapshot === undefined ? undefined : shapeFrom(definition)
+  }
+  const ruleMaker = makeRules({ faults, context: run.context, shape })
+  const surroundings = {
+    ...run.functions,
+    ...faults,
+    ...{
+      isBase64,
+      isUri,
+      isCode,
+      isDate,
+      isDateTime,
+      isId,
+      isInstant,
+      isElementId,
+      isText,
+      isOid,
+      isResourceId,
+      isTime,
+      isUuid,
+    },
+    other,
+    link,
+    notInstalled,
+  }
+
+  const check = (value: unknown, limit: number): Faults => {
+    run.reset()
+    faults.reset(limit)
+    try {
+      return run.anyResource(value)
+    } catch (error) {
+      if (error instanceof RangeError) return faults.add(null, 'structure', '', 'it is nested too deeply')
+      throw error
+    }
+  }
+
+  const issues = (value: Record<string, unknown>, found: Faults, limit: number): StructureIssue[] => {
+    const root =
+      typeof value?.resourceType === 'string' && resources.has(value.resourceType) ? value.resourceType : 'Resource'
+    const list = (found ?? []).map(
+      ({ severity, code, text, path }): StructureIssue => ({
+        severity,
+        code,
+        diagnostics: `${root}${path}: ${text}.`.replace(/\.\.$/, '.'),
+        expression: [root + path],
+      }),
+    )
+    if (faults.found > limit) {
+      list.push({
+        severity: 'information',
+        code: 'informational',
+        diagnostics: `${faults.found - limit} more issues are not listed.`,
+        expression: [root],
+      })
+    }
+    return list
+  }
+
+  return {
+    validate(value, { text, limit = MOST_ISSUES } = {}) {
+      const found = check(value, limit)
+      if (found !== null) return issues(value, found, limit)
+      if (text === undefined || run.context.integers === 0 || !mayHoldSpelledIntegers(text)) return NONE
+      const keys = run.context.keys
+      const spelled = check(parseWritten(text), limit)
+      if (spelled !== null) return issues(value, spelled, limit)
+      run.context.keys = keys
+      return NONE
+    },
+    get keys() {
+      return run.context.keys
+    },
+    types: () => [...compiled.keys()],
+    shape,
+  }
+}

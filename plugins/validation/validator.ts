@@ -1,0 +1,97 @@
+/** The Validator service: structure and rules in one pass, then profiles, then what other plugins added. */
+import type { Issue } from '../../kernel/index.ts'
+import type { Definitions } from '../packages/service.ts'
+import { type Compiled, compiledFrom } from './compiled.ts'
+import type { Level } from './config.ts'
+import { RulesRefused, StructureRefused } from './errors.ts'
+import type { AddedCheck, ValidationOptions, Validator } from './service.ts'
+
+type Resource = Readonly<Record<string, unknown>>
+type Issues = readonly Issue[]
+
+/** $validate lists every issue; this bounds the answer to a resource that is nothing but issues. */
+const MOST_ISSUES_IN_FULL = 10_000
+/** The answer to a refused write. */
+const MOST_ISSUES_OF_A_WRITE = 100
+
+const NO_PROFILES: readonly string[] = []
+
+const isError = ({ severity }: Issue): boolean => severity === 'error' || severity === 'fatal'
+/** Of what was found with the structure: a fault of it, as against a rule of the type that is broken. */
+const isStructural = (issue: Issue): boolean =>
+  isError(issue) && issue.code !== 'invariant' && issue.code !== 'code-invalid'
+
+interface Findings {
+  readonly issues: Issues
+  /** The structure is broken, so that nothing else was looked at. */
+  readonly isBroken: boolean
+}
+
+const then = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
+  value instanceof Promise ? value.then(next) : next(value)
+
+/** dom-6, which recommends a narrative: worth saying to who asks, not at every write. */
+const narrativeHint = ({ resourceType, text }: Resource): Issues => {
+  const isDomainResource = !['Bundle', 'Binary', 'Parameters'].includes(String(resourceType))
+  if (!isDomainResource || (text as { div?: unknown } | undefined)?.div !== undefined) return []
+  const expression = [String(resourceType)]
+  const diagnostics = `${resourceType}: dom-6: A resource should have narrative for robust management.`
+  return [{ severity: 'warning', code: 'invariant', diagnostics, expression }]
+}
+
+export const createValidator = ({ definitions, level }: { definitions: Definitions; level: Level }): Validator => {
+  const added: AddedCheck[] = []
+  let compiled: Compiled | undefined
+
+  const current = (): Compiled => {
+    if (compiled?.fingerprint !== definitions.fingerprint) compiled = compiledFrom(definitions)
+    return compiled
+  }
+
+  /** The checks of definitions up to a level; what comes later is left out where the structure is broken. */
+  const defined = (
+    resource: Resource,
+    { text, profiles = NO_PROFILES }: ValidationOptions,
+    upTo: Level,
+    limit: number,
+  ): Findings | Promise<Findings> => {
+    const { source, structure, rules, profiles: profileChecks } = current()
+    const options = text === undefined ? { limit } : { text, limit }
+    return source.settle(() => {
+      const first = (upTo === 'structure' ? structure : rules).validate(resource as Record<string, unknown>, options)
+      const isBroken = first.some(isStructural)
+      if (upTo !== 'profiles' || isBroken) return { issues: first, isBroken }
+      const second = profileChecks.check(resource, profiles, limit)
+      return { issues: second.length === 0 ? first : [...first, ...second], isBroken }
+    })
+  }
+
+  const others = (resource: Resource): Issues | Promise<Issues> => {
+    let all: Issues | Promise<Issues> = []
+    for (const one of added) {
+      if (one.type !== undefined && one.type !== resource.resourceType) continue
+      all = then(all, (before) => then(one.check(resource), (found) => [...before, ...found]))
+    }
+    return all
+  }
+
+  return {
+    admit(resource, options = {}) {
+      return then(defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
+        if (issues.some(isError)) throw (isBroken ? StructureRefused : RulesRefused)().with({ issues })
+        if (added.length === 0) return issues
+        return then(others(resource), (more) => {
+          const all = more.length === 0 ? issues : [...issues, ...more]
+          if (more.some(isError)) throw RulesRefused().with({ issues: all })
+          return all
+        })
+      })
+    },
+    check(resource, options = {}) {
+      return then(defined(resource, options, 'profiles', MOST_ISSUES_IN_FULL), ({ issues, isBroken }) =>
+        isBroken ? issues : then(others(resource), (more) => [...issues, ...narrativeHint(resource), ...more]),
+      )
+    },
+    addCheck: (check) => void added.push(check),
+  }
+}
