@@ -13,8 +13,17 @@ export interface SpawnedServer {
 
 const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
 
-export const spawnServer = async (sqlitePath: string): Promise<SpawnedServer> => {
-  const child = spawn(process.execPath, [PROGRAM, sqlitePath], { stdio: ['ignore', 'pipe', 'inherit'] })
+export interface SpawnOptions {
+  /** Most blocks a file of the process may have: `ulimit -f`. */
+  readonly blocks?: number
+}
+
+export const spawnServer = async (sqlitePath: string, { blocks }: SpawnOptions = {}): Promise<SpawnedServer> => {
+  const limit = blocks === undefined ? '' : `ulimit -f ${blocks}; `
+  const command = `${limit}exec "$0" "$@"`
+  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, sqlitePath], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const lines = createInterface({ input: child.stdout })
   const [base] = (await Promise.race([
     once(lines, 'line'),
