@@ -55,6 +55,11 @@ export interface HttpParts {
   readonly isStopping: () => boolean
 }
 
+export interface MountOptions {
+  /** Given by an embedding: tells of a response that no hook of ours has seen yet, so that it is still the host's. */
+  readonly isHosts?: (response: ServerResponse) => boolean
+}
+
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 const UNREAD_BYTES = 64 * 1024 // less is read to the end for the sake of the connection
 const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
@@ -94,7 +99,7 @@ export const answerBroken = (response: ServerResponse, error: unknown, log: Logg
   response.end(JSON.stringify(toOutcome(Internal())))
 }
 
-export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
+export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
   const { run, clock, random, log } = parts
 
   /** Anything thrown → status, headers and an OperationOutcome; the cause goes to the log when it is our fault. */
@@ -137,14 +142,15 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
     })
   }
 
-  const sendReply = (reply: FastifyReply, answer: Reply): void => {
+  /** Returned from an async hook, the reply holds the request there until the last byte, of a stream too, is out. */
+  const sendReply = (reply: FastifyReply, answer: Reply): FastifyReply => {
     reply.code(answer.status)
     if (answer.headers !== undefined) reply.headers(answer.headers)
-    reply.send(answer.body)
+    return reply.send(answer.body)
   }
 
   /** beforeRequest → authenticate → admit. Only mounted when one of them is tapped. */
-  const runRequestHooks = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const runRequestHooks = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { ctx } = request
     if (run.beforeRequest !== null) {
       const answer = await run.beforeRequest(ctx)
@@ -155,9 +161,18 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
       const refusal = await run.admit(ctx)
       if (refusal !== undefined) throw refusal
     }
+    return undefined
   }
 
-  const mountRequestHooks = (scope: FastifyInstance, prefix: string): void => {
+  /** Errors of a scope: ours are answered, those of the host's own hooks go on to the host's own handler. */
+  const answerErrors = (scope: FastifyInstance, { isHosts }: MountOptions, plugin?: string): void => {
+    scope.setErrorHandler((error, request, reply) => {
+      if (isHosts?.(reply.raw)) return reply.send(error)
+      answerError(plugin === undefined || isOwn(error) ? error : blame(error, plugin), request, reply)
+    })
+  }
+
+  const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions): void => {
     scope.decorateRequest('ctx', null as unknown as RequestContext)
     scope.addHook('onRequest', (request, reply, done) => {
       const ctx = buildContext(request, reply, prefix)
@@ -187,7 +202,9 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
         })
         done()
       })
-    scope.setErrorHandler((error, request, reply) => answerError(error, request, reply))
+    answerErrors(scope, options)
+    // Without a prefix all addresses are the host's, and what is not ours is for the host to answer.
+    if (options.isHosts !== undefined && prefix === '') return
     scope.setNotFoundHandler((request, reply) => {
       const known = scope.supportedMethods.includes(request.method)
       answerError(
@@ -199,16 +216,14 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
   }
 
   /** One plugin's routes in a scope of their own; what fails there, at mounting or later, names it. */
-  const mount = (scope: FastifyInstance, { plugin, callback }: MountedRoutes): void => {
+  const mount = (scope: FastifyInstance, { plugin, callback }: MountedRoutes, options: MountOptions): void => {
     const unmountable = (error: unknown) => PluginRoutes(plugin, reasonOf(error)).with({ cause: error })
     scope.register((outer, _outerOptions, outerDone) => {
-      outer.setErrorHandler((error, request, reply) =>
-        answerError(isOwn(error) ? error : blame(error, plugin), request, reply),
-      )
-      outer.register((own, options, done) => {
+      answerErrors(outer, options, plugin)
+      outer.register((own, ownOptions, done) => {
         try {
           // A promise where the author wrote an async function.
-          const returned: unknown = callback(own, options, (error) =>
+          const returned: unknown = callback(own, ownOptions, (error) =>
             error === undefined ? done() : done(unmountable(error)),
           )
           return (returned as Promise<void> | undefined)?.then?.(undefined, (error) =>
@@ -222,17 +237,17 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback => {
     })
   }
 
-  return (app, _options, done) => {
-    const { prefix } = app
+  return (app, options, done) => {
+    const prefix = app.prefix.replace(/\/+$/, '')
     app.addHook('onSend', (_request, reply, payload, next) => {
       // A keep-alive connection would hold the graceful stop for as long as its client likes.
       if (parts.isStopping()) reply.header('connection', 'close')
       next(null, payload)
     })
-    for (const routes of parts.routes) if (routes.bare) mount(app, routes)
+    for (const routes of parts.routes) if (routes.bare) mount(app, routes, options)
     app.register((scope, _scopeOptions, scopeDone) => {
-      mountRequestHooks(scope, prefix)
-      for (const routes of parts.routes) if (!routes.bare) mount(scope, routes)
+      mountRequestHooks(scope, prefix, options)
+      for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options)
       scopeDone()
     })
     done()

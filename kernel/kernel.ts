@@ -264,14 +264,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
       host.addHook('onReady', async () => {
         start().catch((error) => log.error({ err: error }, 'the server cannot start'))
       })
+      const seen = new WeakSet<ServerResponse>()
       host.addHook('onRequest', (_request, reply, next) => {
         inFlight.add(reply.raw)
+        seen.add(reply.raw)
         next()
       })
       // First stop taking more on a connection, then let the host finish what is in flight, then stop what it stood on.
       host.addHook('preClose', async () => beginStop())
       host.addHook('onClose', stop)
-      house(host, mountOptions, done)
+      house(host, { ...mountOptions, isHosts: (response) => !seen.has(response) }, done)
     },
     handler: (request, response) => {
       inFlight.add(response)

@@ -1,4 +1,5 @@
 /** Requests and answers of the kernel itself: ids, errors as OperationOutcomes, what is logged of them, methods. */
+import { Readable } from 'node:stream'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, defineError, type Hooks } from '../../kernel/index.ts'
@@ -166,6 +167,34 @@ test('beforeRequest may answer itself, and then nobody else is asked', async () 
   const answer = await kernel.inject('/who')
   assert.equal([answer.statusCode, answer.headers['x-from'], answer.body], [207, 'elsewhere', 'there'])
   assert.equal(asked, [])
+})
+
+test('an answer of beforeRequest that is a stream goes out whole, and the handler does not run', async () => {
+  let handled = false
+  const parts = ['one ', 'two ', 'three']
+  const streaming = pluginOf('streaming', ({ hooks, routes }) => {
+    hooks.beforeRequest.tapPromise('stream', async () => ({
+      status: 200,
+      body: Readable.from(
+        (async function* () {
+          for (const part of parts) {
+            await new Promise(setImmediate)
+            yield part
+          }
+        })(),
+      ),
+    }))
+    routes(async (app) => {
+      app.get('/here', async () => {
+        handled = true
+        return 'handled'
+      })
+    })
+  })
+  const { kernel, lines } = await started([streaming])
+  assert.is((await kernel.inject('/here')).body, 'one two three')
+  assert.not(handled)
+  assert.equal(lines, [])
 })
 
 test('admit may refuse, with the caller known', async () => {

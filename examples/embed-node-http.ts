@@ -1,0 +1,38 @@
+/**
+ * The server behind a node:http server of yours, beside pages of your own. It answers 503 until `kernel.start()` is done.
+ * Elsewhere, import from 'refhir' and 'refhir/plugins'. Try it: node examples/embed-node-http.ts
+ */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { createKernel, type Kernel, type KernelOptions } from '../kernel/index.ts'
+import { firstParty } from '../plugins/index.ts'
+
+export interface Site {
+  readonly server: Server
+  readonly kernel: Kernel
+  stop(): Promise<void>
+}
+
+export const createSite = async (
+  options: KernelOptions = { plugins: firstParty, settings: { database: { kind: 'memory' } } },
+): Promise<Site> => {
+  const kernel = await createKernel(options)
+  const server = createServer((request, response) => {
+    if (request.url === '/') response.end('This is the site; FHIR is at /metadata.\n')
+    else kernel.handler(request, response)
+  })
+  const stop = async (): Promise<void> => {
+    const closed = once(server, 'close')
+    server.close() // takes nothing new; what is in flight goes on
+    await kernel.stop() // finishes it, then stops the plugins it stood on
+    await closed
+  }
+  return { server, kernel, stop }
+}
+
+if (import.meta.main) {
+  const { server, kernel } = await createSite()
+  server.listen(3000, '127.0.0.1')
+  await kernel.start()
+  console.log('http://127.0.0.1:3000/metadata')
+}
