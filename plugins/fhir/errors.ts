@@ -140,7 +140,7 @@ export const IdMalformed = defineError(
   'fhir/id-malformed',
   400,
   'value',
-  'An id has 1 to 64 of the characters A-Z, a-z, 0-9, "-" and ".".',
+  'An id has 1 to 64 of the characters A-Z, a-z, 0-9, "-" and ".", and is more than one or two dots.',
 )
 export const UpdateAsCreateOff = defineError(
   'fhir/update-as-create-off',

@@ -44,18 +44,32 @@ const readElements = (value: string | undefined): readonly string[] | undefined 
   return elements
 }
 
-/** True when percent-encoded bytes are no UTF-8: URLSearchParams puts U+FFFD there, which nobody has asked for. */
-export const isMisencoded = (url: string): boolean => {
-  if (!HIGH_BYTE.test(url)) return false
+const HIGH_BYTE = /%[89A-Fa-f]|[\ud800-\udfff]/
+const LONE_PERCENT = /%(?![0-9A-Fa-f]{2})/g
+
+/** True when percent-encoded bytes are UTF-8. */
+const isDecodable = (text: string): boolean => {
+  if (!HIGH_BYTE.test(text)) return true
   // A percent sign that encodes nothing stands for itself.
   try {
-    decodeURIComponent(url.replace(/%(?![0-9A-Fa-f]{2})/g, '%25'))
-    return false
+    return decodeURIComponent(text.replace(LONE_PERCENT, '%25')).isWellFormed()
   } catch {
-    return true
+    return false
   }
 }
-const HIGH_BYTE = /%[89A-Fa-f]/
+
+/**
+ * Names and values of a query or a form. Throws 400 for what URLSearchParams reads as something that nobody sent: bytes
+ * that are no UTF-8 become U+FFFD there.
+ */
+export const readPairs = (text: string): readonly (readonly [string, string])[] => {
+  if (!isDecodable(text)) throw ParameterValue('in the query', 'UTF-8')
+  const pairs = [...new URLSearchParams(text)]
+  if (text.includes('%00') || text.includes('\0'))
+    for (const [name, value] of pairs)
+      if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
+  return pairs
+}
 
 /**
  * Reads the query of a request that is no search: an unknown parameter is refused, or ignored with
@@ -65,9 +79,7 @@ export const readQuery = (url: string, known: readonly string[], lenient: boolea
   const start = url.indexOf('?')
   if (start === -1 || start === url.length - 1) return NO_QUERY
   const values = new Map<string, string>()
-  if (isMisencoded(url)) throw ParameterValue('in the query', 'UTF-8')
-  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
-    if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
+  for (const [name, value] of readPairs(url.slice(start + 1))) {
     if (!PRESENTATION.includes(name) && !known.includes(name)) {
       if (lenient) continue
       throw ParameterUnknown(name.slice(0, 64), [...known, ...PRESENTATION].join(', '))

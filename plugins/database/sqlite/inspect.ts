@@ -70,7 +70,9 @@ const checkPages = async (path: string, size: number): Promise<void> => {
 /** 'new' when there is no file (or an empty one), 'ours' when it is sound; throws otherwise. */
 export const inspectFile = async (path: string): Promise<'new' | 'ours'> => {
   if (!existsSync(path)) return 'new'
-  const { size } = statSync(path)
+  const stat = statSync(path)
+  if (!stat.isFile()) throw DatabaseForeign(path, 'not a file')
+  const { size } = stat
   if (size === 0) return 'new'
   const header = readHeader(path)
   if (header.magic !== MAGIC) throw DatabaseForeign(path, 'not a SQLite file')

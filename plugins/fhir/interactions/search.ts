@@ -1,11 +1,12 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
+import { isUtf8 } from 'node:buffer'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
 import { read } from '../dispatch.ts'
-import { NoCompartment, NotFound, ParameterValue, TypeForbidden } from '../errors.ts'
+import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from '../errors.ts'
 import { checkAccept, FHIR_JSON } from '../media.ts'
-import { readPrefer } from '../query.ts'
+import { readPairs, readPrefer } from '../query.ts'
 import { type Access, OPEN, toAccess } from '../search/access.ts'
 import { toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
@@ -53,10 +54,10 @@ const scopeOf = (server: FhirServer, { type, id, other }: Params): Scope => {
   if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
   if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
+  if (!isId(id)) throw NotFound(name, id.slice(0, 64))
   const members = server.search.registry.compartments[name]
   if (members === undefined)
     throw NoCompartment(name, Object.keys(server.search.registry.compartments).join(', ') || 'none')
-  if (!isId(id)) throw NotFound(name, id.slice(0, 64))
   const path = `/${name}/${id}/${other}`
   if (other === '*') return { path, type: undefined, compartment: { type: name, id } }
   return { path, type: typeOf(server, other as string).name, compartment: { type: name, id } }
@@ -66,9 +67,10 @@ const scopeOf = (server: FhirServer, { type, id, other }: Params): Scope => {
 const parametersOf = ({ raw, body }: FastifyRequest): readonly (readonly [string, string])[] => {
   const url = raw.url ?? ''
   const start = url.indexOf('?')
-  const query = start === -1 ? [] : [...new URLSearchParams(url.slice(start + 1))]
-  const form = body instanceof Uint8Array ? [...new URLSearchParams(Buffer.from(body).toString('utf8'))] : []
-  return [...query, ...form]
+  const query = start === -1 ? [] : readPairs(url.slice(start + 1))
+  if (!(body instanceof Uint8Array)) return query
+  if (!isUtf8(body)) throw NotUtf8()
+  return [...query, ...readPairs(Buffer.from(body).toString('utf8'))]
 }
 
 interface Ignored {

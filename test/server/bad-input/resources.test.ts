@@ -68,6 +68,8 @@ test('an id that is none is 400 in a body and 404 in an address (row 19)', async
     'a_b',
     'a/b',
     '..%2F',
+    '.',
+    '..',
     'é',
     '',
     ' ',
@@ -113,8 +115,8 @@ test('an id that is none is 400 in a body and 404 in an address (row 19)', async
     assertRefused(await server.inject(`${url}/_history`), gone, about)
     assertRefused(await server.inject(`${url}/_history/1`), gone, about)
   }
-  // Two dots are no id of R4's grammar only when a URL parser has taken them for a path; inside an id they are dots.
-  for (const id of ['a', 'A-1.b', '1', 'a'.repeat(64)])
+  // Inside an id dots are dots.
+  for (const id of ['a', 'A-1.b', '...', '.a', '1', 'a'.repeat(64)])
     assert.is((await put(`/Patient/${id}`, `{"resourceType":"Patient","id":"${id}"}`)).statusCode, 201, id)
   await assertServes(server, 'row 19')
 })
