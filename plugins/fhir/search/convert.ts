@@ -3,7 +3,7 @@
  * call them. Nothing is trusted to have the type it should: what does not fit makes no row.
  * https://hl7.org/fhir/R4/search.html#ptypes
  */
-import { fold, toKey } from './fold.ts'
+import { fold, KEY_CHARS, toKey } from './fold.ts'
 import type { Hasher } from './hash.ts'
 import { EARLIEST, LATEST, type Range, readMoment } from './moment.ts'
 import type { Rows } from './rows.ts'
@@ -25,6 +25,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+const KNOWN_DISPLAYS = 2_000
 const SEPARATOR = '\u0001'
 export const TEXT_SEPARATOR = SEPARATOR
 
@@ -37,14 +38,24 @@ export const createConverters = ({ long, short }: Hasher) => {
 
   // token
 
+  // Displays are few and come again and again.
+  const displays = new Map<string, { readonly key: string; readonly value: number }>()
+  const displayOf = (text: string): { readonly key: string; readonly value: number } => {
+    const found = displays.get(text)
+    if (found !== undefined) return found
+    const key = toKey(fold(text))
+    const made = { key, value: long(key) }
+    if (displays.size >= KNOWN_DISPLAYS) displays.clear()
+    if (text.length <= KEY_CHARS) displays.set(text, made)
+    return made
+  }
   const addText = (rows: Rows, column: number, display: unknown): void => {
     const text = asText(display)
     if (text === undefined) return
-    const folded = toKey(fold(text))
-    if (folded === '') return
-    const value = long(folded)
+    const { key, value } = displayOf(text)
+    if (key === '') return
     rows.token.push(column + TEXT, value, 0)
-    rows.text.push(column + TEXT, folded, value)
+    rows.text.push(column + TEXT, key, value)
   }
   const addToken = (rows: Rows, column: number, system: unknown, code: unknown): void => {
     if (typeof code === 'string' && code !== '')

@@ -156,86 +156,85 @@ const compileComposite = (
     const own = branches.filter(({ root }) => root !== true)
     const compile = (list: readonly Branch[]) =>
       list.length === 0 ? undefined : compileTree([{ code: 0, kind, branches: list }], converters)
-    return { kind, fromElement: compile(own), fromRoot: compile(rooted) }
+    // Used over and over: an extraction never runs inside another.
+    return { kind, fromElement: compile(own), fromRoot: compile(rooted), scratch: new Rows() }
   })
+  const kinds = parts.map(({ kind }) => kind)
+  const found = parts.map(({ scratch }) => scratch)
   return (resource, element, rows) => {
-    const found: Rows[] = []
-    for (let at = parts.length - 1; at >= 0; at -= 1) {
-      const part = parts[at] as (typeof parts)[number]
-      const scratch = new Rows()
-      part.fromElement?.(resource, element, scratch)
-      part.fromRoot?.(resource, resource, scratch)
-      if (isEmpty(scratch, part.kind)) return
-      found[at] = scratch
+    let at = parts.length - 1
+    for (; at >= 0; at -= 1) {
+      const { kind, fromElement, fromRoot, scratch } = parts[at] as (typeof parts)[number]
+      if (fromElement !== undefined) fromElement(resource, element, scratch)
+      if (fromRoot !== undefined) fromRoot(resource, resource, scratch)
+      if (listOf(scratch, kind).length === 0) break
     }
-    combine(
-      rows,
-      code,
-      parts.map(({ kind }) => kind),
-      found,
-    )
+    if (at < 0) combine(rows, code, kinds, found)
+    // What was begun is emptied for the next one; the usual case is that nothing was.
+    for (let used = parts.length - 1; used > at; used -= 1) (found[used] as Rows).clear()
+    if (at >= 0) (found[at] as Rows).clear()
   }
 }
 
-const isEmpty = (rows: Rows, kind: Kind): boolean =>
-  (kind === 'uri' ? rows.string : rows[kind === 'quantity' ? 'quantity' : kind]).length === 0
+const listOf = (rows: Rows, kind: Kind): readonly unknown[] => {
+  switch (kind) {
+    case 'token':
+      return rows.token
+    case 'reference':
+      return rows.reference
+    case 'date':
+      return rows.date
+    case 'quantity':
+      return rows.quantity
+    default:
+      return rows.string
+  }
+}
 
-/** A composite row under construction: column, value, system, low, high, value2, system2, low2, high2, key. */
-type CompositeRow = (number | string)[]
+const WIDTHS: Readonly<Record<Kind, number>> = {
+  token: TOKEN_WIDTH,
+  reference: REFERENCE_WIDTH,
+  date: DATE_WIDTH,
+  quantity: QUANTITY_WIDTH,
+  string: STRING_WIDTH,
+  uri: STRING_WIDTH,
+}
 
+/**
+ * Every combination of the components, as rows of column, value, system, low, high, value2, system2, low2, high2, key:
+ * the first component has `value`, later codes `value2`, numbers and dates low and high, then low2 and high2.
+ */
 const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readonly Rows[]): void => {
-  let partial: CompositeRow[] = [[code, 0, 0, 0, 0, 0, 0, 0, 0, '']]
-  for (const [at, kind] of kinds.entries()) {
-    const next: CompositeRow[] = []
-    for (const row of partial) for (const fill of slotsOf(kind, found[at] as Rows, at)) next.push(fill([...row]))
-    partial = next
-  }
-  for (const row of partial) if (row.length === COMPOSITE_WIDTH) rows.composite.push(...row)
-}
-
-/** Where the value of the component at place `at` goes: the first has `value`, later numbers low and high, then low2. */
-const slotsOf = (kind: Kind, rows: Rows, at: number): ((row: CompositeRow) => CompositeRow)[] => {
-  const fills: ((row: CompositeRow) => CompositeRow)[] = []
-  const put = (pairs: readonly (readonly [number, number | string])[]): void =>
-    void fills.push((row) => {
-      for (const [slot, value] of pairs) row[slot] = value
-      return row
-    })
-  const coded = at === 0 ? 1 : 5
-  const ranged = at < 2 ? 3 : 7
-  if (kind === 'token')
-    for (let n = 0; n < rows.token.length; n += TOKEN_WIDTH)
-      // The rows of displays beside the codes have no place here.
-      if (rows.token[n] === 0)
-        put([
-          [coded, rows.token[n + 1] as number],
-          [coded + 1, rows.token[n + 2] as number],
-        ])
-  if (kind === 'reference')
-    for (let n = 0; n < rows.reference.length; n += REFERENCE_WIDTH) put([[coded, rows.reference[n + 1] as number]])
-  if (kind === 'date')
-    for (let n = 0; n < rows.date.length; n += DATE_WIDTH)
-      put([
-        [ranged, rows.date[n + 1] as number],
-        [ranged + 1, rows.date[n + 2] as number],
-      ])
-  if (kind === 'quantity')
-    for (let n = 0; n < rows.quantity.length; n += QUANTITY_WIDTH) {
-      const [low, high, unitCode, system] = rows.quantity.slice(n + 1, n + 5) as [number, number, number, number]
-      put([
-        [ranged, low],
-        [ranged + 1, high],
-        ...(at === 1
-          ? ([
-              [5, unitCode],
-              [6, system],
-            ] as const)
-          : []),
-      ])
+  const row: (number | string)[] = [code, 0, 0, 0, 0, 0, 0, 0, 0, '']
+  const step = (at: number): void => {
+    if (at === kinds.length) {
+      const { composite } = rows
+      for (let slot = 0; slot < COMPOSITE_WIDTH; slot += 1) composite.push(row[slot] as number)
+      return
     }
-  if (kind === 'string' || kind === 'uri')
-    for (let n = 0; n < rows.string.length; n += STRING_WIDTH) put([[9, rows.string[n + 1] as string]])
-  return fills
+    const kind = kinds[at] as Kind
+    const list = listOf(found[at] as Rows, kind) as readonly number[]
+    const width = WIDTHS[kind]
+    const coded = at === 0 ? 1 : 5
+    const ranged = at < 2 ? 3 : 7
+    for (let n = 0; n < list.length; n += width) {
+      if (kind === 'token' || kind === 'reference') {
+        // The rows of displays beside the codes have no place here.
+        if (list[n] !== 0) continue
+        row[coded] = list[n + 1] as number
+        row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
+      } else if (kind === 'date' || kind === 'quantity') {
+        row[ranged] = list[n + 1] as number
+        row[ranged + 1] = list[n + 2] as number
+        if (kind === 'quantity' && at === 1) {
+          row[5] = list[n + 3] as number
+          row[6] = list[n + 4] as number
+        }
+      } else row[9] = list[n + 1] as number
+      step(at + 1)
+    }
+  }
+  step(0)
 }
 
 /** Generates the extractor of one resource type. */

@@ -25,4 +25,17 @@ export class Rows {
   readonly text: (number | string)[] = []
   /** Columns without rows of their own that have a value. */
   readonly present: number[] = []
+
+  /** Empties all lists, for rows that are used again. */
+  clear(): void {
+    const { token, reference, date, quantity, string, composite, text, present } = this
+    if (token.length > 0) token.length = 0
+    if (reference.length > 0) reference.length = 0
+    if (date.length > 0) date.length = 0
+    if (quantity.length > 0) quantity.length = 0
+    if (string.length > 0) string.length = 0
+    if (composite.length > 0) composite.length = 0
+    if (text.length > 0) text.length = 0
+    if (present.length > 0) present.length = 0
+  }
 }
