@@ -1,14 +1,14 @@
-/** A server in a process of its own, to be killed: prints its address, one line, and serves a SQLite file. */
+/** A server in a process of its own, to be killed: prints its address, one line. Its argument is sections of settings. */
 import { createKernel } from '../../kernel/index.ts'
 import { basic } from './server-with.ts'
 
-const path = process.argv[2]
+const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
 const kernel = await createKernel({
   plugins: basic,
   settings: {
     server: { bind: '127.0.0.1:0' },
-    database: { kind: 'sqlite', sqlite_path: path },
     conformance: { update_as_create: true },
+    ...given,
   },
   log: { level: 'silent' },
 })

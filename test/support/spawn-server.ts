@@ -20,8 +20,9 @@ export interface SpawnOptions {
 
 export const spawnServer = async (sqlitePath: string, { blocks }: SpawnOptions = {}): Promise<SpawnedServer> => {
   const limit = blocks === undefined ? '' : `ulimit -f ${blocks}; `
+  const settings = JSON.stringify({ database: { kind: 'sqlite', sqlite_path: sqlitePath } })
   const command = `${limit}exec "$0" "$@"`
-  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, sqlitePath], {
+  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, settings], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })

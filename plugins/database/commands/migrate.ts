@@ -37,11 +37,11 @@ export default class Migrate extends Command {
   override async run(): Promise<void> {
     const { flags } = await this.parse(Migrate)
     if (flags.status === flags['dry-run']) throw MigrateArguments()
-    const { settings, plugins, stdout, stderr } = commandContext(this)
+    const { settings, plugins, kernel, stdout, stderr } = commandContext(this)
     const decoded = settings()
     const database = decoded.section('database')
     const kind = String(database.kind)
-    const recorded = await readSchema(database).catch((error: Error) => {
+    const recorded = await readSchema(database, (await kernel()).log).catch((error: Error) => {
       stderr.write(`${SchemaUnreadable(error.message).message}\n`)
       return this.exit(UNREADABLE)
     })

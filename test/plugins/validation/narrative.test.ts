@@ -26,7 +26,7 @@ const sound: readonly string[] = [
   div('<blockquote cite="http://x">x</blockquote><h1>1</h1><h6>6</h6><acronym title="x">a</acronym>'),
   div('<div xmlns="http://www.w3.org/1999/xhtml">nested</div>'),
   div(`<p>${'x'.repeat(100_000)}</p>`),
-  div('<b>'.repeat(5000) + 'x' + '</b>'.repeat(5000)),
+  div(`${'<b>'.repeat(5000)}x${'</b>'.repeat(5000)}`),
 ]
 
 const refused: readonly (readonly [why: string, narrative: string, says: string])[] = [

@@ -1,0 +1,100 @@
+/** `server migrate` on PostgreSQL, also by a role that may only read. A killed migration leaves the old schema or the new. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createKernel } from '../../kernel/index.ts'
+import { changesOf } from '../../plugins/database/schema.ts'
+import { temporaryFolder } from '../support/database-kinds.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { basic } from '../support/server-with.ts'
+import { createWorld, type Ran } from '../support/world.ts'
+
+const STEPS = changesOf(basic).length
+let postgres: Postgres
+test.before(async () => {
+  postgres = await startPostgres()
+})
+test.after(() => postgres.stop())
+
+const migrate = async (...flags: string[]): Promise<Ran> => {
+  const world = createWorld({ plugins: basic, argv: ['migrate', ...flags] })
+  try {
+    return await world.run()
+  } finally {
+    world.remove()
+  }
+}
+const startOnce = async (settings: Record<string, unknown>): Promise<void> => {
+  const kernel = await createKernel({ plugins: basic, settings, log: { level: 'silent' } })
+  await kernel.start()
+  await kernel.stop()
+}
+
+test('an empty database is left empty, and --dry-run shows the SQL of this kind', async () => {
+  await postgres.createDatabase('empty')
+  const { code, stdout } = await migrate('--dry-run', '--postgres', postgres.url(undefined, 'empty'))
+  assert.is(code, 0)
+  assert.match(stdout, new RegExp(`would apply: ${STEPS}`))
+  assert.match(stdout, /body bytea/)
+  const again = await migrate('--status', '--postgres', postgres.url(undefined, 'empty'))
+  assert.match(again.stdout, /recorded: 0/)
+})
+
+test('a role that may only read can ask for the status', async () => {
+  await postgres.createDatabase('readable')
+  const url = postgres.url(undefined, 'readable')
+  await startOnce({ database: { kind: 'postgres', postgres_url: url } })
+  const { default: pg } = await import('pg')
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  await admin.query(
+    'CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader; ALTER ROLE reader SET default_transaction_read_only = on',
+  )
+  await admin.end()
+  const { code, stdout } = await migrate('--status', '--postgres', postgres.url('reader', 'readable'))
+  assert.is(code, 0)
+  assert.match(stdout, new RegExp(`recorded: ${STEPS}\\n  database/0001-pins  \\d{4}-`))
+})
+
+test('a database that cannot be reached is exit code 2, without the password', async () => {
+  const { code, stderr } = await migrate('--status', '--postgres', 'postgresql://u:hunter2@127.0.0.1:9/none')
+  assert.is(code, 2)
+  assert.match(stderr, /cannot be read/)
+  assert.not.match(stderr, /hunter2/)
+})
+
+/** Kills a server at a moment of its first start and tells how many migrations are recorded then. */
+const killedAt = async (ms: number, settings: Record<string, unknown>, look: () => Promise<Ran>): Promise<number> => {
+  const program = fileURLToPath(new URL('../support/child-server.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, JSON.stringify(settings)], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const gone = once(child, 'exit')
+  const late = setTimeout(() => child.kill('SIGKILL'), ms)
+  child.stdout.once('data', () => child.kill('SIGKILL'))
+  await gone
+  clearTimeout(late)
+  const { code, stdout } = await look()
+  assert.is(code, 0)
+  return Number(/recorded: (\d+)/.exec(stdout)?.[1])
+}
+
+const KILLS = 12
+for (const kind of ['sqlite', 'postgres'] as const)
+  test(`killed at ${KILLS} moments of its first start, ${kind} has the old schema or the new, and starts`, async () => {
+    const folder = temporaryFolder()
+    for (let n = 0; n < KILLS; n += 1) {
+      const name = `killed_${kind}_${n}`
+      const path = `${folder.path}/${name}.sqlite`
+      if (kind === 'postgres') await postgres.createDatabase(name)
+      const url = postgres.url(undefined, name)
+      const database = kind === 'sqlite' ? { kind, sqlite_path: path } : { kind, postgres_url: url }
+      const flags = kind === 'sqlite' ? ['--sqlite', path] : ['--postgres', url]
+      const recorded = await killedAt(300 + n * 150, { database }, () => migrate('--status', ...flags))
+      assert.ok(recorded === 0 || recorded === STEPS, `${recorded} of ${STEPS}`)
+      await startOnce({ database })
+    }
+    folder.remove()
+  })
+
+test.run()
