@@ -1,0 +1,297 @@
+/**
+ * Who may import whom, how files are called, and what only the command line may touch: CONTRIBUTING.md. Each rule reads
+ * the sources, and is shown to bite on a breach that is planted beside them.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+
+interface Source {
+  /** From the root, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** A sentence for each breach. */
+type Rule = (sources: readonly Source[]) => readonly string[]
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const sources: readonly Source[] = globSync('{kernel,plugins,schemas,cli,examples,test}/**/*.{ts,js}', { cwd: root })
+  .map((path) => ({ path: path.replaceAll('\\', '/'), text: readFileSync(`${root}/${path}`, 'utf8') }))
+  .sort((a, b) => a.path.localeCompare(b.path))
+
+/** The lines that are code; comments stand in lines of their own or after the code. */
+const codeOf = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line) => !/^\s*(\/\/|\/?\*)/.test(line))
+    .map((line) => line.replace(/\s\/\/ .*$/, ''))
+    .join('\n')
+
+/** Files of ours that a file names: static and dynamic imports, import.meta.resolve, entries of workers. */
+const ownImports = ({ path, text }: Source): string[] =>
+  [...codeOf(text).matchAll(/(['"])(\.{1,2}\/[^'"\n]*\.[cm]?[jt]s)\1/g)].map((match) =>
+    posix.join(posix.dirname(path), match[2] as string),
+  )
+
+const PACKAGE = /^(node:)?(@[\w.-]+\/)?[\w-][\w.-]*(\/[\w./-]+)?$/
+const packageImports = ({ text }: Source): string[] =>
+  [...codeOf(text).matchAll(/\b(?:from\s*|import\s*\(?\s*|import\.meta\.resolve\(\s*)(['"])([^'"\n]+)\1/g)]
+    .map((match) => match[2] as string)
+    .filter((one) => PACKAGE.test(one))
+
+const pluginOf = (path: string): string | undefined => /^plugins\/([^/]+)\//.exec(path)?.[1]
+
+const mayImport = (from: string, to: string): boolean => {
+  const [area] = from.split('/')
+  const isPublic = to === 'kernel/index.ts' || to.startsWith('schemas/')
+  switch (area) {
+    case 'kernel':
+    case 'schemas':
+      return to.startsWith(`${area}/`)
+    case 'plugins': {
+      const own = pluginOf(from)
+      // The list of first-party plugins is what puts them together.
+      if (own === undefined) return isPublic || /^plugins\/[^/]+\/index\.ts$/.test(to)
+      return isPublic || to.startsWith(`plugins/${own}/`) || /^plugins\/[^/]+\/service\.ts$/.test(to)
+    }
+    case 'examples':
+      return to === 'kernel/index.ts' || to === 'plugins/index.ts' || /^plugins\/[^/]+\/(index|service)\.ts$/.test(to)
+    case 'cli':
+      return !/^(test|examples)\//.test(to)
+    default:
+      return area === 'test'
+  }
+}
+
+const imports: Rule = (files) =>
+  files.flatMap((file) =>
+    ownImports(file)
+      .filter((to) => !mayImport(file.path, to))
+      .map((to) => `${file.path} may not import ${to}`),
+  )
+
+const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
+  name: string
+  dependencies: Record<string, string>
+}
+const dependencies: Rule = (files) =>
+  files
+    .filter(({ path }) => !path.startsWith('test/'))
+    .flatMap((file) =>
+      packageImports(file)
+        .filter((one) => !one.startsWith('node:'))
+        .map((one) => /^(@[^/]+\/)?[^/]+/.exec(one)![0])
+        .filter((name) => manifest.dependencies[name] === undefined)
+        .map((name) => `${file.path} imports ${name}, which is not among the dependencies`),
+    )
+
+/** Only the loader of third-party plugins imports what it is told at run time; nothing else escapes these rules. */
+const computedImports: Rule = (files) =>
+  files
+    .filter(({ path }) => !/^test\/|^cli\/[^/]+\.js$/.test(path) && path !== 'kernel/load.ts')
+    .filter(({ text }) => /\bimport\s*\(\s*[^'"\s]/.test(codeOf(text)) || /\brequire\s*\(/.test(codeOf(text)))
+    .map(({ path }) => `${path} imports a module whose name is computed`)
+
+const EMPTY_NAMES = /^(utils?|helpers?|managers?|types|common|misc|shared|lib)$/
+const names: Rule = (files) =>
+  files
+    .filter(({ path }) => path.split('/').some((part) => EMPTY_NAMES.test(part.replace(/(\.test)?\.[jt]s$/, ''))))
+    .map(({ path }) => `${path} is named after nothing it does`)
+
+const CONTENTS_LINES = 60
+const tablesOfContents: Rule = (files) =>
+  files
+    .filter(({ path }) => /^plugins\/[^/]+\/index\.ts$/.test(path))
+    .filter(({ text }) => text.trimEnd().split('\n').length >= CONTENTS_LINES)
+    .map(({ path }) => `${path} has ${CONTENTS_LINES} lines or more; the work lives elsewhere`)
+
+const PROCESS =
+  /\bprocess\.(argv|execArgv|env|exit|exitCode|on|once|addListener|abort|kill|stdin|stdout|stderr|chdir)\b/
+const processes: Rule = (files) =>
+  files
+    .filter(({ path }) => !/^(cli|test)\//.test(path))
+    .filter((file) => PROCESS.test(codeOf(file.text)) || packageImports(file).includes('node:process'))
+    .map(({ path }) => `${path} touches arguments, environment, signals, streams or exit; only cli/ does`)
+
+/** Threads are entered at the top of a file: what stands there lives as long as the thread, not as the process. */
+const workerEntries = (files: readonly Source[]): ReadonlySet<string> =>
+  new Set(
+    files
+      .filter(({ text }) => text.includes('new Worker('))
+      .flatMap((file) => ownImports(file).filter((to) => /-worker\.[jt]s$/.test(to))),
+  )
+const STATE = /^(export )?(let|var) |^(export )?const \w+[^=\n]*= *(new (Weak)?(Map|Set)(<.*>)?\(\)|\[\]|\{\})$/m
+const moduleState: Rule = (files) => {
+  const entries = workerEntries(files)
+  return files
+    .filter(({ path }) => /^(kernel|plugins|schemas)\//.test(path) && !entries.has(path))
+    .filter(({ text }) => STATE.test(codeOf(text)))
+    .map(({ path }) => `${path} keeps state in the module; two kernels in one process would share it`)
+}
+
+/** Rule, and the breaches it must find, each planted alone. */
+const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly Source[]])[] = [
+  [
+    'imports go where they may',
+    imports,
+    [
+      { path: 'kernel/planted.ts', text: "import { Database } from '../plugins/database/service.ts'" },
+      { path: 'kernel/planted.ts', text: "import type { Bundle } from '../schemas/fhir/bundle.ts'" },
+      { path: 'kernel/settings/planted.ts', text: "const { run } = await import('../../cli/run.ts')" },
+      { path: 'schemas/planted.ts', text: "import { Type } from '../kernel/index.ts'" },
+      { path: 'plugins/probes/planted.ts', text: "import { createHooks } from '../../kernel/hooks.ts'" },
+      { path: 'plugins/probes/planted.ts', text: "export * from '../database/errors.ts'" },
+      {
+        path: 'plugins/probes/deep/planted.ts',
+        text: "import {\n  databaseSection,\n} from '../../database/config.ts'",
+      },
+      { path: 'plugins/probes/planted.ts', text: "await import('../fhir/index.ts')" },
+      {
+        path: 'plugins/probes/planted.ts',
+        text: "new Worker(new URL('../database/sqlite/lane-worker.ts', import.meta.url))",
+      },
+      { path: 'plugins/probes/planted.ts', text: "import '../index.ts'" },
+      { path: 'plugins/probes/planted.ts', text: 'import { world } from "../../cli/world.ts"' },
+      { path: 'plugins/probes/planted.ts', text: "import { basic } from '../../test/support/server-with.ts'" },
+      { path: 'plugins/index.ts', text: "import { openDatabase } from './database/open.ts'" },
+      { path: 'cli/planted.ts', text: "import { basic } from '../test/support/server-with.ts'" },
+      { path: 'cli/planted.ts', text: "import plugin from '../examples/first-plugin.ts'" },
+      { path: 'examples/planted.ts', text: "import { createHooks } from '../kernel/hooks.ts'" },
+      { path: 'examples/planted.ts', text: "import { run } from '../cli/run.ts'" },
+      { path: 'examples/planted.ts', text: "import { openDatabase } from '../plugins/database/open.ts'" },
+      { path: 'scripts/planted.ts', text: "import { Type } from '../kernel/index.ts'" },
+    ],
+  ],
+  [
+    'what is published imports its dependencies only, and itself by no other name',
+    dependencies,
+    [
+      { path: 'kernel/planted.ts', text: "import { test } from 'uvu'" },
+      { path: 'plugins/probes/planted.ts', text: "const { default: autocannon } = await import('autocannon')" },
+      { path: 'cli/planted.ts', text: "import lightMyRequest from 'light-my-request'" },
+      { path: 'examples/planted.ts', text: `import { definePlugin } from '${manifest.name}'` },
+    ],
+  ],
+  [
+    'no module is imported by a computed name, but by the loader of plugins',
+    computedImports,
+    [
+      { path: 'plugins/probes/planted.ts', text: 'const one = await import(`../fhir/index.ts`)' },
+      { path: 'kernel/planted.ts', text: 'await import(name)' },
+      { path: 'cli/planted.ts', text: "createRequire(import.meta.url); require('./world.ts')" },
+    ],
+  ],
+  [
+    'a file is named after what it exports',
+    names,
+    [
+      { path: 'kernel/utils.ts', text: '' },
+      { path: 'plugins/fhir/helpers.ts', text: '' },
+      { path: 'plugins/fhir/store/types.ts', text: '' },
+      { path: 'plugins/smart/manager.ts', text: '' },
+      { path: 'plugins/fhir/utils/date.ts', text: '' },
+      { path: 'test/support/helpers.ts', text: '' },
+      { path: 'test/kernel/helpers.test.ts', text: '' },
+    ],
+  ],
+  [
+    "a plugin's index.ts is a table of contents",
+    tablesOfContents,
+    [{ path: 'plugins/probes/index.ts', text: '// work\n'.repeat(CONTENTS_LINES) }],
+  ],
+  [
+    'only the command line touches arguments, environment, signals and exit',
+    processes,
+    [
+      { path: 'kernel/planted.ts', text: 'const port = process.env.PORT' },
+      { path: 'plugins/probes/planted.ts', text: "process.on('SIGTERM', () => undefined)" },
+      { path: 'plugins/probes/planted.ts', text: 'if (broken) process.exit(1)' },
+      { path: 'examples/planted.ts', text: 'const [, , name] = process.argv' },
+      { path: 'kernel/planted.ts', text: "import { env } from 'node:process'" },
+      { path: 'schemas/planted.ts', text: "const { argv } = await import('node:process')" },
+    ],
+  ],
+  [
+    'no module keeps state',
+    moduleState,
+    [
+      { path: 'kernel/planted.ts', text: 'let count = 0' },
+      { path: 'kernel/planted.ts', text: 'export let current: Kernel | undefined' },
+      { path: 'plugins/fhir/planted.ts', text: 'var last' },
+      { path: 'plugins/fhir/planted.ts', text: 'const cache = new Map<string, number>()' },
+      { path: 'plugins/fhir/planted.ts', text: 'const seen: WeakSet<object> = new WeakSet()' },
+      { path: 'plugins/fhir/planted.ts', text: 'export const waiting: string[] = []' },
+      // A name alone makes no worker.
+      { path: 'plugins/fhir/planted-worker.ts', text: 'let handle' },
+    ],
+  ],
+]
+
+for (const [sentence, rule, planted] of RULES) {
+  test(sentence, () => {
+    assert.equal(rule(sources), [])
+  })
+  test(`${sentence}: each breach is found`, () => {
+    for (const breach of planted) {
+      const others = sources.filter(({ path }) => path !== breach.path)
+      const found = rule([...others, breach])
+      assert.is(found.length, 1, `${breach.path}: ${breach.text.slice(0, 100)}`)
+      assert.match(found[0]!, breach.path)
+    }
+  })
+}
+
+test('what is allowed is not refused', () => {
+  const allowed: readonly Source[] = [
+    {
+      path: 'kernel/fine.ts',
+      text: "import { hooks } from './hooks.ts'\nimport pino from 'pino'\nconst NAMES = new Set(['a'])",
+    },
+    {
+      path: 'plugins/probes/fine.ts',
+      text: "import { Database } from '../database/service.ts'\nimport { x } from './routes.ts'",
+    },
+    {
+      path: 'plugins/probes/deep/fine.ts',
+      text: "import { Type } from '../../../kernel/index.ts'\nimport { y } from '../routes.ts'",
+    },
+    { path: 'plugins/probes/fine.ts', text: "import { Bundle } from '../../schemas/fhir/bundle.ts'" },
+    {
+      path: 'plugins/probes/fine.ts',
+      text: " * import { run } from '../../cli/run.ts'\n// process.env\nprocess.nextTick(go)",
+    },
+    { path: 'plugins/probes/fine.ts', text: 'const make = () => {\n  let inside = 0\n  const list = []\n}' },
+    { path: 'cli/fine.ts', text: "import { decode } from '../kernel/settings/decode.ts'\nprocess.exitCode = 1" },
+    { path: 'examples/fine.ts', text: "import database from '../plugins/database/index.ts'" },
+    { path: 'plugins/packages/definition-types.ts', text: '' },
+  ]
+  for (const one of allowed) for (const [, rule] of RULES) assert.equal(rule([one]), [], one.text)
+})
+
+test('the entry of a worker may keep what its thread needs', () => {
+  const starter = {
+    path: 'plugins/fhir/start.ts',
+    text: "const WORKER = new URL('./index-worker.ts', import.meta.url)\nconst start = () => new Worker(WORKER)",
+  }
+  const entry = { path: 'plugins/fhir/index-worker.ts', text: 'let handle' }
+  assert.equal(moduleState([starter, entry]), [])
+  assert.is(moduleState([entry]).length, 1)
+  // It is bound by all other rules.
+  assert.is(imports([starter, { ...entry, text: "import { run } from '../../cli/run.ts'" }]).length, 1)
+})
+
+test('the sources were read', () => {
+  for (const area of ['kernel', 'plugins', 'cli', 'examples', 'test'])
+    assert.ok(
+      sources.some(({ path }) => path.startsWith(`${area}/`)),
+      area,
+    )
+  const kernel = sources.find(({ path }) => path === 'kernel/kernel.ts')!
+  assert.ok(ownImports(kernel).includes('kernel/settings/decode.ts'))
+  assert.ok(packageImports(sources.find(({ path }) => path === 'kernel/hooks.ts')!).includes('tapable'))
+})
+
+test.run()
