@@ -67,7 +67,8 @@ export const createSlicing = (tools: SlicingTools) => {
     const theirs = profiles.flatMap(
       (one) => tools.tree(one)?.root.children.filter((child) => child.name === name) ?? [],
     )
-    return [...own, ...theirs]
+    // What a slice fixes that must be there is said of the element too: some item of it has that.
+    return [...own, ...theirs].flatMap((child) => [child, ...child.slices.filter(({ min }) => (min ?? 0) > 0)])
   }
 
   const extensionUrl = (slice: ProfileNode): string | undefined => {

@@ -23,6 +23,8 @@ export interface KnownCodes {
 
 /** Larger sets are not worth their memory here. */
 const MOST_CODES = 50_000
+/** Of value sets that include value sets. */
+const MOST_LEVELS = 20
 
 /** The value set, or a part of it, is beyond what is installed. */
 class Unknown extends Error {}
@@ -48,6 +50,8 @@ const withVersion = (canonical: string, version: string | undefined): string =>
 
 export const createValueSets = (find: Find): ((canonical: string) => KnownCodes | null | undefined) => {
   const known = new Map<string, KnownCodes | undefined>()
+  /** Value sets met on the way to the one that is asked for: one that many others include is expanded once. */
+  const parts = new Map<string, Codes>()
 
   /** The definition of that version, else the one that is installed. */
   const definition = (type: string, canonical: string): Record<string, any> => {
@@ -172,14 +176,22 @@ export const createValueSets = (find: Find): ((canonical: string) => KnownCodes 
 
   const expand = (canonical: string, above: readonly string[]): Codes => {
     const url = canonical.replace(/\|.*$/, '')
-    if (above.includes(url) || above.length > 20) throw new Unknown('a circle of value sets')
+    if (above.includes(url) || above.length > MOST_LEVELS) throw new Unknown('a circle of value sets')
+    const done = parts.get(canonical)
+    if (done !== undefined) return done
+    const codes = composed(canonical, [...above, url])
+    parts.set(canonical, codes)
+    return codes
+  }
+
+  const composed = (canonical: string, inside: readonly string[]): Codes => {
     const valueSet = definition('ValueSet', canonical)
-    const inside = [...above, url]
     const codes = new Map<string, SystemCodes>()
     if (valueSet.compose === undefined) {
       const lists = new Map<string, Set<string>>()
       // A page or a sample of an expansion leaves codes out.
-      if (valueSet.expansion?.contains === undefined || valueSet.expansion.offset !== undefined) throw new Unknown(url)
+      if (valueSet.expansion?.contains === undefined || valueSet.expansion.offset !== undefined)
+        throw new Unknown(canonical)
       expanded(valueSet.expansion.contains, lists)
       for (const [system, list] of lists) codes.set(system, { codes: list, folded: false })
       return codes
@@ -223,6 +235,8 @@ export const createValueSets = (find: Find): ((canonical: string) => KnownCodes 
     } catch (error) {
       if (error instanceof NotYet) return null
       if (!(error instanceof Unknown)) throw error
+    } finally {
+      parts.clear()
     }
     known.set(canonical, result)
     return result

@@ -59,6 +59,74 @@ test('a broken invariant is refused with 422, with 400 when the structure is bro
   assert.is((await refusalOf(kernel, patient({ ...broken, foo: 1 })))?.status, 400)
 })
 
+const NAMED = {
+  resourceType: 'StructureDefinition',
+  ...{
+    url: 'http://x/named',
+    name: 'named',
+    type: 'Patient',
+    kind: 'resource',
+    abstract: false,
+    derivation: 'constraint',
+  },
+  baseDefinition: 'http://hl7.org/fhir/StructureDefinition/Patient',
+  differential: { element: [{ id: 'Patient.name', path: 'Patient.name', min: 1 }] },
+}
+const unnamed = patient({ meta: { profile: ['http://x/named'] } })
+const unruly = patient({ contact: [{ gender: 'male' }] })
+const manly = patient({ gender: 'man' })
+
+test('each level checks what it says: structure, rules, profiles', async () => {
+  const refused = async (level: string) => {
+    const kernel = await kernelWith({ conformance: { validation: level } }, r4Service([NAMED]).service)
+    const all: unknown[] = []
+    for (const resource of [patient({ foo: 1 }), unruly, manly, unnamed]) all.push(await refusalOf(kernel, resource))
+    return all
+  }
+  const structure = { status: 400, issues: ['structure Patient.foo'] }
+  const rules = { status: 422, issues: ['invariant Patient.contact[0]'] }
+  const codes = { status: 422, issues: ['code-invalid Patient.gender'] }
+  const profiles = { status: 422, issues: ['required Patient.name'] }
+  assert.equal(await refused('structure'), [structure, undefined, undefined, undefined])
+  assert.equal(await refused('rules'), [structure, rules, codes, undefined])
+  assert.equal(await refused('profiles'), [structure, rules, codes, profiles])
+})
+
+test('profiles are the level when none is set', async () => {
+  assert.is((await refusalOf(await kernelWith({}, r4Service([NAMED]).service), unnamed))?.status, 422)
+})
+
+test('a profile that is not installed is a warning of a write, not a refusal', async () => {
+  const validator = (await kernelWith()).get(Validator)
+  const issues = await validator.admit(unnamed)
+  assert.equal(
+    issues.map(({ severity, code }) => `${severity} ${code}`),
+    ['warning not-found'],
+  )
+  assert.match(issues[0]!.diagnostics, 'http://x/named is not installed')
+})
+
+test('profiles that are asked for are checked beside those that are claimed', async () => {
+  const validator = (await kernelWith({ conformance: { validation: 'structure' } }, r4Service([NAMED]).service)).get(
+    Validator,
+  )
+  const issues = await validator.check(patient({}), { profiles: ['http://x/named'] })
+  assert.equal(
+    issues.map(({ code, expression }) => `${code} ${expression}`),
+    ['required Patient.name', 'invariant Patient'],
+  )
+  assert.match(issues[1]!.diagnostics, 'dom-6')
+})
+
+test('a rule that needs fhirpath.js loads it, once', async () => {
+  const rule = { key: 'x-1', severity: 'error', human: 'born', expression: 'birthDate <= today()' }
+  const born = { ...NAMED, differential: { element: [{ id: 'Patient', path: 'Patient', constraint: [rule] }] } }
+  const kernel = await kernelWith({}, r4Service([born]).service)
+  const claiming = (birthDate: string) => ({ ...unnamed, birthDate })
+  assert.equal(await refusalOf(kernel, claiming('9999-01-01')), { status: 422, issues: ['invariant Patient'] })
+  assert.equal(kernel.get(Validator).admit(claiming('1970-01-01')), [])
+})
+
 test('an unknown resource type inside a Bundle is refused', async () => {
   const kernel = await kernelWith()
   const bundle = { resourceType: 'Bundle', type: 'collection', entry: [{ resource: { resourceType: 'Foo' } }] }

@@ -15,7 +15,7 @@ export const r4Text = (file: string): string => readFileSync(join(folder, file),
 export const r4Json = (file: string): any => JSON.parse(r4Text(file))
 
 /** Files of R4 are named after ids, which end most canonicals. */
-const r4Canonical = (type: string, url: string): string | undefined => {
+export const r4Canonical = (type: string, url: string): string | undefined => {
   const file = `${type}-${url.slice(url.lastIndexOf('/') + 1)}.json`
   try {
     const text = r4Text(file)
