@@ -4,10 +4,12 @@ import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
+import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
   database, // everything else stores in it
   packages, // what resource types there are
+  validation, // what a resource of a type may look like
   fhir, // resources of those types
   probes, // may show what all others report
 ]

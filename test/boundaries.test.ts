@@ -123,7 +123,9 @@ const workerEntries = (files: readonly Source[]): ReadonlySet<string> =>
       .filter(({ text }) => text.includes('new Worker('))
       .flatMap((file) => ownImports(file).filter((to) => /-worker\.[jt]s$/.test(to))),
   )
-const STATE = /^(export )?(let|var) |^(export )?const \w+[^=\n]*= *(new (Weak)?(Map|Set)(<.*>)?\(\)|\[\]|\{\})$/m
+// What is declared readonly is a constant that happens to be empty.
+const STATE =
+  /^(export )?(let|var) |^(export )?const \w+(?![^=\n]*[Rr]eadonly)[^=\n]*= *(new (Weak)?(Map|Set)(<.*>)?\(\)|\[\]|\{\})$/m
 const moduleState: Rule = (files) => {
   const entries = workerEntries(files)
   return files
