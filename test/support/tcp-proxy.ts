@@ -8,9 +8,9 @@ export interface TcpProxy {
   taken(): Buffer
   /**
    * Asked about each chunk a client sends: 'pass' it on; 'cut' the client's connection after passing it on, before any
-   * answer; 'drop' it and the connection.
+   * answer; 'drop' it and the connection; 'swallow' it and leave the connection open.
    */
-  onClient: (chunk: Buffer) => 'pass' | 'cut' | 'drop'
+  onClient: (chunk: Buffer) => 'pass' | 'cut' | 'drop' | 'swallow'
   stop(): void
 }
 
@@ -30,8 +30,8 @@ export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
     client.on('data', (chunk) => {
       heard.push(chunk)
       const verdict = proxy.onClient(chunk)
-      if (verdict !== 'drop') onward.write(chunk)
-      if (verdict === 'pass') return
+      if (verdict === 'pass' || verdict === 'cut') onward.write(chunk)
+      if (verdict === 'pass' || verdict === 'swallow') return
       isCut = true
       client.destroy()
       // The server reads to the end of what was passed on, and then of the connection.

@@ -19,10 +19,10 @@ import { openTransaction } from './transaction.ts'
 
 const SESSIONS = 8 // spec: default db_pool for postgres
 const QUEUE = 2_000 // requests that may wait for a session
-const WAIT_MS = 5_000
-const ANSWER_MS = 10_000 // a statement that is no slow query; above the lock timeout, so the server ends its waits itself
+const WAIT_MS = 4_000 // for a session
+const ANSWER_MS = 4_000 // a small read; then its session is given up
 const CLOSE_MS = 5_000
-const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 5_000, idleInTransactionMs: 5_000 }
+const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 3_000, idleInTransactionMs: 5_000 }
 // A migration waits for the readers of the old schema, and servers that start together for the one that migrates.
 const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
 
@@ -62,7 +62,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
   const pool = createPool({ connector, size: options.pool ?? SESSIONS, queue: QUEUE, waitMs: WAIT_MS, log })
   const reader = createReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
-  const send = createSender(connector, pool)
+  const send = createSender({ connector, pool })
   const slow = createSlow({ pool, connector, send })
   const counters = { transactions: 0 }
   let orm: Promise<MikroORM> | undefined
@@ -71,7 +71,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     work: (transaction: Transaction) => Eventually<T>,
   ): Promise<{ value: T } | { failure: unknown; error: unknown }> => {
     const loan = pool.take({ long: true }) ?? (await pool.acquire({ long: true }))
-    const open = openTransaction(loan.session, (steps) => send(loan.session, steps, ANSWER_MS))
+    const open = openTransaction(loan.session, (steps) => send(loan.session, steps))
     try {
       const value = await work(open.transaction)
       await open.commit()
@@ -137,7 +137,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       const cut = (): void => loan.session.destroy()
       given.addEventListener('abort', cut)
       try {
-        const [result] = await send(loan.session, [{ statement: probe, params: [] }], ANSWER_MS)
+        const [result] = await send(loan.session, [{ statement: probe, params: [] }])
         return result?.rows.length === 1
       } catch (error) {
         throw DatabaseUnavailable().with({ cause: error })

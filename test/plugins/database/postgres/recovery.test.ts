@@ -1,13 +1,19 @@
 /** The Database service while PostgreSQL restarts or stands still: refusals in time, and recovery without help. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel, type Kernel } from '../../../../kernel/index.ts'
 import database from '../../../../plugins/database/index.ts'
 import { createPool } from '../../../../plugins/database/postgres/pool.ts'
 import { createReader } from '../../../../plugins/database/postgres/reader.ts'
+import { createSender } from '../../../../plugins/database/postgres/send.ts'
 import { Database, type Param, sql } from '../../../../plugins/database/service.ts'
+import { createAuthority } from '../../../support/certificates.ts'
 import { accessPostgres } from '../../../support/connect-postgres.ts'
+import { temporaryFolder } from '../../../support/database-kinds.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { startTcpProxy } from '../../../support/tcp-proxy.ts'
 import { until } from '../../../support/until.ts'
 
 let server: Postgres
@@ -77,6 +83,78 @@ test('reads of a server that stands still are given up in time, and it is used a
   }
   await until(async () => (await ask()) === 'done', 5_000, 'reads to work')
   await pool.close(1_000)
+})
+
+test('a long statement is waited for as long as the server works on it, and a silent connection is not', async () => {
+  const proxy = await startTcpProxy(server.port)
+  const { connector, lines } = await accessPostgres(
+    `${server.url(undefined, 'main').replace(`:${server.port}`, `:${proxy.port}`)}?application_name=quiet`,
+    { connectTimeoutMs: 200 },
+  )
+  const pool = createPool({ connector, size: 3, queue: 10, waitMs: 1_000, log: lines.log })
+  const send = createSender({ connector, pool, quietMs: 100 })
+  const sleep = sql('t.quiet', 'SELECT pg_sleep(?::float8) AS slept')
+  const ask = async (seconds: number): Promise<string> => {
+    const loan = await pool.acquire({ long: true })
+    const outcome = await keyOf(send(loan.session, [{ statement: sleep, params: [seconds] }]))
+    loan.release()
+    return outcome
+  }
+  try {
+    assert.is(await ask(1), 'done')
+    // Half-open: what is sent goes nowhere, and nobody says so. The commit of a transaction may meet the same.
+    proxy.onClient = (chunk) => (chunk.includes('t.quiet') ? 'swallow' : 'pass')
+    const lost = await ask(0)
+    assert.not.equal(lost, 'done')
+    proxy.onClient = () => 'pass'
+    assert.is(await ask(0), 'done')
+    server.freeze()
+    const begun = performance.now()
+    assert.not.equal(await ask(0), 'done')
+    assert.ok(performance.now() - begun < 4_000)
+  } finally {
+    server.thaw()
+    proxy.stop()
+    await pool.close(100)
+  }
+})
+
+test('a server that comes back with a bad certificate makes the readiness fail and is never used in the clear', async () => {
+  const folder = temporaryFolder()
+  const ca = await createAuthority('test ca')
+  const [good, bad] = [await ca.issue({ ip: ['127.0.0.1'] }), await ca.issue({ cn: '127.0.0.1' })]
+  writeFileSync(join(folder.path, 'ca.pem'), ca.certificate)
+  const secured = await startPostgres({ tls: good })
+  const url = `${secured.url()}?application_name=tls&sslmode=verify-full&sslrootcert=${folder.path}/ca.pem`
+  const one = await createKernel({
+    plugins: [database],
+    settings: { database: { kind: 'postgres', postgres_url: url } },
+    log: { level: 'silent' },
+  })
+  const plain = async (): Promise<number> =>
+    (
+      await secured.admin(
+        "SELECT 1 FROM pg_stat_activity JOIN pg_stat_ssl USING (pid) WHERE application_name = 'tls' AND NOT ssl",
+      )
+    ).length
+  const isReady = async (): Promise<boolean> => (await one.readiness()).status === 'ok'
+  try {
+    await one.start()
+    assert.ok(await isReady())
+    await secured.restart('fast', () => secured.writeCertificate(bad))
+    await until(async () => !(await isReady()), 3_000, 'readiness to notice')
+    for (let round = 0; round < 20; round += 1) {
+      assert.not.ok(await isReady())
+      assert.is(await plain(), 0)
+    }
+    await secured.useCertificate(good)
+    await until(isReady, 5_000, 'readiness')
+    assert.is(await plain(), 0)
+  } finally {
+    await one.stop()
+    await secured.stop()
+    folder.remove()
+  }
 })
 
 test.run()
