@@ -10,6 +10,7 @@ import type { Bench, Figure } from './bench.ts'
 import { bindCores } from './cores.ts'
 import { create, createCpu, transaction } from './figures/create.ts'
 import { disk } from './figures/disk.ts'
+import { hooks } from './figures/hooks.ts'
 import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
 import { tail } from './figures/tail.ts'
@@ -17,7 +18,18 @@ import { housePlugins } from './plugins.ts'
 import { printProfiles } from './profile.ts'
 import { type Line, toTable } from './table.ts'
 
-const FIGURES: readonly Figure[] = [read, readUniform, create, createCpu, transaction, disk, tail, restart, memory]
+const FIGURES: readonly Figure[] = [
+  read,
+  readUniform,
+  create,
+  createCpu,
+  transaction,
+  disk,
+  tail,
+  restart,
+  memory,
+  hooks,
+]
 
 const positive = (name: string, value: string): number => {
   const number = Number(value)
