@@ -10,6 +10,7 @@ import type { Bench, Figure } from './bench.ts'
 import { bindCores } from './cores.ts'
 import { create, createCpu, transaction } from './figures/create.ts'
 import { disk } from './figures/disk.ts'
+import { hooks } from './figures/hooks.ts'
 import { postgres } from './figures/postgres.ts'
 import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
@@ -29,6 +30,7 @@ const FIGURES: readonly Figure[] = [
   restart,
   memory,
   postgres,
+  hooks,
 ]
 
 const positive = (name: string, value: string): number => {

@@ -1,6 +1,7 @@
 /** Hooks: who is asked, in which order, what a return value means, and who is to blame for what a tap throws. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createHooks } from '../../kernel/hooks.ts'
 import {
   type AnyPlugin,
   defineError,
@@ -145,6 +146,41 @@ test('order comes from needs, not from the list of plugins', async () => {
   ])
   await run.admit!(NO_REQUEST)
   assert.equal(order, ['carpenter', 'needy'])
+})
+
+test('every argument of a hook reaches every kind of tap', async () => {
+  const given = { request: { id: 'r1' } as RequestContext, ruling: new Ruling() }
+  const seen: unknown[][] = []
+  const note = (...args: unknown[]): void => void seen.push(args.slice(0, 3))
+  const { run } = await runnersOf({
+    sync: (hooks) => hooks.authorize.tap('note', note),
+    promise: (hooks) => hooks.authorize.tapPromise('note', async (...args) => note(...args)),
+    callback: (hooks) =>
+      hooks.authorize.tapAsync('note', (request, interaction, ruling, done) => {
+        note(request, interaction, ruling)
+        done()
+      }),
+  })
+  await run.authorize!(given.request, READ, given.ruling)
+  assert.is(seen.length, 3)
+  for (const args of seen) {
+    assert.is(args[0], given.request)
+    assert.is(args[1], READ)
+    assert.is(args[2], given.ruling)
+  }
+})
+
+test('a tap that calls back is given its callback right after the arguments of the hook', async () => {
+  const { run } = await runnersOf({
+    callback: (hooks) =>
+      hooks.authenticate.tapAsync('know', (request, done) => done(null, { kind: 'client', client: request.id })),
+  })
+  assert.equal(await run.authenticate!({ id: 'c1' } as RequestContext), { kind: 'client', client: 'c1' })
+})
+
+test('no hook has more arguments than its runner passes on', () => {
+  for (const [name, hook] of Object.entries(createHooks()))
+    assert.ok((hook as unknown as { _args: string[] })._args.length <= 3, name)
 })
 
 test('a tap can ask to come before another by its name', async () => {
