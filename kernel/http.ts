@@ -107,7 +107,9 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
     if (isNews(error)) {
       const { plugin, hook, extras } = error
-      log.error({
+      // Work that ends because its client left is no trouble of ours; a bug that shows only then is.
+      const left = error.status === 503 && reply.raw.closed
+      log[left ? 'debug' : 'error']({
         request: request.ctx?.id,
         key: error.key,
         plugin,

@@ -42,6 +42,8 @@ export const createLane = (path: string, size: number): Lane => {
   let closed = false
 
   const settle = (worker: Worker, { rows, error }: LaneAnswer): void => {
+    // The answer of a thread that was cancelled in the same moment: it must not be given another job.
+    if (!workers.has(worker)) return
     const job = workers.get(worker)
     workers.set(worker, undefined)
     worker.unref()
@@ -77,7 +79,9 @@ export const createLane = (path: string, size: number): Lane => {
     const cancel = (): void => {
       if (workers.get(worker) !== job) return
       job.reject(QueryCancelled())
+      workers.delete(worker)
       void worker.terminate()
+      next()
     }
     job.signal?.addEventListener('abort', cancel, { once: true })
     worker.postMessage({ text: job.text, params: job.params })
