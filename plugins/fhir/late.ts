@@ -38,7 +38,13 @@ export const createLateServer = () => {
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
-      const search = await openSearch({ database, random, model: catalog.search, store })
+      const search = await openSearch({
+        database,
+        random,
+        model: catalog.search,
+        store,
+        cacheBytes: fhir.cache_bytes / 4,
+      })
       busy('search indexes backfilling')
       await search.backfill(log, signal)
       if (signal.aborted) return

@@ -422,7 +422,7 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf }
+  return { toCondition, inCompartment, parameterOf, typeCode: codeOf }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>
