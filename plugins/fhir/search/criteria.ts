@@ -74,7 +74,8 @@ export interface Asking {
   readonly allowed: (type: string) => Promise<readonly Condition[] | undefined>
 }
 
-const UNSUPPORTED: Readonly<Record<string, string>> = {
+/** Parameters of the specification that this server refuses, and why. */
+export const UNSUPPORTED: Readonly<Record<string, string>> = {
   _text: 'there is no index of narratives',
   _content: 'there is no index of whole resources',
   _query: 'there are no named queries',
