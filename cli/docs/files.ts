@@ -6,6 +6,7 @@ import { sectionsOf } from '../../kernel/settings/sections.ts'
 import { between } from './between.ts'
 import { jsonSchema } from './json-schema.ts'
 import { sampleToml } from './sample-toml.ts'
+import { searchTable } from './search-table.ts'
 import { settingsTable } from './settings-table.ts'
 import { isErrorKind, statusTable } from './status-table.ts'
 
@@ -29,7 +30,7 @@ export const generatedFiles = (
     'schemas/server-toml.schema.json': jsonSchema(settings),
     'examples/server.toml': sampleToml(settings),
     'README.md': between(
-      between(readme, 'settings', settingsTable(settings)),
+      between(between(readme, 'settings', settingsTable(settings)), 'search', searchTable()),
       'status codes',
       statusTable(errorKinds(plugins)),
     ),

@@ -2,6 +2,7 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { Terminology } from '../terminology/service.ts'
 import type { CapabilityPart } from './capability.ts'
 import { conformanceSection, fhirSection } from './config.ts'
 import * as ownErrors from './errors.ts'
@@ -20,7 +21,7 @@ export default definePlugin({
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
   errors: { ...ownErrors, ...searchErrors },
-  setup({ config: { conformance, fhir }, needs, run, provide, routes, busy, clock, random, log }) {
+  setup({ config: { conformance, fhir }, needs, run, provide, optional, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []
     provide(Fhir, { describe: (part) => void parts.push(part) })
@@ -29,7 +30,9 @@ export default definePlugin({
     return {
       async start(signal) {
         busy('reading the definitions')
-        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir, log, busy, signal })
+        // Asked for now and not in setup: a terminology may itself stand on this plugin.
+        const terminology = optional(Terminology)
+        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir, log, busy, signal, terminology })
       },
     }
   },

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import type { Clock, Logger, Random, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
+import type { Terminology } from '../terminology/service.ts'
 import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
@@ -24,6 +25,7 @@ export interface LateParts {
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
   readonly signal: AbortSignal
+  readonly terminology: Terminology | undefined
 }
 
 export const createLateServer = () => {
@@ -34,11 +36,18 @@ export const createLateServer = () => {
       return server
     },
     async open(parts: LateParts): Promise<void> {
-      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
+      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
-      const search = await openSearch({ database, random, model: catalog.search, store })
+      const search = await openSearch({
+        database,
+        random,
+        model: catalog.search,
+        store,
+        terminology,
+        cacheBytes: fhir.cache_bytes / 4,
+      })
       busy('search indexes backfilling')
       await search.backfill(log, signal)
       if (signal.aborted) return

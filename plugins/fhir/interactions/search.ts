@@ -238,22 +238,20 @@ const run = async (server: FhirServer, http: Addressed, scope: Scope, ruling: Ru
   const found =
     countOnly || plans.length === 0
       ? []
-      : await executor.page(plans, position, understood.keys, understood.count + 1, ctx.signal)
+      : await executor.page(plans, position, understood.keys, understood.count + 1, ctx)
   const shown = found.slice(0, understood.count)
   const last = shown.at(-1)
   const accurate = countOnly || request.total === 'accurate'
   let total: number | undefined
   if (accurate || request.total === 'estimate')
     total =
-      plans.length === 0
-        ? 0
-        : await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, ctx.signal)
+      plans.length === 0 ? 0 : await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, ctx)
   const included = await includer.include(
     request,
     shown.map(({ version: { rid, type } }) => ({ rid, type })),
     access,
     [...catalog.types.keys()],
-    ctx.signal,
+    ctx,
   )
   if (included.cut)
     issues.push({

@@ -74,7 +74,8 @@ export interface Asking {
   readonly allowed: (type: string) => Promise<readonly Condition[] | undefined>
 }
 
-const UNSUPPORTED: Readonly<Record<string, string>> = {
+/** Parameters of the specification that this server refuses, and why. */
+export const UNSUPPORTED: Readonly<Record<string, string>> = {
   _text: 'there is no index of narratives',
   _content: 'there is no index of whole resources',
   _query: 'there are no named queries',
@@ -422,7 +423,7 @@ export const createCriteria = ({ registry, planner, types, dialect, systemsOf, t
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf }
+  return { toCondition, inCompartment, parameterOf, typeCode: codeOf }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

@@ -1,15 +1,21 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
+import { LRUCache } from 'lru-cache'
 import type { Database, Param } from '../../database/service.ts'
 import type { VersionRow } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { StoredVersion } from '../store/version.ts'
 import { type Fragment, isIn, join, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
-import { createNames, matches, newest, type Plan, type Statements } from './plan.ts'
+import { along, createNames, matches, newest, type Plan, type Statements } from './plan.ts'
 import { behind, orderBy, type SortKey, selected } from './sort.ts'
 
-/** Up to so many rows of a driver are gone through on the main thread; more in a thread of the lane. */
-const SMALL = 50
+/** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
+const SMALL = 500
+
+/** Who waits: the signal is made only when there is slow work to stop. */
+export interface Signalled {
+  readonly signal: AbortSignal
+}
 
 export interface Match {
   readonly version: StoredVersion
@@ -18,11 +24,31 @@ export interface Match {
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
 
-export const createExecutor = (database: Database, types: TypeCodes, statements: Statements) => {
-  const toVersion = (row: VersionRow): StoredVersion => new StoredVersion(types.name(row.type), row)
+const OVERHEAD_BYTES = 400
+const MOST_VERSION_BYTES = 64 * 1024
 
-  const all = async <R>({ text, params }: Fragment, small: boolean, signal: AbortSignal): Promise<R[]> =>
-    small ? database.all<R>(statements(text), params) : database.slow<R>(statements(text), params, signal)
+/** `cacheBytes`: versions on pages that are asked for again need not be unpacked again. */
+export const createExecutor = (database: Database, types: TypeCodes, statements: Statements, cacheBytes: number) => {
+  // By rid and version: what a key stands for never changes, so nothing has to be taken out after a write.
+  const cache =
+    cacheBytes < 1
+      ? undefined
+      : new LRUCache<string, StoredVersion>({
+          maxSize: cacheBytes,
+          maxEntrySize: MOST_VERSION_BYTES,
+          sizeCalculation: ({ bytes, gzip }) => OVERHEAD_BYTES + bytes.length * (gzip ? 4 : 1),
+        })
+  const toVersion = (row: VersionRow): StoredVersion => {
+    const key = `${row.rid}/${row.ver}`
+    const known = cache?.get(key)
+    if (known !== undefined) return known
+    const version = new StoredVersion(types.name(row.type), row)
+    cache?.set(key, version)
+    return version
+  }
+
+  const all = async <R>({ text, params }: Fragment, small: boolean, asking: Signalled): Promise<R[]> =>
+    small ? database.all<R>(statements(text), params) : database.slow<R>(statements(text), params, asking.signal)
 
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
   const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
@@ -35,7 +61,7 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
       position: PagePosition,
       keys: readonly SortKey[],
       limit: number,
-      signal: AbortSignal,
+      asking: Signalled,
     ): Promise<readonly Match[]> {
       const { pin, rid, keys: values } = position
       if (keys.length === 0) {
@@ -50,12 +76,30 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
         const rows = await all<VersionRow>(
           q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
           plans.length === 1 && isSmall(plans[0] as Plan),
-          signal,
+          asking,
         )
         return rows.map((row) => ({ version: toVersion(row), keys: [] }))
       }
+      const [plan] = plans
+      const [key] = keys
+      if (
+        plans.length === 1 &&
+        plan?.many &&
+        keys.length === 1 &&
+        key?.walk !== undefined &&
+        values[0] !== key.walk.nothing
+      ) {
+        const found = along(plan, key.walk, key.descending, position, limit)
+        const rows = await all<VersionRow & { s0: number }>(
+          q`SELECT ${COLUMNS}, k.s0 FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys)}`,
+          false,
+          asking,
+        )
+        // Fewer than a page: those without a value come next, which only the whole set tells.
+        if (rows.length === limit) return rows.map((row) => ({ version: toVersion(row), keys: [row.s0] }))
+      }
       const set = join(
-        plans.map((plan) => matches(plan, pin)),
+        plans.map((one) => matches(one, pin)),
         ' UNION ALL ',
       )
       const after = values.length === 0 ? raw('1 = 1') : behind(keys, values, rid)
@@ -63,12 +107,12 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
       const rows = await all<VersionRow & Record<string, string | number>>(
         q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${orderBy(keys)} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys)}`,
         plans.length === 1 && !(plans[0] as Plan).many && (plans[0] as Plan).size <= SMALL,
-        signal,
+        asking,
       )
       return rows.map((row) => ({ version: toVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
     },
     /** All matches, or `most` of them. */
-    async count(plans: readonly Plan[], pin: number, most: number | undefined, signal: AbortSignal): Promise<number> {
+    async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Signalled): Promise<number> {
       const set = join(
         plans.map((plan) => matches(plan, pin)),
         ' UNION ALL ',
@@ -77,7 +121,7 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
       const [row] = await all<{ n: number }>(
         q`SELECT count(*) AS n FROM (${limited}) c`,
         plans.length === 1 && isSmall(plans[0] as Plan),
-        signal,
+        asking,
       )
       return Number(row?.n ?? 0)
     },
@@ -85,7 +129,7 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
     async filter(
       plan: Pick<Plan, 'type' | 'conditions'>,
       rids: readonly number[],
-      signal: AbortSignal,
+      asking: Signalled,
     ): Promise<readonly number[]> {
       const name = createNames()
       const checks = join(
@@ -95,19 +139,19 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
       const rows = await all<{ rid: number }>(
         q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND ${isIn('d.rid', rids)}${checks}`,
         false,
-        signal,
+        asking,
       )
       return rows.map(({ rid }) => rid)
     },
     /** Rows of any statement that selects rid and type. */
-    related: (statement: Fragment, signal: AbortSignal): Promise<{ rid: number; type: number }[]> =>
-      all(statement, false, signal),
-    async versions(rids: readonly number[], signal: AbortSignal): Promise<readonly StoredVersion[]> {
+    related: (statement: Fragment, asking: Signalled): Promise<{ rid: number; type: number }[]> =>
+      all(statement, false, asking),
+    async versions(rids: readonly number[], asking: Signalled): Promise<readonly StoredVersion[]> {
       if (rids.length === 0) return []
       const rows = await all<VersionRow>(
         q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`,
         rids.length <= SMALL,
-        signal,
+        asking,
       )
       const byRid = new Map(rows.map((row) => [row.rid, row]))
       return rids.flatMap((rid) => {

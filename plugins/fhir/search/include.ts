@@ -7,7 +7,7 @@ import type { StoredVersion } from '../store/version.ts'
 import type { Access } from './access.ts'
 import type { Criteria } from './criteria.ts'
 import { SearchChain } from './errors.ts'
-import type { Executor } from './execute.ts'
+import type { Executor, Signalled } from './execute.ts'
 import { type Fragment, isIn, q, raw } from './fragment.ts'
 import type { ParameterColumn, Registry } from './registry.ts'
 import type { Include } from './request.ts'
@@ -110,7 +110,7 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
       matches: readonly Held[],
       access: Access,
       all: readonly string[],
-      signal: AbortSignal,
+      asking: Signalled,
     ): Promise<Included> {
       const seen = new Set(matches.map(({ rid }) => rid))
       const found: number[] = []
@@ -125,7 +125,7 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
         ]
         const next = new Map<number, Held>()
         for (const statement of statements)
-          for (const { rid, type } of await executor.related(statement, signal))
+          for (const { rid, type } of await executor.related(statement, asking))
             if (!seen.has(rid)) next.set(rid, { rid, type: types.name(type) })
         const allowed: Held[] = []
         for (const [type, list] of Map.groupBy(next.values(), ({ type }) => type)) {
@@ -137,7 +137,7 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
               await executor.filter(
                 { type: codeOf(type), conditions },
                 list.map(({ rid }) => rid),
-                signal,
+                asking,
               ),
             )
             allowed.push(...list.filter(({ rid }) => kept.has(rid)))
@@ -149,7 +149,7 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
         from = allowed.slice(0, room)
         for (const { rid } of from) found.push(rid)
       }
-      return { versions: await executor.versions(found, signal), cut }
+      return { versions: await executor.versions(found, asking), cut }
     },
   }
 }

@@ -69,7 +69,7 @@ export const createJudge = ({ search, store, now }: JudgeParts): Judge => {
     const current = await store.read(version.type, version.id)
     if (current === undefined || current.deleted || current.version !== version.version) return false
     const type = store.types.code(version.type) ?? 0
-    return (await executor.filter({ type, conditions: others }, [version.rid], request.signal)).length > 0
+    return (await executor.filter({ type, conditions: others }, [version.rid], request)).length > 0
   }
 
   const access: Judge['access'] = (request, ruling) =>

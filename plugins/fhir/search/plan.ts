@@ -6,9 +6,11 @@ import type { Database, Sql } from '../../database/service.ts'
 import { sql } from '../../database/service.ts'
 import type { Condition, Source } from './condition.ts'
 import { type Fragment, join, q, raw } from './fragment.ts'
+import type { PagePosition } from './page-token.ts'
+import type { Walk } from './sort.ts'
 
 /** Counting stops here: first among few, then among many. */
-const FEW = 50
+const FEW = 20
 const MANY = 2_000
 /** Sources read in order and merged; more are collected and sorted. */
 const MOST_STREAMS = 8
@@ -76,6 +78,33 @@ export const matches = (plan: Plan, pin: number): Fragment => {
   if (plan.driver?.sources === undefined)
     return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND d.rid <= ${pin}${checks(plan, 'd', name)}`
   return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.driver.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
+}
+
+/** Matches along an index that is in the order asked for, from behind a position. */
+export const along = (
+  plan: Plan,
+  { table, column, parts, once }: Walk,
+  descending: boolean,
+  { pin, rid, keys }: PagePosition,
+  limit: number,
+): Fragment => {
+  const name = createNames()
+  const value = raw(`w.${column}`)
+  const [last] = keys
+  const direction = raw(descending ? 'DESC' : 'ASC')
+  const after =
+    last === undefined
+      ? raw('1 = 1')
+      : q`${value} ${raw(descending ? '<=' : '>=')} ${last} AND (${value} <> ${last} OR w.rid < ${rid})`
+  const tests = join(
+    plan.conditions.map((one) => q` AND ${one.probe('w', name)}`),
+    '',
+  )
+  const streams = parts.map(
+    (part, at) =>
+      q`SELECT * FROM (SELECT w.rid AS rid, ${value} AS s0 FROM ${raw(table)} w WHERE ${part} AND ${after} AND +w.rid <= ${pin} AND ${once}${tests} ORDER BY ${value} ${direction}, w.rid DESC LIMIT ${limit}) ${raw(`w${at}`)}`,
+  )
+  return q`SELECT rid, s0 FROM (${join(streams, ' UNION ALL ')}) k ORDER BY s0 ${direction}, rid DESC LIMIT ${limit}`
 }
 
 /** The newest `limit` matches below `before`, newest first. */

@@ -1,6 +1,6 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Logger, Random } from '../../../kernel/index.ts'
-import type { Database } from '../../database/service.ts'
+import { type Database, sql } from '../../database/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
@@ -35,11 +35,24 @@ export interface SearchParts {
   readonly model: StoredModel
   readonly store: Store
   readonly terminology?: Terminology | undefined
+  /** Most bytes of found versions kept in memory; 0 keeps none. */
+  readonly cacheBytes: number
 }
 
 const MOST_SYSTEMS = 64
+const nextSystem = sql(
+  'search.next-system',
+  'SELECT x.sys FROM ix_token x WHERE x.param = ? AND x.val = ? AND x.sys > ? ORDER BY x.sys LIMIT 1',
+)
 
-export const openSearch = async ({ database, random, model, store, terminology }: SearchParts): Promise<Search> => {
+export const openSearch = async ({
+  database,
+  random,
+  model,
+  store,
+  terminology,
+  cacheBytes,
+}: SearchParts): Promise<Search> => {
   const { types } = store
   const registry = await openRegistry({ database, random, model, codeOf: types.code })
   const statements = createStatements()
@@ -49,6 +62,17 @@ export const openSearch = async ({ database, random, model, store, terminology }
   const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
     const systems = new Set<number>()
     for (const param of params) {
+      // SQLite seeks sooner than it sets up a recursion; over a network one statement is better than two.
+      if (database.kind !== 'postgres') {
+        let last = Number.MIN_SAFE_INTEGER
+        while (systems.size <= MOST_SYSTEMS) {
+          const row = await database.get<{ sys: number }>(nextSystem, [param, value, last])
+          if (row === undefined) break
+          systems.add(row.sys)
+          last = row.sys
+        }
+        continue
+      }
       const { text, params: values } =
         q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
       const rows = await database.all<{ sys: number }>(statements(text), values)
@@ -65,7 +89,7 @@ export const openSearch = async ({ database, random, model, store, terminology }
     systemsOf,
     terminology,
   })
-  const executor = createExecutor(database, types, statements)
+  const executor = createExecutor(database, types, statements, cacheBytes)
   const index = createIndexRows(registry, types.code)
   const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
   return {

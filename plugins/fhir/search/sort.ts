@@ -8,11 +8,25 @@ import { and, type Fragment, isIn, join, or, q, raw } from './fragment.ts'
 import { EARLIEST, LATEST } from './moment.ts'
 import { WIDE } from './wide.ts'
 
+/** An index to go along in the order asked for, as `w`: a page then costs its own rows and what the checks refuse. */
+export interface Walk {
+  readonly table: string
+  readonly column: string
+  /** Parts that are each in order; merged when there are several. */
+  readonly parts: readonly Fragment[]
+  /** Lets one row of each resource through: the one that counts. */
+  readonly once: Fragment
+  /** Stands for the value of a resource that has none: behind it there is nothing to go along. */
+  readonly nothing: number
+}
+
 export interface SortKey {
   readonly name: string
   readonly descending: boolean
   /** The value of resource `d`, never null. */
   readonly value: (d: string) => Fragment
+  /** Where the values of all resources lie in order, when they lie in one place. */
+  readonly walk?: Walk
 }
 
 const MOST_KEYS = 5
@@ -24,6 +38,20 @@ const fromIndex =
   (d: string): Fragment =>
     q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(x.${raw(column)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
 
+const dateless = (descending: boolean): number => (descending ? EARLIEST * 2 : LATEST * 2)
+
+const dateWalk = (codes: readonly number[], descending: boolean): Walk => {
+  const best = raw(descending ? 'max' : 'min')
+  const own = q`x.rid = w.rid AND ${isIn('x.param', codes)}`
+  return {
+    table: 'ix_date',
+    column: 'lo',
+    parts: codes.map((code) => q`w.param = ${code}`),
+    once: q`w.lo = (SELECT ${best}(x.lo) FROM ix_date x WHERE ${own}) AND w.hi = (SELECT max(x.hi) FROM ix_date x WHERE ${own} AND x.lo = w.lo)`,
+    nothing: dateless(descending),
+  }
+}
+
 /** Keys of `_sort` for one type. Throws 400 for what cannot be sorted by. */
 export const toSortKeys = (criteria: Criteria, type: string, text: string): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
@@ -33,14 +61,28 @@ export const toSortKeys = (criteria: Criteria, type: string, text: string): read
     const name = descending ? given.slice(1) : given
     const key = (value: SortKey['value']): SortKey => ({ name, descending, value })
     if (name === '') throw SearchSort(text.slice(0, 100), 'a key is empty')
-    if (name === '_lastUpdated') return key((d) => q`(SELECT x.upd FROM resource x WHERE x.rid = ${raw(d)}.rid)`)
+    if (name === '_lastUpdated')
+      return {
+        ...key((d) => q`(SELECT x.upd FROM resource x WHERE x.rid = ${raw(d)}.rid)`),
+        walk: {
+          table: 'resource',
+          column: 'upd',
+          parts: [q`w.type = ${criteria.typeCode(type)} AND (w.flags & 1) = 0`],
+          once: raw('1 = 1'),
+          nothing: -1,
+        },
+      }
     if (name === '_id') return key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`)
     const parameter = criteria.parameterOf(type, name)
     const codes = parameter.columns.map(({ code }) => code)
     const both = [...codes, ...codes.map((code) => code + WIDE)]
     switch (parameter.type) {
       case 'date':
-        return key(fromIndex('ix_date', 'lo', both, descending, descending ? EARLIEST * 2 : LATEST * 2))
+        return {
+          ...key(fromIndex('ix_date', 'lo', both, descending, dateless(descending))),
+          // With one column no two rows of a resource are alike in both ends.
+          ...(codes.length === 1 ? { walk: dateWalk(both, descending) } : {}),
+        }
       case 'number':
       case 'quantity':
         return key(fromIndex('ix_qty', 'lo', both, descending, descending ? -BIGGEST : BIGGEST))
