@@ -25,7 +25,7 @@ const evaluate = (type: string, expression: string, resource: object): unknown[]
     type,
     shape.kind === 'resource',
   )(expression, [{ kind: 'block', name: type, shape, block }])
-  return [...compiled.run({ resource, root: resource, context: resource }, [resource])]
+  return [...compiled.run({ resource, root: resource, context: resource, work: { left: 100_000 } }, [resource])]
 }
 
 const patient = {
