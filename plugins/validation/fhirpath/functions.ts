@@ -2,7 +2,7 @@
 import type { Compiled, Kind, Run, Scope } from './compiled.ts'
 import { Unsupported } from './parse.ts'
 import { type Collection, EMPTY, keyOf, single, toBoolean, truth, Valueless } from './values.ts'
-import { charge } from './work.ts'
+import { charge, chargeCompared } from './work.ts'
 
 export interface FunctionCompiler {
   (call: { readonly on: Compiled; readonly of: readonly Compiled[] }): Compiled
@@ -26,7 +26,7 @@ const whole =
     kinds: result ?? on.kinds,
     run(scope, focus) {
       const all = on.run(scope, focus)
-      if (isCostly) charge(scope.work, all.length)
+      if (isCostly) chargeCompared(scope.work, all)
       return of(
         all,
         given.map((one) => () => one.run(scope, focus)),
@@ -114,7 +114,8 @@ const combined =
       kinds: both(on, given[0]),
       run(scope, focus) {
         const [a, b] = [on.run(scope, focus), other(scope, focus)]
-        charge(scope.work, a.length + b.length)
+        chargeCompared(scope.work, a)
+        chargeCompared(scope.work, b)
         return of(a, b)
       },
     }

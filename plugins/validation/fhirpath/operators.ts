@@ -3,7 +3,7 @@ import type { Compiled, Kind, Run } from './compiled.ts'
 import { FUNCTIONS } from './functions.ts'
 import { Unsupported } from './parse.ts'
 import { compare, deepEqual, EMPTY, equal, orderOf, single, toBoolean, truth } from './values.ts'
-import { charge } from './work.ts'
+import { chargeCompared } from './work.ts'
 
 const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
 
@@ -33,7 +33,7 @@ export const binary = (operator: string, left: Compiled, right: Compiled): Compi
       if (values.length > 1) throw new Unsupported('one value is expected')
       if (values.length === 0) return EMPTY
       const others = all(scope, focus)
-      charge(scope.work, others.length)
+      chargeCompared(scope.work, others)
       return truth(others.some((other) => deepEqual(values[0], other)))
     })
   const arithmetic = (of: (x: number, y: number) => number): Compiled => ({
