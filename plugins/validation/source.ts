@@ -25,6 +25,9 @@ const MOST_KNOWN_MISSING = 2000
 /** More than R4 has types and a profile has dependencies. */
 const MOST_LOADED = 3000
 
+/** No canonical is longer; what is longer is not looked for, and not remembered. */
+const MOST_CHARACTERS = 1000
+
 const SEPARATOR = ' '
 const NOTHING: ReadonlySet<string> = new Set()
 
@@ -100,7 +103,8 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
       const key = type + SEPARATOR + canonical
       const found = held.get(key)
       if (found !== undefined) return found
-      if (missing.has(key) || givenUp.has(key) || canonical.includes(SEPARATOR)) return undefined
+      if (missing.has(key) || givenUp.has(key) || canonical.length > MOST_CHARACTERS || canonical.includes(SEPARATOR))
+        return undefined
       wanted.set(key, () => load(key, type, canonical))
       return null
     },

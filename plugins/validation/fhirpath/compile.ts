@@ -4,12 +4,13 @@
  * Unsupported, when compiling or when it meets the value. http://hl7.org/fhirpath/N1/
  */
 import { type Block, type FieldType, jsonNames, type Shape } from '../structure/shape.ts'
-import type { Compiled, FieldOf, Kind } from './compiled.ts'
+import type { Compiled, FieldOf, Kind, Scope } from './compiled.ts'
 import { FUNCTIONS } from './functions.ts'
 import { binary } from './operators.ts'
 import { type Node, parse, Unsupported } from './parse.ts'
 import { reader } from './read.ts'
-import { EMPTY, single, truth } from './values.ts'
+import { type Collection, EMPTY, single, truth } from './values.ts'
+import { charge } from './work.ts'
 
 /** Shapes by canonical URL. `null`: not known yet. */
 export type Shapes = (url: string) => Shape | null | undefined
@@ -35,11 +36,20 @@ const kindOf = (shape: Shape, type: FieldType): Kind => {
 /** Types as FHIRPath names them: `Quantity`, `FHIR.Quantity`, `System.Boolean`, `boolean`. */
 const bareType = (type: string): string => type.slice(type.lastIndexOf('.') + 1)
 
-const isType = (type: FieldType, wanted: string): boolean => {
-  const name =
-    type.kind === 'primitive' ? type.name : type.kind === 'complex' ? type.url.slice(type.url.lastIndexOf('/') + 1) : ''
-  // System.Boolean and FHIR.boolean are told apart by nothing in an invariant.
-  return name === wanted || (type.kind === 'primitive' && name.toLowerCase() === wanted.toLowerCase())
+/** System.Boolean and FHIR.boolean are told apart by nothing in an invariant. */
+const isNamed = (name: string, wanted: string, kind: Kind['kind']): boolean => {
+  const bare = name.slice(name.lastIndexOf('/') + 1)
+  return bare === wanted || (kind === 'primitive' && bare.toLowerCase() === wanted.toLowerCase())
+}
+
+const isType = (type: FieldType, wanted: string): boolean =>
+  type.kind === 'primitive'
+    ? isNamed(type.name, wanted, 'primitive')
+    : type.kind === 'complex' && isNamed(type.url, wanted, 'complex')
+
+const charged = ({ work }: Scope, items: Collection): Collection => {
+  charge(work, items.length)
+  return items
 }
 
 const IN_SIBLING = new Set(['id', 'extension', 'value'])
@@ -77,14 +87,14 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
   const member = (on: Compiled, name: string): Compiled => {
     if (on.kinds === undefined && PLAIN_NAMES.has(name)) {
       const read = reader([name])
-      return { run: (scope, focus) => read(on.run(scope, focus)), kinds: undefined }
+      return { run: (scope, focus) => read(on.run(scope, focus), scope.work), kinds: undefined }
     }
     const fields = fieldsOf(on.kinds, name)
     const names = [...new Set(fields.flatMap(({ field }) => jsonNames(field).map(([json]) => json)))]
     const read = reader(names)
     const { run } = on
     return {
-      run: (scope, focus) => read(run(scope, focus)),
+      run: (scope, focus) => read(run(scope, focus), scope.work),
       kinds: fields.flatMap(({ shape, field }) => field.types.map((type) => kindOf(shape, type))),
       field: { on, fields },
     }
@@ -94,11 +104,15 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
   const ofType = (on: Compiled, name: string): Compiled => {
     const wanted = bareType(name)
     if (on.field === undefined || on.kinds === undefined) {
+      const [kind] = on.kinds ?? []
+      if (on.kinds?.length === 1 && (kind?.kind === 'primitive' || kind?.kind === 'complex')) {
+        return isNamed(kind.name, wanted, kind.kind) ? on : { run: () => EMPTY, kinds: [] }
+      }
       if (on.kinds?.every(({ kind }) => kind === 'resource') !== true) throw new Unsupported(`ofType(${name})`)
       const { run } = on
       const isIt = (value: unknown) => (value as { resourceType?: unknown } | null)?.resourceType === wanted
       return {
-        run: (scope, focus) => run(scope, focus).filter(isIt),
+        run: (scope, focus) => charged(scope, run(scope, focus)).filter(isIt),
         kinds: [{ kind: 'complex', name: `http://hl7.org/fhir/StructureDefinition/${wanted}` }],
       }
     }
@@ -111,7 +125,7 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     )
     const read = reader([...new Set(matching.map(({ json }) => json))])
     const { run } = outer
-    return { run: (scope, focus) => read(run(scope, focus)), kinds: matching.map(({ kind }) => kind) }
+    return { run: (scope, focus) => read(run(scope, focus), scope.work), kinds: matching.map(({ kind }) => kind) }
   }
 
   const isOf = (on: Compiled, name: string): Compiled => {
@@ -168,7 +182,7 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
       kinds: all.kinds,
       run(scope, focus) {
         const wanted = single(url.run(scope, focus))
-        return all.run(scope, focus).filter((one) => (one as { url?: unknown }).url === wanted)
+        return charged(scope, all.run(scope, focus)).filter((one) => (one as { url?: unknown }).url === wanted)
       },
     }
   }

@@ -1,6 +1,7 @@
 /** A compiled FHIRPath expression: what it is evaluated in, and what is known of what it yields. */
 import type { Block, Field, Shape } from '../structure/shape.ts'
 import type { Collection } from './values.ts'
+import type { Work } from './work.ts'
 
 /** What an expression is evaluated in. */
 export interface Scope {
@@ -10,6 +11,7 @@ export interface Scope {
   readonly root: unknown
   /** What the expression started from: %context. */
   readonly context: unknown
+  readonly work: Work
 }
 
 export type Run = (scope: Scope, focus: Collection) => Collection

@@ -2,6 +2,7 @@
 import type { Compiled, Kind, Run, Scope } from './compiled.ts'
 import { Unsupported } from './parse.ts'
 import { type Collection, EMPTY, keyOf, single, toBoolean, truth, Valueless } from './values.ts'
+import { charge, chargeCompared } from './work.ts'
 
 export interface FunctionCompiler {
   (call: { readonly on: Compiled; readonly of: readonly Compiled[] }): Compiled
@@ -14,19 +15,23 @@ const BOOLEAN = kinds('boolean')
 const STRING = kinds('string')
 const INTEGER = kinds('integer')
 
-/** A function of the whole collection. */
+/** A function of the whole collection; costly when it looks at every item. */
 const whole =
   (
     result: readonly Kind[] | undefined,
     of: (all: Collection, given: readonly (() => Collection)[]) => Collection,
+    isCostly = false,
   ): FunctionCompiler =>
   ({ on, of: given }) => ({
     kinds: result ?? on.kinds,
-    run: (scope, focus) =>
-      of(
-        on.run(scope, focus),
+    run(scope, focus) {
+      const all = on.run(scope, focus)
+      if (isCostly) chargeCompared(scope.work, all)
+      return of(
+        all,
         given.map((one) => () => one.run(scope, focus)),
-      ),
+      )
+    },
   })
 
 /** A function of one string; empty for none. */
@@ -50,8 +55,10 @@ const one = (given: readonly Compiled[], at = 0): Run => {
   return compiled.run
 }
 
-const filter = (all: Collection, scope: Scope, criteria: Run): unknown[] =>
-  all.filter((item) => toBoolean(criteria(scope, [item])) === true)
+const filter = (all: Collection, scope: Scope, criteria: Run): unknown[] => {
+  charge(scope.work, all.length)
+  return all.filter((item) => toBoolean(criteria(scope, [item])) === true)
+}
 
 const distinct = (all: Collection): Collection => {
   if (all.length < 2) return all
@@ -103,7 +110,15 @@ const combined =
   (of: (a: Collection, b: Collection) => Collection): FunctionCompiler =>
   ({ on, of: given }) => {
     const other = one(given)
-    return { kinds: both(on, given[0]), run: (scope, focus) => of(on.run(scope, focus), other(scope, focus)) }
+    return {
+      kinds: both(on, given[0]),
+      run(scope, focus) {
+        const [a, b] = [on.run(scope, focus), other(scope, focus)]
+        chargeCompared(scope.work, a)
+        chargeCompared(scope.work, b)
+        return of(a, b)
+      },
+    }
   }
 
 const INTEGER_TEXT = /^[+-]?[0-9]+$/
@@ -119,6 +134,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
       run(scope, focus) {
         const all = on.run(scope, focus)
         if (criteria === undefined) return truth(all.length > 0)
+        charge(scope.work, all.length)
         return truth(all.some((item) => toBoolean(criteria(scope, [item])) === true))
       },
     }
@@ -127,16 +143,20 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
     const criteria = one(of)
     return {
       kinds: BOOLEAN,
-      run: (scope, focus) => truth(on.run(scope, focus).every((item) => toBoolean(criteria(scope, [item])) === true)),
+      run(scope, focus) {
+        const all = on.run(scope, focus)
+        charge(scope.work, all.length)
+        return truth(all.every((item) => toBoolean(criteria(scope, [item])) === true))
+      },
     }
   }),
-  allTrue: whole(BOOLEAN, (all) => truth(all.every((item) => item === true))),
-  anyTrue: whole(BOOLEAN, (all) => truth(all.some((item) => item === true))),
-  allFalse: whole(BOOLEAN, (all) => truth(all.every((item) => item === false))),
-  anyFalse: whole(BOOLEAN, (all) => truth(all.some((item) => item === false))),
+  allTrue: whole(BOOLEAN, (all) => truth(all.every((item) => item === true)), true),
+  anyTrue: whole(BOOLEAN, (all) => truth(all.some((item) => item === true)), true),
+  allFalse: whole(BOOLEAN, (all) => truth(all.every((item) => item === false)), true),
+  anyFalse: whole(BOOLEAN, (all) => truth(all.some((item) => item === false)), true),
   count: whole(INTEGER, (all) => [all.length]),
-  distinct: whole(undefined, distinct),
-  isDistinct: whole(BOOLEAN, (all) => truth(distinct(all).length === all.length)),
+  distinct: whole(undefined, distinct, true),
+  isDistinct: whole(BOOLEAN, (all) => truth(distinct(all).length === all.length), true),
   hasValue: whole(BOOLEAN, (all) => truth(all.length === 1 && typeof all[0] !== 'object')),
 
   // filtering and projection
@@ -148,7 +168,11 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
     const projection = one(of)
     return {
       kinds: of[0]?.kinds,
-      run: (scope, focus) => on.run(scope, focus).flatMap((item) => projection(scope, [item])),
+      run(scope, focus) {
+        const all = on.run(scope, focus)
+        charge(scope.work, all.length)
+        return all.flatMap((item) => projection(scope, [item]))
+      },
     }
   }),
   trace: whole(undefined, (all) => all),
@@ -156,9 +180,9 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   // subsetting
   first: whole(undefined, (all) => (all.length > 1 ? [all[0]] : all)),
   last: whole(undefined, (all) => (all.length > 1 ? [all.at(-1)] : all)),
-  tail: whole(undefined, (all) => all.slice(1)),
-  skip: whole(undefined, (all, [count]) => all.slice(Math.max(0, Number(single(count?.() ?? EMPTY) ?? 0)))),
-  take: whole(undefined, (all, [count]) => all.slice(0, Math.max(0, Number(single(count?.() ?? EMPTY) ?? 0)))),
+  tail: whole(undefined, (all) => all.slice(1), true),
+  skip: whole(undefined, (all, [count]) => all.slice(Math.max(0, Number(single(count?.() ?? EMPTY) ?? 0))), true),
+  take: whole(undefined, (all, [count]) => all.slice(0, Math.max(0, Number(single(count?.() ?? EMPTY) ?? 0))), true),
   single: whole(undefined, (all) => {
     if (all.length > 1) throw new Unsupported('single() of many')
     return all
@@ -175,9 +199,9 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
     const keys = new Set(b.map(keyOf))
     return a.filter((item) => !keys.has(keyOf(item)))
   }),
-  subsetOf: whole(BOOLEAN, (all, [other]) => {
-    const keys = new Set(other?.().map(keyOf))
-    return truth(all.every((item) => keys.has(keyOf(item))))
+  subsetOf: combined((a, b) => {
+    const keys = new Set(b.map(keyOf))
+    return truth(a.every((item) => keys.has(keyOf(item))))
   }),
 
   // logic
@@ -244,6 +268,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
       }
       const add = (value: unknown): void => {
         if (value === null) return
+        charge(scope.work, 1)
         found.push(value)
         visit(value)
       }

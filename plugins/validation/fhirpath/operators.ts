@@ -3,6 +3,7 @@ import type { Compiled, Kind, Run } from './compiled.ts'
 import { FUNCTIONS } from './functions.ts'
 import { Unsupported } from './parse.ts'
 import { compare, deepEqual, EMPTY, equal, orderOf, single, toBoolean, truth } from './values.ts'
+import { chargeCompared } from './work.ts'
 
 const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
 
@@ -30,7 +31,10 @@ export const binary = (operator: string, left: Compiled, right: Compiled): Compi
     boolean((scope, focus) => {
       const values = one(scope, focus)
       if (values.length > 1) throw new Unsupported('one value is expected')
-      return values.length === 0 ? EMPTY : truth(all(scope, focus).some((other) => deepEqual(values[0], other)))
+      if (values.length === 0) return EMPTY
+      const others = all(scope, focus)
+      chargeCompared(scope.work, others)
+      return truth(others.some((other) => deepEqual(values[0], other)))
     })
   const arithmetic = (of: (x: number, y: number) => number): Compiled => ({
     kinds: [{ kind: 'primitive', name: 'decimal' }],

@@ -1,6 +1,7 @@
 /** JSON members as FHIRPath sees them: a primitive is its value together with its `_name`. */
 import { Unsupported } from './parse.ts'
 import { type Collection, EMPTY, Valueless } from './values.ts'
+import { charge, type Work } from './work.ts'
 
 /** Adds the values of one JSON member. */
 const collect = (into: unknown[], object: Record<string, unknown>, name: string, siblingName: string): void => {
@@ -21,12 +22,12 @@ const collect = (into: unknown[], object: Record<string, unknown>, name: string,
 }
 
 /** Reads members with these names of every object of a collection. */
-export const reader = (names: readonly string[]): ((focus: Collection) => Collection) => {
+export const reader = (names: readonly string[]): ((focus: Collection, work: Work) => Collection) => {
   const pairs = names.map((name) => [name, `_${name}`] as const)
   const [pair] = pairs
   if (pair === undefined) return () => EMPTY
   const [first, firstSibling] = pair
-  return (focus) => {
+  return (focus, work) => {
     if (focus.length === 0) return EMPTY
     // The common case, without a copy: one object, one name, a list of complex values.
     if (focus.length === 1 && names.length === 1) {
@@ -42,6 +43,7 @@ export const reader = (names: readonly string[]): ((focus: Collection) => Collec
       if (object instanceof Valueless) throw new Unsupported('extensions of a primitive')
       for (const [name, sibling] of pairs) collect(found, object as Record<string, unknown>, name, sibling)
     }
+    charge(work, focus.length + found.length)
     return found
   }
 }

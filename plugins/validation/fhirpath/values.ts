@@ -76,20 +76,16 @@ export const orderOf = (kinds: readonly string[] | undefined): Order => {
 const PARTS =
   /^(?:(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(?=\d))?)?)?)?(?:(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?$/
 
-interface Moment {
-  /** Year, month, day, hour, minute, second with fraction: as many as are given. */
-  readonly parts: readonly number[]
-  readonly zoned: boolean
-}
+/** Year, month, day, hour, minute, second with fraction, as many as are given; a time of day begins with the hour. */
+type Moment = readonly number[]
 
-const momentOf = (text: string): Moment | undefined => {
+const momentOf = (text: string): Moment => {
   const match = PARTS.exec(text)
-  if (match === null) return undefined
+  if (match === null) throw new Unsupported('not a date')
   const [, year, month, day, hour, minute, second, fraction, zone] = match
-  if (hour === undefined)
-    return { parts: [year, month, day].filter((part) => part !== undefined).map(Number), zoned: false }
+  if (hour === undefined) return [year, month, day].filter((part) => part !== undefined).map(Number)
   const seconds = Number(`${second}.${fraction ?? 0}`)
-  if (year === undefined) return { parts: [Number(hour), Number(minute), seconds], zoned: false }
+  if (year === undefined) return [Number(hour), Number(minute), seconds]
   const offset =
     zone === undefined || zone === 'Z'
       ? 0
@@ -97,10 +93,23 @@ const momentOf = (text: string): Moment | undefined => {
   const utc = new Date(0)
   utc.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   utc.setUTCHours(Number(hour), Number(minute) - offset)
-  return {
-    parts: [utc.getUTCFullYear(), utc.getUTCMonth(), utc.getUTCDate(), utc.getUTCHours(), utc.getUTCMinutes(), seconds],
-    zoned: zone !== undefined,
-  }
+  const date = [utc.getUTCFullYear(), utc.getUTCMonth() + 1, utc.getUTCDate()]
+  return [...date, utc.getUTCHours(), utc.getUTCMinutes(), seconds]
+}
+
+const DAY_MS = 86_400_000
+
+const dayOf = (year: number, month: number, day: number): number =>
+  new Date(0).setUTCFullYear(year, month - 1, day) / DAY_MS
+
+/** Where a time stands to a date, which has no zone: at its edges there is no answer. */
+const compareToDate = ([year = 0, month = 1, day = 1]: Moment, date: Moment): number | undefined => {
+  const moment = dayOf(year, month, day)
+  const [ofYear = 0, ofMonth, ofDay] = date
+  const first = dayOf(ofYear, ofMonth ?? 1, ofDay ?? 1)
+  const last =
+    ofMonth === undefined ? dayOf(ofYear, 12, 31) : ofDay === undefined ? dayOf(ofYear, ofMonth + 1, 0) : first
+  return moment < first - 1 ? -1 : moment > last + 1 ? 1 : undefined
 }
 
 /** Below, equal or above zero; undefined when the precisions differ before the values do. */
@@ -108,18 +117,16 @@ export const compareMoments = (a: string, b: string): number | undefined => {
   if (a === b) return 0
   const one = momentOf(a)
   const other = momentOf(b)
-  if (one === undefined || other === undefined) throw new Unsupported('not a date')
-  const { length } = one.parts
-  if (length !== other.parts.length && (length > 3 || other.parts.length > 3)) {
-    // A date and a time of another zone may fall on either side of midnight: fhirpath.js decides.
-    throw new Unsupported('precisions differ')
+  if (one.length === 6 && other.length < 6) return compareToDate(one, other)
+  if (other.length === 6 && one.length < 6) {
+    const difference = compareToDate(other, one)
+    return difference === undefined ? undefined : -difference
   }
-  if (one.zoned !== other.zoned) throw new Unsupported('only one has a zone')
-  for (let at = 0; at < Math.min(length, other.parts.length); at++) {
-    const difference = one.parts[at]! - other.parts[at]!
+  for (let at = 0; at < Math.min(one.length, other.length); at++) {
+    const difference = one[at]! - other[at]!
     if (difference !== 0) return difference
   }
-  return length === other.parts.length ? 0 : undefined
+  return one.length === other.length ? 0 : undefined
 }
 
 const compareQuantities = (a: Record<string, unknown>, b: Record<string, unknown>): number | undefined => {

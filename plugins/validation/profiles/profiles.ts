@@ -4,6 +4,7 @@
  */
 import type { Issue } from '../../../kernel/index.ts'
 import { Pending } from '../fhirpath/compile.ts'
+import { MOST_WORK, TooCostly } from '../fhirpath/work.ts'
 import { typeUrl } from '../structure/definition.ts'
 import { innerResources } from './inner.ts'
 import { type Path, type Spot, textOf } from './spot.ts'
@@ -18,14 +19,16 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const createProfiles = (sources: ProfileSources): Profiles => {
-  const { tree, visit, shapeOf } = createVisitor(sources)
+  const work = { left: MOST_WORK }
+  const { tree, visit, shapeOf } = createVisitor(sources, work)
 
   return {
     check(resource, asked, limit) {
       const issues: Issue[] = []
+      work.left = MOST_WORK
       const told = new Set<string>()
 
-      const one = (value: unknown, canonical: string, at: Path, root: Readonly<Record<string, unknown>>): void => {
+      const one = (value: unknown, claimed: string, at: Path, root: Readonly<Record<string, unknown>>): void => {
         const tell: Visit['tell'] = (severity, code, path, text, profile) => {
           const expression = textOf(path)
           const key = `${severity} ${expression} ${text}`
@@ -34,7 +37,8 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
           const diagnostics = `${expression}: ${text}. (Profile ${profile})`
           issues.push({ severity, code, diagnostics, expression: [expression] })
         }
-        const target = tree(canonical)
+        const canonical = claimed.length > 200 ? `${claimed.slice(0, 197)}...`.toWellFormed() : claimed
+        const target = tree(claimed)
         if (target === undefined) {
           tell(
             'warning',
@@ -77,7 +81,11 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
       try {
         all(resource, { up: undefined, name: String(resource.resourceType), index: -1 }, resource, asked)
       } catch (error) {
-        if (!(error instanceof Pending)) throw error
+        if (error instanceof TooCostly) {
+          const expression = [String(resource.resourceType)]
+          const diagnostics = `${expression[0]}: its repetitions make its profiles too costly to check; send less in one resource.`
+          issues.push({ severity: 'error', code: 'too-costly', diagnostics, expression })
+        } else if (!(error instanceof Pending)) throw error
       }
       return issues
     },

@@ -4,6 +4,7 @@
  */
 import type { Issue } from '../../../kernel/index.ts'
 import { Pending, type Shapes } from '../fhirpath/compile.ts'
+import type { Work } from '../fhirpath/work.ts'
 import { createInvariants, type Engine } from '../rules/invariants.ts'
 import type { Find, KnownCodes } from '../rules/value-set.ts'
 import { type StructureDefinition, typeUrl } from '../structure/definition.ts'
@@ -51,7 +52,7 @@ export interface Visitor {
   readonly shapeOf: ShapeOf
 }
 
-export const createVisitor = ({ find, shape, codes, engine }: ProfileSources): Visitor => {
+export const createVisitor = ({ find, shape, codes, engine }: ProfileSources, work: Work): Visitor => {
   const trees = new Map<string, ProfileTree>()
   let current: Visit | undefined
 
@@ -109,7 +110,7 @@ export const createVisitor = ({ find, shape, codes, engine }: ProfileSources): V
 
   const sliceOf = createSlicing({ shapeOf, codes, tree, typeOfProfile, conforms, contained })
   const checkValue = createValueRules({
-    invariants: createInvariants({ shapes: shape, engine }),
+    invariants: createInvariants({ shapes: shape, engine, work }),
     codes,
     pending: () => {
       throw new Pending()

@@ -7,6 +7,7 @@ import { createCompiler, Pending, type Shapes } from '../fhirpath/compile.ts'
 import type { Compiled, Kind, Scope } from '../fhirpath/compiled.ts'
 import { Unsupported } from '../fhirpath/parse.ts'
 import { toBoolean } from '../fhirpath/values.ts'
+import { charge, type Work } from '../fhirpath/work.ts'
 import type { Constraint } from '../structure/definition.ts'
 import { isPure } from './pure.ts'
 
@@ -25,7 +26,7 @@ export interface Subject {
   readonly path: string
 }
 
-/** False: the element breaks it. Undefined: it says nothing of this element. Never throws. */
+/** False: the element breaks it. Undefined: it says nothing of this element. Throws TooCostly, and nothing else. */
 export type Invariant = (value: unknown, resource: unknown, root: unknown) => boolean | undefined
 
 /** Checked by hand where the structure is checked. */
@@ -42,8 +43,18 @@ export const isLeftOut = ({ key, source, expression }: Constraint): boolean =>
   expression === undefined ||
   ((source === undefined || source.startsWith(CORE)) && (NATIVE.has(key) || Object.hasOwn(BROKEN, key)))
 
+export interface InvariantTools {
+  readonly shapes: Shapes
+  readonly engine: () => Engine | null
+  /** Shared by all that is evaluated for one resource. */
+  readonly work: Work
+}
+
+/** fhirpath.js takes as long for one evaluation as we for that many items. */
+const SLOW_COST = 1000
+
 /** `engine` answers null while fhirpath.js is not loaded; then the validation is run again. */
-export const createInvariants = ({ shapes, engine }: { shapes: Shapes; engine: () => Engine | null }) => {
+export const createInvariants = ({ shapes, engine, work }: InvariantTools) => {
   const slow = (expression: string, { path }: Subject): Invariant => {
     if (!isPure(expression)) return () => undefined
     let evaluate: ReturnType<Engine['compile']> | undefined
@@ -51,6 +62,7 @@ export const createInvariants = ({ shapes, engine }: { shapes: Shapes; engine: (
     return (value, resource, root) => {
       const loaded = engine()
       if (loaded === null || isHopeless) return undefined
+      charge(work, SLOW_COST)
       try {
         evaluate ??= loaded.compile(expression, path)
       } catch {
@@ -76,7 +88,7 @@ export const createInvariants = ({ shapes, engine }: { shapes: Shapes; engine: (
     }
     const { run } = compiled
     return (value, resource, root) => {
-      const scope: Scope = { resource, root, context: value }
+      const scope: Scope = { resource, root, context: value, work }
       try {
         return toBoolean(run(scope, [value]))
       } catch (error) {

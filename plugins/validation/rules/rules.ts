@@ -33,7 +33,7 @@ export const createRules =
   ({ engine, codes, compileWith = createInvariants }: RuleSources) =>
   (tools: RuleTools): RuleMaker => {
     const { faults, context } = tools
-    const invariants = compileWith({ shapes: tools.shape, engine })
+    const invariants = compileWith({ shapes: tools.shape, engine, work: context.work })
 
     const kindsOf = (shape: Shape, { block, field, type }: RuleSite): Kind[] => {
       if (field === undefined || type === undefined) return [{ kind: 'block', name: block.path, shape, block }]

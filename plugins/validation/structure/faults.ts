@@ -52,7 +52,7 @@ const JSON_TYPE: Readonly<Record<string, string>> = {
   unsignedInt: 'number',
 }
 
-const NAME = /^[A-Za-z][A-Za-z0-9]*$/
+const NAME = /^[A-Za-z][A-Za-z0-9]{0,63}$/
 
 const kindOf = (value: unknown): string => {
   if (value === null) return 'null'

@@ -2,6 +2,7 @@
  * What the generated checks call besides the faults: nested resources, contained resources (dom-2 to dom-5, ref-1),
  * the `_name` siblings of primitives, the narrative. Holds the state of the validation that is under way.
  */
+import { MOST_WORK, type Work } from '../fhirpath/work.ts'
 import type { FaultMaker, Faults } from './faults.ts'
 import { createNarrativeCheck } from './xhtml.ts'
 
@@ -22,6 +23,8 @@ export interface Context {
   keys: number
   /** Whole numbers of the types integer, positiveInt and unsignedInt seen. */
   integers: number
+  /** For expressions: what may still be done. */
+  readonly work: Work
   /** The resource that is being checked, contained or not: %resource. */
   resource: unknown
   /** The resource that is contained in none: %rootResource. */
@@ -51,6 +54,7 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
   const context: Context = {
     keys: 0,
     integers: 0,
+    work: { left: MOST_WORK },
     resource: undefined,
     root: undefined,
     local(target, strong) {
@@ -230,6 +234,7 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     reset() {
       context.keys = 0
       context.integers = 0
+      context.work.left = MOST_WORK
       context.resource = undefined
       context.root = undefined
       ids = null

@@ -1,4 +1,5 @@
 /** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
+import { TooCostly } from '../fhirpath/work.ts'
 import type { DefinitionSource, StructureDefinition } from './definition.ts'
 import { typeUrl } from './definition.ts'
 import { createFaultMaker, type Faults } from './faults.ts'
@@ -31,6 +32,8 @@ export interface StructureValidator {
   /** The shape of a type. Null: not known yet. */
   shape(url: string): Shape | null | undefined
 }
+
+const TOO_COSTLY = 'its repetitions make its rules too costly to check; send less in one resource'
 
 const NONE: readonly StructureIssue[] = Object.freeze([])
 
@@ -87,6 +90,7 @@ export const createStructureValidator = (
   const others = new Map<string, (value: unknown) => boolean>()
   const formats = Object.assign(Object.create(null), FORMATS)
   const faults = createFaultMaker(formats)
+  let isSpelled = false
 
   const other = (name: string, value: unknown): boolean => {
     let check = others.get(name)
@@ -119,7 +123,9 @@ export const createStructureValidator = (
     const rules: Rule[] = []
     for (const site of sites) {
       const rule = ruleMaker.make(shape, site)
-      if (rule !== null) rules.push(rule)
+      // In a resource read with its numbers spelled out only the structure is looked at.
+      if (rule !== null)
+        rules.push((found, path, value, index) => (isSpelled ? found : rule(found, path, value, index)))
     }
     if (rules.length < sites.length) return undefined
     const check = new Function('surroundings', 'R', code)(surroundings, rules) as Check
@@ -192,7 +198,17 @@ export const createStructureValidator = (
       return run.anyResource(value)
     } catch (error) {
       if (error instanceof RangeError) return faults.add(null, 'structure', '', 'it is nested too deeply')
+      if (error instanceof TooCostly) return faults.add(null, 'too-costly', '', TOO_COSTLY)
       throw error
+    }
+  }
+
+  const checkSpelled = (text: string, limit: number): Faults => {
+    isSpelled = true
+    try {
+      return check(parseWritten(text), limit)
+    } finally {
+      isSpelled = false
     }
   }
 
@@ -224,7 +240,7 @@ export const createStructureValidator = (
       if (found !== null) return issues(value, found, limit)
       if (text === undefined || run.context.integers === 0 || !mayHoldSpelledIntegers(text)) return NONE
       const keys = run.context.keys
-      const spelled = check(parseWritten(text), limit)
+      const spelled = checkSpelled(text, limit)
       if (spelled !== null) return issues(value, spelled, limit)
       run.context.keys = keys
       return NONE

@@ -59,7 +59,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
   let hasContent = false
 
   const fail = (why: string): Position => {
-    problem = why
+    problem = why.length > 160 ? `${why.slice(0, 157)}...`.toWellFormed() : why
     return FAILED
   }
 

@@ -25,7 +25,7 @@ const evaluate = (type: string, expression: string, resource: object): unknown[]
     type,
     shape.kind === 'resource',
   )(expression, [{ kind: 'block', name: type, shape, block }])
-  return [...compiled.run({ resource, root: resource, context: resource }, [resource])]
+  return [...compiled.run({ resource, root: resource, context: resource, work: { left: 100_000 } }, [resource])]
 }
 
 const patient = {
@@ -130,6 +130,16 @@ test('dates are compared to the precision both have', () => {
   assert.equal(check('2020-05-01T00:00:00Z', '2020-05-01T01:00:00+01:00'), [true])
   assert.equal(check('2020-05-01T00:00:01Z', '2020-05-01T01:00:00+01:00'), [false])
   assert.equal(check('2020-05-01T23:59:59.5-05:00', '2020-05-02T04:59:59.6Z'), [true])
+  // A date has no zone, so a time within a day of it is neither before nor after.
+  assert.equal(check('2020-05-02', '2020-05-02T10:00:00Z'), [])
+  assert.equal(check('2020-05-02', '2020-05-01T20:00:00Z'), [])
+  assert.equal(check('2020-05-02', '2020-04-30T23:00:00Z'), [false])
+  assert.equal(check('2020-05-02', '2020-05-04T00:00:00Z'), [true])
+  assert.equal(check('2020-05-04T00:00:00Z', '2020-05'), [])
+  assert.equal(check('2020-06-02T00:00:00Z', '2020-05'), [false])
+  assert.equal(check('2020-04-29T00:00:00Z', '2020-05'), [true])
+  assert.equal(check('2020-12-31T00:00:00Z', '2021'), [])
+  assert.equal(check('2020-12-30T00:00:00Z', '2021'), [true])
 })
 
 test('what is beyond it is refused, not answered wrongly', () => {

@@ -748,7 +748,7 @@ test('blood pressure without its systolic part, and other faults of a vital sign
   )
   assert.equal(
     says((resource) => (resource.effectiveDateTime = '2020')),
-    ['invariant Observation'],
+    ['invariant Observation.effective'],
   )
 })
 

@@ -446,6 +446,36 @@ test('expressions that could make fhirpath.js fetch something are not evaluated'
   assert.not(isFetched)
 })
 
+test('a resource whose repetitions make its rules costly is refused in time', () => {
+  const coding = Array.from({ length: 20_000 }, (_, at) => ({ system: 'http://x', code: `c${at}` }))
+  const components = Array.from({ length: 20_000 }, () => ({ code: { coding: [{ code: 'x' }] } }))
+  const from = process.cpuUsage()
+  const issues = told(observation({ code: { coding }, valueString: 'x', component: components }))
+  const used = process.cpuUsage(from)
+  assert.equal(
+    issues.map(({ code }) => code),
+    ['too-costly'],
+  )
+  assert.ok(used.user + used.system < 3_000_000, `${used.user} µs`)
+  assert.equal(told(observation({ code: coded('a', 'b'), valueString: 'x', component: components.slice(0, 5000) })), [])
+})
+
+test('conditions that only fhirpath.js can judge are bounded too', () => {
+  const goals = Array.from({ length: 20_000 }, (_, at) => ({
+    valueRange: {
+      low: { value: 1, unit: `a${at}`, code: 'mm', system: 'http://unitsofmeasure.org' },
+      high: { value: 2, code: 'm', system: 'http://unitsofmeasure.org' },
+    },
+    code: { text: 'x' },
+  }))
+  const issues = told(observation({ component: goals }))
+  assert.equal(
+    issues.map(({ code }) => code),
+    ['too-costly'],
+  )
+  assert.equal(told(observation({ component: goals.slice(0, 100) })), [])
+})
+
 /** Logical models of R4 without a base, which sdf-4 asks of what is not abstract. */
 const AT_FAULT = ['Definition', 'Event', 'FiveWs', 'Request'].map((name) => `StructureDefinition-${name}.json`)
 
