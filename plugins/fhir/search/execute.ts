@@ -1,5 +1,6 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
-import type { Database, Param } from '../../database/service.ts'
+import type { Param } from '../../database/service.ts'
+import type { Source } from '../store/source.ts'
 import type { VersionRow } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { StoredVersion } from '../store/version.ts'
@@ -18,11 +19,11 @@ export interface Match {
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
 
-export const createExecutor = (database: Database, types: TypeCodes, statements: Statements) => {
+export const createExecutor = (source: Source, types: TypeCodes, statements: Statements) => {
   const toVersion = (row: VersionRow): StoredVersion => new StoredVersion(types.name(row.type), row)
 
   const all = async <R>({ text, params }: Fragment, small: boolean, signal: AbortSignal): Promise<R[]> =>
-    small ? database.all<R>(statements(text), params) : database.slow<R>(statements(text), params, signal)
+    small ? source.all<R>(statements(text), params) : source.slow<R>(statements(text), params, signal)
 
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
   const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
