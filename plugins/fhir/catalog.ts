@@ -1,9 +1,10 @@
 /**
- * What the installed packages make of this server: resource types, their summaries, their search parameters. Compiled
+ * What the installed packages make of this server: resource types, their summaries, their links, their search parameters. Compiled
  * once per set of packages and kept in the database, because reading all definitions takes longer than a start should.
  */
 import type { Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
+import { compileLinks, type LinkElement, type StoredLinks } from './links/model.ts'
 import {
   type CompartmentDefinitionResource,
   compileModel,
@@ -28,6 +29,7 @@ export interface Catalog {
   readonly fhirVersion: string
   readonly types: ReadonlyMap<string, ResourceType>
   readonly search: StoredModel
+  readonly links: StoredLinks
 }
 
 interface StoredCatalog {
@@ -35,16 +37,13 @@ interface StoredCatalog {
   readonly fhirVersion: string
   readonly types: readonly ResourceType[]
   readonly search: StoredModel
+  readonly links: StoredLinks
 }
 
 // Counts up when the compiled form changes, so that one made by an older build is not read.
-const LAYOUT = 2
+const LAYOUT = 3
 
-interface ElementDefinition {
-  readonly path: string
-  readonly max?: string
-  readonly contentReference?: string
-  readonly type?: readonly { readonly code: string }[]
+interface ElementDefinition extends LinkElement {
   readonly min: number
   readonly isSummary?: boolean
 }
@@ -92,6 +91,7 @@ const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
       parameters: (await definitions.all('SearchParameter')).map(parse<SearchParameterResource>),
       compartments: (await definitions.all('CompartmentDefinition')).map(parse<CompartmentDefinitionResource>),
     }),
+    links: compileLinks(all),
   }
 }
 
@@ -112,5 +112,6 @@ export const loadCatalog = async (database: Database, definitions: Definitions):
     fhirVersion: stored.fhirVersion,
     types: new Map(stored.types.map((type) => [type.name, type])),
     search: stored.search,
+    links: stored.links,
   }
 }

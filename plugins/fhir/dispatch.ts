@@ -7,18 +7,19 @@ import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
 
 const NO_RULING = Object.freeze(new Ruling())
 
-/** Asks every `authorize` tap; what they leave open is allowed. */
-const rule = async (run: Runners, request: RequestContext, interaction: Interaction): Promise<Ruling> => {
-  if (run.authorize === null) return NO_RULING
-  const ruling = new Ruling()
-  await run.authorize(request, interaction, ruling)
-  return ruling
-}
-
 /** Applies what can be told without looking at data; the rest is the work's own to apply. */
 const apply = (ruling: Ruling, { type }: Interaction): void => {
   for (const { types } of ruling.restrictions)
     if (types !== undefined && type !== undefined && !types.includes(type)) throw TypeForbidden(type)
+}
+
+/** Asks every `authorize` tap; what they leave open is allowed. Throws their refusal. */
+export const authorize = async (run: Runners, request: RequestContext, interaction: Interaction): Promise<Ruling> => {
+  if (run.authorize === null) return NO_RULING
+  const ruling = new Ruling()
+  await run.authorize(request, interaction, ruling)
+  apply(ruling, interaction)
+  return ruling
 }
 
 /** For interactions that look at data without applying a ruling to it: a guard never fails open. */
@@ -40,11 +41,7 @@ export const read = async <T>(
   work: (ruling: Ruling) => Done<T> | Promise<Done<T>>,
 ): Promise<T> => {
   try {
-    let ruling = NO_RULING
-    if (run.authorize !== null) {
-      ruling = await rule(run, request, interaction)
-      apply(ruling, interaction)
-    }
+    const ruling = run.authorize === null ? NO_RULING : await authorize(run, request, interaction)
     const done = await work(ruling)
     if (run.onAudit !== null) await run.onAudit({ request, interaction, status: done.status, version: done.version })
     return done.result
@@ -62,19 +59,15 @@ export const change = async <T>(
   work: (ruling: Ruling) => Promise<T>,
 ): Promise<T> => {
   try {
-    let ruling = NO_RULING
-    if (run.authorize !== null) {
-      ruling = await rule(run, request, interaction)
-      apply(ruling, interaction)
-    }
-    return await work(ruling)
+    return await work(run.authorize === null ? NO_RULING : await authorize(run, request, interaction))
   } catch (error) {
     if (run.onAudit !== null) await refused(run, request, interaction, error)
     throw error
   }
 }
 
-const refused = async (
+/** The fact of an interaction that was refused. */
+export const refused = async (
   run: Runners,
   request: RequestContext,
   interaction: Interaction,

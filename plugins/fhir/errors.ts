@@ -162,6 +162,32 @@ export const Exists = defineError(
   '%s/%s exists, and If-None-Match asks that it does not.',
 )
 
+export const ConditionalCriteria = defineError(
+  'fhir/conditional-criteria',
+  412,
+  'required',
+  'A conditional interaction needs search parameters that say which resource is meant.',
+)
+export const ConditionalParameter = defineError(
+  'fhir/conditional-parameter',
+  400,
+  'not-supported',
+  'The parameter "%s" steers the result of a search; a conditional interaction takes only parameters that select.',
+)
+export const ManyMatches = defineError(
+  'fhir/many-matches',
+  412,
+  'multiple-matches',
+  'Several resources of type %s match; a conditional interaction is about one.',
+)
+export const NoneMatches = defineError('fhir/none-matches', 404, 'not-found', 'No resource of type %s matches.')
+export const Contended = defineError(
+  'fhir/contended',
+  409,
+  'conflict',
+  'Others change the same resources faster than this request could. Repeat it.',
+)
+
 // How it is asked
 
 export const HeaderMalformed = defineError(

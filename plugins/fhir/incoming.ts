@@ -1,12 +1,13 @@
 /** The resource of a create or update: read, and checked against the address it was sent to. */
 import { IdMalformed, IdMismatch, IdMissing, TypeMismatch, TypeMissing, UnknownType } from './errors.ts'
-import { readResource } from './json/read.ts'
+import { type ReadResource, readResource } from './json/read.ts'
 import { type Template, toTemplate } from './json/splice.ts'
 import { type FhirServer, isId } from './server.ts'
 
 export interface Incoming {
   readonly resource: Record<string, unknown>
   readonly template: Template
+  readonly text: string
 }
 
 const checkType = (server: FhirServer, resource: Record<string, unknown>, type: string): void => {
@@ -32,12 +33,29 @@ const checkId = (resource: Record<string, unknown>, id: string): void => {
   if (resource.id !== id) throw IdMismatch(resource.id, id)
 }
 
-/** `id` is the address of an update; a create has none, and an id in the body is ignored. */
-export const readIncoming = (server: FhirServer, body: unknown, type: string, id?: string): Incoming => {
-  const read = readResource(body instanceof Uint8Array ? body : new Uint8Array())
-  checkType(server, read.resource, type)
-  if (id !== undefined) checkId(read.resource, id)
-  else if (read.resource.id !== undefined && (typeof read.resource.id !== 'string' || !isId(read.resource.id)))
+/** Bytes of a request; an entry of a Bundle was read with it. */
+export const readBody = (body: unknown): ReadResource =>
+  body === undefined || body instanceof Uint8Array ? readResource(body ?? new Uint8Array()) : (body as ReadResource)
+
+const checkWellFormed = (resource: Record<string, unknown>, type: string): void => {
+  if (resource.id !== undefined && (typeof resource.id !== 'string' || !isId(resource.id)))
     throw IdMalformed().with({ expression: [`${type}.id`] })
-  return { resource: read.resource, template: toTemplate(read) }
+}
+
+/**
+ * `id` is the address of an update, which the resource has to repeat; a create has none, and an id in the body is
+ * ignored. `isFound`: a condition found the id, and the resource need not know it.
+ */
+export const readIncoming = (
+  server: FhirServer,
+  body: unknown,
+  type: string,
+  id?: string,
+  isFound = false,
+): Incoming => {
+  const read = readBody(body)
+  checkType(server, read.resource, type)
+  if (id === undefined || (isFound && read.resource.id === undefined)) checkWellFormed(read.resource, type)
+  else checkId(read.resource, id)
+  return { resource: read.resource, template: toTemplate(read), text: read.text }
 }

@@ -3,6 +3,8 @@ import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { Terminology } from '../terminology/service.ts'
+import { Validator } from '../validation/service.ts'
+import * as bundleErrors from './bundle/errors.ts'
 import type { CapabilityPart } from './capability.ts'
 import { conformanceSection, fhirSection } from './config.ts'
 import * as ownErrors from './errors.ts'
@@ -10,7 +12,7 @@ import { createLateServer } from './late.ts'
 import { fhirRoutes } from './routes.ts'
 import * as searchErrors from './search/errors.ts'
 import { searchMigrations } from './search/tables.ts'
-import { Fhir } from './service.ts'
+import { Fhir, type WriteCheck } from './service.ts'
 import { migrations } from './store/tables.ts'
 
 export default definePlugin({
@@ -18,13 +20,16 @@ export default definePlugin({
   description: 'Stores, versions and serves FHIR R4 resources',
   config: { conformance: conformanceSection, fhir: fhirSection },
   needs: { database: Database, definitions: Definitions },
+  uses: [Validator],
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
-  errors: { ...ownErrors, ...searchErrors },
-  setup({ config: { conformance, fhir }, needs, run, provide, optional, routes, busy, clock, random, log }) {
+  errors: { ...ownErrors, ...bundleErrors, ...searchErrors },
+  setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []
-    provide(Fhir, { describe: (part) => void parts.push(part) })
+    const checks: WriteCheck[] = []
+    const validator = optional(Validator)
+    provide(Fhir, { describe: (part) => void parts.push(part), check: (check) => void checks.push(check) })
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts }))
     return {
@@ -32,7 +37,8 @@ export default definePlugin({
         busy('reading the definitions')
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(Terminology)
-        await late.open({ ...needs, run, clock, random, updateAsCreate, fhir, log, busy, signal, terminology })
+        const shared = { ...needs, run, clock, random, log, busy, signal }
+        await late.open({ ...shared, updateAsCreate, fhir, validator, checks, terminology })
       },
     }
   },

@@ -4,12 +4,15 @@ import type { Clock, Logger, Random, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Terminology } from '../terminology/service.ts'
+import type { Validator } from '../validation/service.ts'
 import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
+import { createLinks } from './links/links.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
+import type { WriteCheck } from './service.ts'
 import { openStore } from './store/store.ts'
 import { createWrite } from './store/write.ts'
 
@@ -21,6 +24,9 @@ export interface LateParts {
   readonly random: Random
   readonly updateAsCreate: boolean
   readonly fhir: Static<typeof fhirSection>
+  readonly validator: Validator | undefined
+  /** Added in the setup of other plugins. */
+  readonly checks: readonly WriteCheck[]
   readonly log: Logger
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
@@ -36,7 +42,8 @@ export const createLateServer = () => {
       return server
     },
     async open(parts: LateParts): Promise<void> {
-      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal, terminology } = parts
+      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
+      const { validator, checks, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
@@ -52,9 +59,22 @@ export const createLateServer = () => {
       await search.backfill(log, signal)
       if (signal.aborted) return
       const judge = createJudge({ search, store, now: () => clock.now() })
-      const write = createWrite({ store, run, updateAsCreate, index: search.index })
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
-      server = { run, clock, random, catalog, store, write, search, judge, page }
+      server = {
+        run,
+        clock,
+        random,
+        catalog,
+        store,
+        write,
+        search,
+        judge,
+        links: createLinks(catalog.links),
+        validator,
+        checks,
+        page,
+      }
     },
   }
 }

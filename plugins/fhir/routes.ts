@@ -1,16 +1,16 @@
 /** The addresses of the FHIR interface. https://hl7.org/fhir/R4/http.html#summary */
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { RequestClass } from '../../kernel/index.ts'
 import { readBody } from './body.ts'
 import { type CapabilityPart, toCapabilityStatement } from './capability.ts'
 import { BodyType, MethodNotAllowed } from './errors.ts'
-import { create } from './interactions/create.ts'
-import { remove } from './interactions/delete.ts'
-import { history } from './interactions/history.ts'
-import { read, vread } from './interactions/read.ts'
-import { search } from './interactions/search.ts'
-import { update } from './interactions/update.ts'
+import { ADDRESSES } from './interactions/addresses.ts'
+import type { Asked } from './interactions/asked.ts'
+import { bundle } from './interactions/bundle.ts'
+import { type InteractionName, perform } from './interactions/perform.ts'
 import { checkAccept, checkContentType, FHIR_JSON } from './media.ts'
 import { readPrefer, readQuery } from './query.ts'
+import { send } from './respond.ts'
 import { SearchFormType } from './search/errors.ts'
 import type { FhirServer } from './server.ts'
 
@@ -35,21 +35,33 @@ const metadata =
       .send(JSON.stringify(statement, null, presentation.pretty ? 2 : undefined))
   }
 
+const interact =
+  (name: InteractionName): Handler =>
+  async (server, request, reply) =>
+    send(request, reply, await perform(server, name, request as Asked))
+
+const postBundle: Handler = async (server, request, reply) =>
+  send(request, reply, await bundle(server, request as Asked))
+
+const classOf = (name: InteractionName, method: string): RequestClass =>
+  name === 'search' ? 'search' : method === 'GET' ? 'read' : 'write'
+
+interface Taken {
+  readonly handler: Handler
+  readonly requestClass: RequestClass
+}
+
 /** Every address with what it takes; any other method there is 405 with Allow. */
-const tableOf = (
-  parts: RouteParts,
-): readonly (readonly [string, Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>>])[] => [
-  ['/metadata', { GET: metadata(parts) }],
-  ['/', { GET: search }],
-  ['/_search', { POST: search }],
-  ['/_history', { GET: history }],
-  ['/:type', { GET: search, POST: create }],
-  ['/:type/_search', { POST: search }],
-  ['/:type/_history', { GET: history }],
-  ['/:type/:id', { GET: read, PUT: update, DELETE: remove }],
-  ['/:type/:id/_history', { GET: history }],
-  ['/:type/:id/_history/:version', { GET: vread }],
-  ['/:type/:id/:other', { GET: search }],
+const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
+  ['/metadata', new Map([['GET', { handler: metadata(parts), requestClass: 'read' }]])],
+  ...ADDRESSES.map(({ path, methods }): [string, Map<string, Taken>] => {
+    const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
+      method,
+      { handler: interact(name), requestClass: classOf(name, method) },
+    ])
+    if (path === '/') taken.push(['POST', { handler: postBundle, requestClass: 'bundle' }])
+    return [path, new Map(taken)]
+  }),
 ]
 
 const checkForm = (type: string): void => {
@@ -77,23 +89,18 @@ export const fhirRoutes =
   (parts: RouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
     takeBodies(app, parts.bodyBytes)
-    for (const [url, handlers] of tableOf(parts)) {
-      const methods = Object.keys(handlers) as (keyof typeof handlers)[]
-      for (const method of methods) {
-        const handler = handlers[method] as Handler
+    for (const [url, taken] of tableOf(parts)) {
+      for (const [method, { handler, requestClass }] of taken)
         app.route({
-          method,
+          method: method as HTTPMethods,
           url,
-          config: { requestClass: handler === search ? 'search' : method === 'GET' ? 'read' : 'write' },
+          config: { requestClass },
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
-      }
-      const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
-      const others = app.supportedMethods.filter(
-        (one) => !methods.includes(one as never) && !(one === 'HEAD' && 'GET' in handlers),
-      )
+      const methods = [...taken.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+      const allow = methods.join(', ')
       app.route({
-        method: others as HTTPMethods[],
+        method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
         url,
         // Refused before the body is looked at.
         onRequest: (request, _reply, next) => next(MethodNotAllowed(request.method).with({ headers: { allow } })),

@@ -1,11 +1,30 @@
 /** What the interactions share: made at start, once the packages are installed. */
 import { type Clock, NoSuchRoute, type Random, type RequestContext, type Runners } from '../../kernel/index.ts'
+import type { Transaction } from '../database/service.ts'
+import type { Validator } from '../validation/service.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
+import type { Links } from './links/links.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
+import type { WriteCheck } from './service.ts'
 import type { Store } from './store/store.ts'
 import type { WritePath } from './store/write.ts'
+
+/** What is told of a read in a transaction belongs to it: whoever keeps it cannot open another one there. */
+const telling = (run: Runners, transaction: Transaction): Runners => {
+  const { onAudit } = run
+  return onAudit === null ? run : { ...run, onAudit: (fact) => onAudit({ ...fact, transaction }) }
+}
+
+/** The server as the interactions of one transaction see it: what they read is what was written there. */
+export const within = (server: FhirServer, transaction: Transaction): FhirServer => ({
+  ...server,
+  run: telling(server.run, transaction),
+  store: server.store.within(transaction),
+  search: server.search.within(transaction),
+  judge: server.judge.within(transaction),
+})
 
 export interface FhirServer {
   readonly run: Runners
@@ -16,6 +35,10 @@ export interface FhirServer {
   readonly write: WritePath
   readonly search: Search
   readonly judge: Judge
+  readonly links: Links
+  /** Undefined when no plugin validates. */
+  readonly validator: Validator | undefined
+  readonly checks: readonly WriteCheck[]
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
   readonly page: { readonly usual: number; readonly most: number }
 }
@@ -24,7 +47,7 @@ export interface FhirServer {
 const TYPE_NAME = /^[A-Za-z]{1,64}$/
 
 /** The type addressed. Throws 404 for one that no package brought. */
-export const typeOf = ({ catalog }: FhirServer, name: string): ResourceType => {
+export const typeOf = ({ catalog }: FhirServer, name = ''): ResourceType => {
   const type = catalog.types.get(name)
   if (type === undefined) throw TYPE_NAME.test(name) ? UnknownType(name) : NoSuchRoute()
   return type

@@ -1,10 +1,58 @@
-/** What the FHIR plugin offers to others: places where they add to the capability statement. */
-import { defineService } from '../../kernel/index.ts'
+/** What the FHIR plugin offers to others: places where they add to the capability statement and check what is written. */
+import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
+import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+
+export type { CapabilityPart } from './capability.ts'
+
+/** A resource that is about to be written. */
+export interface Incoming {
+  readonly request: RequestContext
+  readonly interaction: Interaction
+  readonly resource: Readonly<Record<string, unknown>>
+  /** The JSON it was parsed from. */
+  readonly text: string
+}
+
+/** A change that was made inside a transaction which is still open. */
+export interface MadeChange {
+  readonly interaction: Interaction
+  /** The new version; of a deletion, the version without content. */
+  readonly version: { readonly type: string; readonly id: string; readonly deleted: boolean }
+  /** Undefined for a deletion. */
+  readonly resource: Readonly<Record<string, unknown>> | undefined
+  /** False when nothing had to be written: deleting what is deleted. */
+  readonly written: boolean
+}
+
+/** A change that must not stand, and why. */
+export interface RefusedChange {
+  readonly interaction: Interaction
+  readonly error: ServerError
+}
+
+/** A check of every write: single, in a Bundle, by a patch or an operation. */
+export interface WriteCheck {
+  /** For messages: `references`. */
+  readonly name: string
+  /** Before the transaction: throws 4xx for what the resource itself shows. */
+  examine?(incoming: Incoming): void | Promise<void>
+  /**
+   * Inside the transaction, once all its changes are made: those that must not stand. One look-up for all of them; what
+   * it reads has to be read through `transaction`.
+   */
+  confirm?(
+    request: RequestContext,
+    transaction: Transaction,
+    changes: readonly MadeChange[],
+  ): Eventually<readonly RefusedChange[]>
+}
 
 export interface Fhir {
   /** In setup only: shown in /metadata. */
   describe(part: CapabilityPart): void
+  /** In setup only. */
+  check(check: WriteCheck): void
 }
 
 export const Fhir = defineService<Fhir>('fhir')

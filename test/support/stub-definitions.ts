@@ -29,7 +29,8 @@ const USUAL = [
   'AuditEvent',
 ]
 
-export const stubDefinitions = (types: readonly string[] | 'all' = USUAL): AnyPlugin =>
+/** `others` chooses definitions of other kinds by the name of their file; all of them with all types, else none. */
+export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others?: RegExp): AnyPlugin =>
   definePlugin({
     name: 'stub-definitions',
     provides: [Definitions],
@@ -37,10 +38,15 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL): AnyPl
       const wanted = (name: string): boolean =>
         types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
       const all = async (type: string): Promise<readonly Definition[]> =>
-        readAll(type, type === 'StructureDefinition' ? wanted : () => types === 'all')
+        readAll(
+          type,
+          type === 'StructureDefinition'
+            ? wanted
+            : (name) => (others === undefined ? types === 'all' : others.test(name)),
+        )
       provide(Definitions, {
         packages: [{ name: 'hl7.fhir.r4.examples', version: '4.0.1' }],
-        fingerprint: `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 100)}`,
+        fingerprint: `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 80)}${others?.source.length ?? ''}`,
         all,
         find: async (type, url) => (await all(type)).find((one) => one.url === url),
         refresh: async () => false,

@@ -1,40 +1,51 @@
-/** create: the server gives the id. https://hl7.org/fhir/R4/http.html#create */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { change } from '../dispatch.ts'
+/**
+ * create: the server gives the id. With If-None-Exist only when nothing matches.
+ * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
+ */
+import { HeaderMalformed } from '../errors.ts'
 import { readIncoming } from '../incoming.ts'
 import { checkAccept } from '../media.ts'
 import { readPrefer, readQuery } from '../query.ts'
-import { sendChanged } from '../respond.ts'
-import { type FhirServer, typeOf } from '../server.ts'
+import { typeOf } from '../server.ts'
 import { newId } from '../store/new-id.ts'
+import { changedAnswer } from './answer.ts'
+import { interactionOf } from './asked.ts'
+import type { AddressChange } from './change.ts'
+import { locateMatch } from './conditional.ts'
+import { examine } from './examine.ts'
 
-export const create = async (
-  server: FhirServer,
-  request: FastifyRequest<{ Params: { type: string } }>,
-  reply: FastifyReply,
-): Promise<FastifyReply> => {
-  const { ctx, params, headers } = request
+/** `identifier=x`, also as `?identifier=x` and `Patient?identifier=x`. */
+const readNoneExist = (header: string | string[] | undefined, type: string): string | undefined => {
+  if (header === undefined) return undefined
+  if (Array.isArray(header)) throw HeaderMalformed('If-None-Exist', 'identifier=http://example.org|1, once')
+  const start = header.indexOf('?')
+  return start === 0 || header.slice(0, start) === type ? header.slice(start + 1) : header
+}
+
+export const create: AddressChange = (server, asked) => {
+  const { params, headers, url, ctx } = asked
   const type = typeOf(server, params.type)
   const prefer = readPrefer(headers.prefer)
-  const { presentation } = readQuery(request.raw.url ?? '', [], prefer.lenient)
+  const { presentation } = readQuery(url, [], prefer.lenient)
   checkAccept(headers.accept, presentation.format)
-  const interaction = { kind: 'create', type: type.name } as const
-  return change(server.run, ctx, interaction, async (ruling) => {
-    const { resource, template } = readIncoming(server, request.body, type.name)
-    const id = newId(server)
-    const permit = await server.judge.permit(ctx, ruling, type.name)
-    const changed = await server.store.database.transact((transaction) =>
-      server.write.write(ctx, transaction, {
-        kind: 'create',
-        interaction: { ...interaction, id },
-        type: type.name,
-        permit,
-        id,
-        resource,
-        template,
-      }),
-    )
-    server.write.committed(ctx, [changed])
-    return sendChanged(request, reply, changed.version, type, 201, prefer, presentation)
-  })
+  const noneExist = readNoneExist(headers['if-none-exist'], type.name)
+  const interaction = interactionOf(asked, { kind: 'create', type: type.name })
+  return {
+    interaction,
+    async locate() {
+      if (noneExist === undefined) return { id: newId(server) }
+      const { found, verify } = await locateMatch(server, asked, type.name, noneExist)
+      return { id: found?.id ?? newId(server), found, verify }
+    },
+    async prepare(permit, { id, found }, body) {
+      // A match answers whatever was sent: R4 ignores the body then.
+      if (found !== undefined) return { settled: changedAnswer(200, found, type, prefer, presentation) }
+      const content = readIncoming(server, body, type.name)
+      await examine(server, ctx, interaction, content)
+      return {
+        change: { kind: 'create', interaction: { ...interaction, id }, type: type.name, permit, id, ...content },
+        answer: ({ version }) => changedAnswer(201, version, type, prefer, presentation),
+      }
+    },
+  }
 }

@@ -1,38 +1,48 @@
-/** delete: a version without content; deleting again changes nothing. https://hl7.org/fhir/R4/http.html#delete */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { change } from '../dispatch.ts'
+/**
+ * delete: a version without content; deleting again changes nothing. Also of the one resource that matches.
+ * https://hl7.org/fhir/R4/http.html#delete
+ */
 import { NotFound } from '../errors.ts'
 import { readPrecondition } from '../precondition.ts'
 import { readPrefer, readQuery } from '../query.ts'
-import { sendDeleted } from '../respond.ts'
-import { type FhirServer, isId, typeOf } from '../server.ts'
+import { isId, typeOf } from '../server.ts'
+import { interactionOf } from './asked.ts'
+import type { AddressChange } from './change.ts'
+import { locateMatch } from './conditional.ts'
+import { queryOf } from './query-of.ts'
 
-export const remove = async (
-  server: FhirServer,
-  request: FastifyRequest<{ Params: { type: string; id: string } }>,
-  reply: FastifyReply,
-): Promise<FastifyReply> => {
-  const { ctx, params, headers } = request
+export const remove: AddressChange = (server, asked) => {
+  const { params, headers, url } = asked
   const { id } = params
   const type = typeOf(server, params.type)
-  if (!isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  if (id !== undefined && !isId(id)) throw NotFound(type.name, id.slice(0, 64))
   const prefer = readPrefer(headers.prefer)
-  readQuery(request.raw.url ?? '', [], prefer.lenient)
+  if (id !== undefined) readQuery(url, [], prefer.lenient)
   const precondition = readPrecondition(headers)
-  const interaction = { kind: 'delete', type: type.name, id } as const
-  return change(server.run, ctx, interaction, async (ruling) => {
-    const permit = await server.judge.permit(ctx, ruling, type.name)
-    const changed = await server.store.database.transact((transaction) =>
-      server.write.write(ctx, transaction, {
-        kind: 'delete',
-        interaction,
-        type: type.name,
-        permit,
-        id,
-        ...(precondition === undefined ? {} : { precondition }),
-      }),
-    )
-    server.write.committed(ctx, [changed])
-    return sendDeleted(reply, changed.version, prefer)
-  })
+  const interaction = interactionOf(asked, { kind: 'delete', type: type.name, id })
+  const told = prefer.return === 'OperationOutcome'
+  return {
+    interaction,
+    async locate() {
+      if (id !== undefined) return { id }
+      const { found, verify } = await locateMatch(server, asked, type.name, queryOf(url))
+      return { id: found?.id ?? '', found, verify }
+    },
+    prepare(permit, target) {
+      // None matches: what was to be gone is not there.
+      if (target.id === '') return { settled: { status: 204, shows: 'nothing' } }
+      return {
+        change: {
+          kind: 'delete',
+          interaction: { ...interaction, id: target.id },
+          type: type.name,
+          permit,
+          id: target.id,
+          precondition,
+        },
+        answer: ({ version }) =>
+          told ? { status: 200, version, shows: 'outcome' } : { status: 204, version, shows: 'nothing' },
+      }
+    },
+  }
 }

@@ -1,18 +1,16 @@
 /** history of an instance, a type and the whole server. https://hl7.org/fhir/R4/http.html#history */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { read } from '../dispatch.ts'
 import { NotFound, ParameterValue } from '../errors.ts'
 import { readSpan } from '../instant.ts'
-import { checkAccept, FHIR_JSON } from '../media.ts'
+import { checkAccept } from '../media.ts'
 import { toETag } from '../precondition.ts'
 import { needsWork, present } from '../present.ts'
 import { type Presentation, readPrefer, readQuery } from '../query.ts'
 import { type FhirServer, isId, typeOf, urlOf } from '../server.ts'
 import type { HistoryPage, HistoryQuery } from '../store/history.ts'
 import type { StoredVersion } from '../store/version.ts'
-
-type Addressed = FastifyRequest<{ Params: { type?: string; id?: string } }>
+import { interactionOf } from './asked.ts'
+import type { AddressLook } from './look.ts'
 
 const KNOWN = ['_count', '_since', '_at', '_page']
 const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
@@ -151,26 +149,29 @@ const findSeen = async (
   return { versions, next: before }
 }
 
-export const history = async (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> => {
-  const { ctx, params, headers } = request
+export const history: AddressLook = (server, asked) => {
+  const { ctx, params, headers, url } = asked
   const { type, id } = params
   if (type !== undefined) typeOf(server, type)
-  const { presentation, values } = readQuery(request.raw.url ?? '', KNOWN, readPrefer(headers.prefer).lenient)
+  const { presentation, values } = readQuery(url, KNOWN, readPrefer(headers.prefer).lenient)
   checkAccept(headers.accept, presentation.format)
   const query: HistoryQuery = { type, id, ...readHistoryQuery(server, values) }
   const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
-  return read(server.run, ctx, { kind, type, id }, async (ruling) => {
-    const page: HistoryPage & { total?: number } =
-      ruling.restrictions.length === 0 ? await find(server, ctx, query) : await findSeen(server, ctx, ruling, query)
-    const { total } = page
-    const path = [type, id, '_history']
-      .filter((part) => part !== undefined)
-      .map((part) => `/${part}`)
-      .join('')
-    const { entries, next } = fill(page, (version) => toEntry(server, ctx, version, presentation))
-    const body =
-      `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
-      `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
-    return { result: reply.code(200).header('content-type', FHIR_JSON).send(body), status: 200 }
-  })
+  const path = [type, id, '_history']
+    .filter((part) => part !== undefined)
+    .map((part) => `/${part}`)
+    .join('')
+  return {
+    interaction: interactionOf(asked, { kind, type, id }),
+    async answer(here, ruling) {
+      const page: HistoryPage & { total?: number } =
+        ruling.restrictions.length === 0 ? await find(here, ctx, query) : await findSeen(here, ctx, ruling, query)
+      const { total } = page
+      const { entries, next } = fill(page, (version) => toEntry(server, ctx, version, presentation))
+      const text =
+        `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
+        `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
+      return { status: 200, shows: 'text', text }
+    },
+  }
 }

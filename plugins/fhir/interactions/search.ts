@@ -1,11 +1,9 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import { isUtf8 } from 'node:buffer'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
-import { read } from '../dispatch.ts'
 import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from '../errors.ts'
-import { checkAccept, FHIR_JSON } from '../media.ts'
+import { checkAccept } from '../media.ts'
 import { readPairs, readPrefer } from '../query.ts'
 import { type Access, OPEN, toAccess } from '../search/access.ts'
 import { toSearchSet } from '../search/bundle.ts'
@@ -25,9 +23,8 @@ import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
 import { type SortKey, toSortKeys } from '../search/sort.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
-
-type Params = { readonly type?: string; readonly id?: string; readonly other?: string }
-type Addressed = FastifyRequest<{ Params: Params }>
+import { type Asked, type AskedParams, interactionOf } from './asked.ts'
+import type { AddressLook } from './look.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 /** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
@@ -50,7 +47,7 @@ interface Scope {
   readonly compartment: { readonly type: string; readonly id: string } | undefined
 }
 
-const scopeOf = (server: FhirServer, { type, id, other }: Params): Scope => {
+const scopeOf = (server: FhirServer, { type, id, other }: AskedParams): Scope => {
   if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
   if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
@@ -64,8 +61,7 @@ const scopeOf = (server: FhirServer, { type, id, other }: Params): Scope => {
 }
 
 /** Parameters of the query, then those of the form. */
-const parametersOf = ({ raw, body }: FastifyRequest): readonly (readonly [string, string])[] => {
-  const url = raw.url ?? ''
+const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string])[] => {
   const start = url.indexOf('?')
   const query = start === -1 ? [] : readPairs(url.slice(start + 1))
   if (!(body instanceof Uint8Array)) return query
@@ -187,13 +183,13 @@ const refuse = (error: ServerError): never => {
   throw error
 }
 
-const run = async (server: FhirServer, http: Addressed, scope: Scope, ruling: Ruling): Promise<Buffer> => {
+const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<Buffer> => {
   const { search, catalog, clock } = server
   const { criteria, planner, executor, includer, registry } = search
-  const { ctx } = http
-  const prefer = readPrefer(http.headers.prefer)
-  const request = readSearch(parametersOf(http), scope.type === undefined)
-  checkAccept(http.headers.accept, request.presentation.format)
+  const { ctx, headers } = asked
+  const prefer = readPrefer(headers.prefer)
+  const request = readSearch(parametersOf(asked), scope.type === undefined)
+  checkAccept(headers.accept, request.presentation.format)
   const types = await typesOf(server, scope, request)
   const base = { baseUrl: ctx.baseUrl, now: clock.now(), pin: await search.pin() }
   const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, criteria, base)
@@ -284,11 +280,11 @@ const run = async (server: FhirServer, http: Addressed, scope: Scope, ruling: Ru
   })
 }
 
-export const search = async (server: FhirServer, request: Addressed, reply: FastifyReply): Promise<FastifyReply> => {
-  const scope = scopeOf(server, request.params)
+export const search: AddressLook = (server, asked) => {
+  const scope = scopeOf(server, asked.params)
   const kind = scope.type === undefined ? 'search-system' : 'search-type'
-  return read(server.run, request.ctx, { kind, type: scope.type }, async (ruling) => {
-    const body = await run(server, request, scope, ruling)
-    return { result: reply.code(200).header('content-type', FHIR_JSON).send(body), status: 200 }
-  })
+  return {
+    interaction: interactionOf(asked, { kind, type: scope.type }),
+    answer: async (here, ruling) => ({ status: 200, shows: 'text', text: await run(here, asked, scope, ruling) }),
+  }
 }

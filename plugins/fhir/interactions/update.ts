@@ -1,44 +1,60 @@
-/** update: a new version under the client's id. https://hl7.org/fhir/R4/http.html#update */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { change } from '../dispatch.ts'
-import { NotFound } from '../errors.ts'
-import { readIncoming } from '../incoming.ts'
+/**
+ * update: a new version under the client's id, or of the one resource that matches.
+ * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
+ */
+import { MethodNotAllowed, NotFound } from '../errors.ts'
+import { readBody, readIncoming } from '../incoming.ts'
 import { checkAccept } from '../media.ts'
 import { readPrecondition } from '../precondition.ts'
-import { readPrefer, readQuery } from '../query.ts'
-import { sendChanged } from '../respond.ts'
-import { type FhirServer, isId, typeOf } from '../server.ts'
+import { AS_STORED, readPrefer, readQuery } from '../query.ts'
+import { isId, typeOf } from '../server.ts'
+import { newId } from '../store/new-id.ts'
+import { changedAnswer } from './answer.ts'
+import { interactionOf } from './asked.ts'
+import type { AddressChange } from './change.ts'
+import { locateMatch } from './conditional.ts'
+import { examine } from './examine.ts'
+import { queryOf } from './query-of.ts'
 
-export const update = async (
-  server: FhirServer,
-  request: FastifyRequest<{ Params: { type: string; id: string } }>,
-  reply: FastifyReply,
-): Promise<FastifyReply> => {
-  const { ctx, params, headers } = request
+export const update: AddressChange = (server, asked) => {
+  const { params, headers, url, ctx } = asked
   const { id } = params
   const type = typeOf(server, params.type)
-  if (!isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  if (id !== undefined && !isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  const criteria = id === undefined ? queryOf(url) : undefined
+  if (criteria === '') throw MethodNotAllowed('PUT').with({ headers: { allow: 'GET, HEAD, POST' } })
   const prefer = readPrefer(headers.prefer)
-  const { presentation } = readQuery(request.raw.url ?? '', [], prefer.lenient)
+  const { presentation } = criteria === undefined ? readQuery(url, [], prefer.lenient) : { presentation: AS_STORED }
   checkAccept(headers.accept, presentation.format)
   const precondition = readPrecondition(headers)
-  const interaction = { kind: 'update', type: type.name, id } as const
-  return change(server.run, ctx, interaction, async (ruling) => {
-    const { resource, template } = readIncoming(server, request.body, type.name, id)
-    const permit = await server.judge.permit(ctx, ruling, type.name)
-    const changed = await server.store.database.transact((transaction) =>
-      server.write.write(ctx, transaction, {
-        kind: 'update',
-        interaction,
-        type: type.name,
-        permit,
-        id,
-        resource,
-        template,
-        ...(precondition === undefined ? {} : { precondition }),
-      }),
-    )
-    server.write.committed(ctx, [changed])
-    return sendChanged(request, reply, changed.version, type, changed.created ? 201 : 200, prefer, presentation)
-  })
+  const interaction = interactionOf(asked, { kind: 'update', type: type.name, id })
+  return {
+    interaction,
+    async locate(body) {
+      if (id !== undefined) return { id }
+      const { found, verify } = await locateMatch(server, asked, type.name, criteria as string)
+      const { resource } = readBody(body)
+      const own = typeof resource.id === 'string' && isId(resource.id) ? resource.id : undefined
+      return { id: found?.id ?? own ?? newId(server), found, verify }
+    },
+    async prepare(permit, target, body) {
+      const isFound = id === undefined
+      const content = readIncoming(server, body, type.name, target.id, isFound)
+      await examine(server, ctx, interaction, content)
+      // None matches and the client names no id: a create, whatever update_as_create says.
+      const creates = isFound && target.found === undefined && content.resource.id === undefined
+      return {
+        change: {
+          kind: creates ? 'create' : 'update',
+          interaction: { ...interaction, id: target.id },
+          type: type.name,
+          permit,
+          precondition,
+          id: target.id,
+          ...content,
+        },
+        answer: ({ version, created }) => changedAnswer(created ? 201 : 200, version, type, prefer, presentation),
+      }
+    },
+  }
 }

@@ -1,6 +1,7 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
 import { LRUCache } from 'lru-cache'
-import type { Database, Param } from '../../database/service.ts'
+import type { Param } from '../../database/service.ts'
+import type { Source } from '../store/source.ts'
 import type { VersionRow } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { StoredVersion } from '../store/version.ts'
@@ -28,7 +29,7 @@ const OVERHEAD_BYTES = 400
 const MOST_VERSION_BYTES = 64 * 1024
 
 /** `cacheBytes`: versions on pages that are asked for again need not be unpacked again. */
-export const createExecutor = (database: Database, types: TypeCodes, statements: Statements, cacheBytes: number) => {
+export const createExecutor = (source: Source, types: TypeCodes, statements: Statements, cacheBytes: number) => {
   // By rid and version: what a key stands for never changes, so nothing has to be taken out after a write.
   const cache =
     cacheBytes < 1
@@ -48,7 +49,7 @@ export const createExecutor = (database: Database, types: TypeCodes, statements:
   }
 
   const all = async <R>({ text, params }: Fragment, small: boolean, asking: Signalled): Promise<R[]> =>
-    small ? database.all<R>(statements(text), params) : database.slow<R>(statements(text), params, asking.signal)
+    small ? source.all<R>(statements(text), params) : source.slow<R>(statements(text), params, asking.signal)
 
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
   const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>

@@ -3,6 +3,7 @@
  * of the version itself, not by what its resource has become since.
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import type { Transaction } from '../../database/service.ts'
 import { NotFound, OutsideAccess, RestrictionUnsupported } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { StoredVersion } from '../store/version.ts'
@@ -26,10 +27,12 @@ export interface Judge {
   /** May this version be seen? A deletion is as visible as what it deleted. */
   sees(request: Context, access: Access, version: StoredVersion): Promise<boolean>
   permit(request: Context, ruling: Ruling, type: string): Promise<Permit>
+  /** The same inside a transaction. */
+  within(transaction: Transaction): Judge
 }
 
 export interface JudgeParts {
-  readonly search: Pick<Search, 'criteria' | 'registry' | 'executor'>
+  readonly search: Pick<Search, 'criteria' | 'registry' | 'executor' | 'within'>
   readonly store: Store
   readonly now: () => number
 }
@@ -79,6 +82,7 @@ export const createJudge = ({ search, store, now }: JudgeParts): Judge => {
 
   return {
     access,
+    within: (transaction) => createJudge({ search: search.within(transaction), store: store.within(transaction), now }),
     async sees(request, allowed, version) {
       if (allowed.open) return true
       const conditions = await allowed.conditions(version.type)

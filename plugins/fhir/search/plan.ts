@@ -2,8 +2,8 @@
  * Which clause a search starts from. Short counts decide: the rarest clause is scanned, the others are checked one
  * resource at a time, and the text of the statement leaves the database no other order.
  */
-import type { Database, Sql } from '../../database/service.ts'
-import { sql } from '../../database/service.ts'
+import { type Sql, sql } from '../../database/service.ts'
+import type { Source as Queries } from '../store/source.ts'
 import type { Condition, Source } from './condition.ts'
 import { type Fragment, join, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
@@ -126,7 +126,7 @@ export const newest = (plan: Plan, pin: number, before: number, limit: number): 
   return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid DESC LIMIT ${limit}`
 }
 
-export const createPlanner = (database: Database, statements: Statements) => {
+export const createPlanner = (source: Queries, statements: Statements) => {
   /** How many rows each condition's sources give, up to `most`. */
   const count = async (conditions: readonly Condition[], most: number): Promise<number[]> => {
     const counts = conditions.map(
@@ -134,7 +134,7 @@ export const createPlanner = (database: Database, statements: Statements) => {
         q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${unite(sources as readonly Source[])}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`,
     )
     const { text, params } = q`SELECT ${join(counts, ', ')}`
-    const row = await database.get<Record<string, number>>(statements(text), params)
+    const row = await source.get<Record<string, number>>(statements(text), params)
     return conditions.map((_one, at) => Number(row?.[`n${at}`] ?? 0))
   }
   return async (type: number, conditions: readonly Condition[]): Promise<Plan> => {

@@ -1,7 +1,8 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Logger, Random } from '../../../kernel/index.ts'
-import { type Database, sql } from '../../database/service.ts'
+import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
@@ -25,6 +26,8 @@ export interface Search {
   pin(): Promise<number>
   /** Types that have resources. */
   usedTypes(): Promise<readonly string[]>
+  /** The same search inside a transaction: it finds what was written there. */
+  within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   backfill(log?: Logger, signal?: AbortSignal): Promise<void>
 }
@@ -56,57 +59,63 @@ export const openSearch = async ({
   const { types } = store
   const registry = await openRegistry({ database, random, model, codeOf: types.code })
   const statements = createStatements()
-  const planner = createPlanner(database, statements)
-
-  /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
-  const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
-    const systems = new Set<number>()
-    for (const param of params) {
-      // SQLite seeks sooner than it sets up a recursion; over a network one statement is better than two.
-      if (database.kind !== 'postgres') {
-        let last = Number.MIN_SAFE_INTEGER
-        while (systems.size <= MOST_SYSTEMS) {
-          const row = await database.get<{ sys: number }>(nextSystem, [param, value, last])
-          if (row === undefined) break
-          systems.add(row.sys)
-          last = row.sys
-        }
-        continue
-      }
-      const { text, params: values } =
-        q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
-      const rows = await database.all<{ sys: number }>(statements(text), values)
-      for (const { sys } of rows) systems.add(sys)
-    }
-    return systems.size > MOST_SYSTEMS ? undefined : [...systems]
-  }
-
-  const criteria = createCriteria({
-    registry,
-    planner,
-    types,
-    dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
-    systemsOf,
-    terminology,
-  })
-  const executor = createExecutor(database, types, statements, cacheBytes)
   const index = createIndexRows(registry, types.code)
-  const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
-  return {
-    registry,
-    index,
-    criteria,
-    planner,
-    executor,
-    includer: createIncluder({ registry, criteria, executor, types }),
-    async pin() {
-      const row = await database.get<{ rid: number | null }>(statements(newestText), [])
-      return Number(row?.rid ?? 0)
-    },
-    async usedTypes() {
-      const rows = await database.all<{ code: number }>(readUsedTypes, [])
-      return rows.map(({ code }) => types.name(code))
-    },
-    backfill: (log, signal) => backfill({ database, registry, rows: index, types, log }, signal),
+  const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
+    const planner = createPlanner(source, statements)
+
+    /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
+    const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
+      const systems = new Set<number>()
+      for (const param of params) {
+        // SQLite seeks sooner than it sets up a recursion; over a network one statement is better than two.
+        if (database.kind !== 'postgres') {
+          let last = Number.MIN_SAFE_INTEGER
+          while (systems.size <= MOST_SYSTEMS) {
+            const row = await source.get<{ sys: number }>(nextSystem, [param, value, last])
+            if (row === undefined) break
+            systems.add(row.sys)
+            last = row.sys
+          }
+          continue
+        }
+        const { text, params: values } =
+          q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
+        const rows = await source.all<{ sys: number }>(statements(text), values)
+        for (const { sys } of rows) systems.add(sys)
+      }
+      return systems.size > MOST_SYSTEMS ? undefined : [...systems]
+    }
+
+    const criteria = createCriteria({
+      registry,
+      planner,
+      types,
+      dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
+      systemsOf,
+      terminology: terms,
+    })
+    const executor = createExecutor(source, types, statements, keptBytes)
+    const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
+    return {
+      registry,
+      index,
+      criteria,
+      planner,
+      executor,
+      includer: createIncluder({ registry, criteria, executor, types }),
+      async pin() {
+        const row = await source.get<{ rid: number | null }>(statements(newestText), [])
+        return Number(row?.rid ?? 0)
+      },
+      async usedTypes() {
+        const rows = await source.all<{ code: number }>(readUsedTypes, [])
+        return rows.map(({ code }) => types.name(code))
+      },
+      // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
+      // Nothing is kept of what may be undone.
+      within: (transaction) => over(sourceOf(transaction), undefined, 0),
+      backfill: (log, signal) => backfill({ database, registry, rows: index, types, log }, signal),
+    }
   }
+  return over(database, terminology, cacheBytes)
 }

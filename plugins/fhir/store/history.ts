@@ -3,7 +3,8 @@
  * Pages go by the stamp of the last entry shown: versions never change their stamp, so pages do not shift while
  * others write.
  */
-import { type Database, type Param, type Sql, sql } from '../../database/service.ts'
+import { type Param, type Sql, sql } from '../../database/service.ts'
+import type { Source } from './source.ts'
 import type { VersionRow } from './tables.ts'
 import type { TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
@@ -75,7 +76,7 @@ const readUsedTypes = sql(
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM resource r WHERE r.type = t.code) ORDER BY t.code',
 )
 
-export const createHistory = (database: Database, codes: TypeCodes) => {
+export const createHistory = (codes: TypeCodes) => {
   // One text per shape of query and number of types: there are few.
   const made = new Map<string, Sql>()
   const statement = (text: string): Sql => {
@@ -83,7 +84,7 @@ export const createHistory = (database: Database, codes: TypeCodes) => {
     made.set(text, found)
     return found
   }
-  const partsOf = async (query: HistoryQuery): Promise<Part[]> => {
+  const partsOf = async (source: Source, query: HistoryQuery): Promise<Part[]> => {
     const { type, id } = query
     if (type !== undefined && id !== undefined)
       return [
@@ -96,17 +97,17 @@ export const createHistory = (database: Database, codes: TypeCodes) => {
       ]
     const scope = (code: number): Part => scopeOf('r.type = ?', 'h.type = ?', [code], query)
     if (type !== undefined) return [scope(codes.code(type) ?? 0)]
-    const used = await database.all<{ code: number }>(readUsedTypes, [])
+    const used = await source.all<{ code: number }>(readUsedTypes, [])
     return used.map(({ code }) => scope(code))
   }
-  return async (query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> => {
-    const parts = await partsOf(query)
+  return async (source: Source, query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> => {
+    const parts = await partsOf(source, query)
     if (parts.length === 0) return { versions: [], next: undefined }
     const text = statement(withBodies(parts, query.count))
     const params = parts.flatMap((part) => part.params)
     // A page of one resource or type is a few index steps; the rest may take longer than the main thread should.
     const small = query.type !== undefined && query.during === undefined
-    const rows = small ? await database.all<Row>(text, params) : await database.slow<Row>(text, params, signal)
+    const rows = small ? await source.all<Row>(text, params) : await source.slow<Row>(text, params, signal)
     const tooMuch = rows.findIndex(({ fits }) => fits === 0)
     const shown = rows.slice(0, tooMuch === -1 ? query.count : Math.min(tooMuch, query.count))
     return {

@@ -1,10 +1,11 @@
-/** FHIR storage: reads of current and past versions; writes go through `change` inside a transaction. */
+/** FHIR storage: reads of current and past versions; writes go through write.ts inside a transaction. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
 import { createCache } from './cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
+import { type Source, sourceOf } from './source.ts'
 import { createStamper, type Stamper } from './stamp.ts'
-import { lockCurrent, readCurrent, readNewest, readSuperseded, type VersionRow } from './tables.ts'
+import { holdName, lockCurrent, readCurrent, readNewest, readSuperseded, type VersionRow } from './tables.ts'
 import { loadTypeCodes, type TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
 
@@ -17,17 +18,25 @@ export interface StoreOptions {
   readonly cacheBytes: number
 }
 
-export interface Store {
-  readonly database: Database
-  readonly types: TypeCodes
-  readonly stamper: Stamper
+export interface Reads {
   /** The current version, a deletion too; undefined when there never was one. */
   read(type: string, id: string): StoredVersion | undefined | Promise<StoredVersion | undefined>
   /** One version by number. */
   vread(type: string, id: string, version: number): Promise<StoredVersion | undefined>
   history(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>
+}
+
+/** Reads of what is committed, and what a write needs. */
+export interface Store extends Reads {
+  readonly database: Database
+  readonly types: TypeCodes
+  readonly stamper: Stamper
+  /** The same store whose reads are made inside a transaction and see what it has written. */
+  within(transaction: Transaction): Store
   /** The current version inside a transaction: nobody else changes it before COMMIT. */
   lock(transaction: Transaction, type: string, id: string): Promise<StoredVersion | undefined>
+  /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. */
+  hold(transaction: Transaction, name: string): Promise<void>
   /** The number of the next resource. Numbers are given in order and never again. */
   nextRid(): number
   /** After COMMIT: what is current now. */
@@ -64,23 +73,41 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
     if (row instanceof Promise) return row.then((found) => toVersion(type, found))
     return keep(toVersion(type, row))
   }
-  return {
+  const vreadFrom =
+    (source: Pick<Source, 'get'>, readCurrently: Reads['read']): Reads['vread'] =>
+    async (type, id, version) => {
+      const current = await readCurrently(type, id)
+      if (current === undefined || version > current.version || version < 1) return undefined
+      if (version === current.version) return current
+      const row = await source.get<VersionRow>(readSuperseded, [codes.code(type) ?? 0, id, version])
+      return toVersion(type, row)
+    }
+  const history = createHistory(codes)
+  const store: Store = {
     database,
     types: codes,
     get stamper() {
       return stamper
     },
     read,
-    async vread(type, id, version) {
-      const current = await read(type, id)
-      if (current === undefined || version > current.version || version < 1) return undefined
-      if (version === current.version) return current
-      const row = await database.get<VersionRow>(readSuperseded, [codes.code(type) ?? 0, id, version])
-      return toVersion(type, row)
+    vread: vreadFrom(database, read),
+    history: (query, signal) => history(database, query, signal),
+    within(transaction) {
+      const readHere: Reads['read'] = async (type, id) =>
+        toVersion(type, await transaction.get<VersionRow>(readCurrent, [codes.code(type) ?? 0, id]))
+      const source = sourceOf(transaction)
+      const reads: Reads = {
+        read: readHere,
+        vread: vreadFrom(transaction, readHere),
+        history: (query, signal) => history(source, query, signal),
+      }
+      return Object.assign(Object.create(store), reads)
     },
-    history: createHistory(database, codes),
     async lock(transaction, type, id) {
       return toVersion(type, await transaction.get<VersionRow>(lockCurrent, [codes.code(type) ?? 0, id]))
+    },
+    async hold(transaction, name) {
+      if (database.kind === 'postgres') await transaction.get(holdName, [name])
     },
     nextRid() {
       rid += 1
@@ -91,4 +118,5 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
     },
     reload,
   }
+  return store
 }

@@ -62,6 +62,10 @@ export const lockCurrent = sql('fhir.lock', {
   sqlite: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`,
   postgres: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ? FOR UPDATE`,
 })
+export const holdName = sql('fhir.hold', {
+  sqlite: 'SELECT ? AS name',
+  postgres: 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l',
+})
 export const readSuperseded = sql(
   'fhir.vread',
   `SELECT ${HISTORY_COLUMNS} FROM resource r JOIN history h ON h.rid = r.rid WHERE r.type = ? AND r.id = ? AND h.ver = ?`,

@@ -2,12 +2,22 @@
  * The one write path. Every change of a resource, single or in a Bundle, goes through `write` inside a transaction;
  * hooks see it there, and `onCommit` after COMMIT returned.
  */
-import type { AuditFact, Committed, Interaction, RequestContext, Runners, Write } from '../../../kernel/index.ts'
+import {
+  type AuditFact,
+  type Committed,
+  type Interaction,
+  type RequestContext,
+  type Runners,
+  toIssues,
+  type Write,
+} from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import { Exists, NoMatch, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
+import { issuesOfEntry } from '../bundle/entry-error.ts'
+import { Deleted, Exists, NoMatch, NotFound, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
 import type { IndexRows } from '../search/index-rows.ts'
 import type { Permit } from '../search/judge.ts'
+import type { WriteCheck } from '../service.ts'
 import { packBody } from './body.ts'
 import { toInstant } from './stamp.ts'
 import type { Store } from './store.ts'
@@ -34,26 +44,28 @@ export interface Precondition {
 interface ChangeBase {
   readonly interaction: Interaction
   readonly type: string
-  readonly precondition?: Precondition
+  readonly precondition?: Precondition | undefined
   /** What the ruling on the interaction lets this change do. */
   readonly permit: Permit
 }
 
-export type Change = ChangeBase &
-  (
+/** What a resource becomes. */
+export interface Content {
+  readonly resource: Record<string, unknown>
+  readonly template: Template
+}
+
+export type Change = ChangeBase & { readonly id: string } & (
+    | ({ readonly kind: 'create' | 'update' } & Content)
     | {
-        readonly kind: 'create'
-        readonly template: Template
-        readonly resource: Record<string, unknown>
-        readonly id: string
+        readonly kind: 'revise'
+        /** The version that `content` was made from. */
+        readonly base: StoredVersion
+        readonly content: Content
+        /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
+        redo(current: StoredVersion): Content
       }
-    | {
-        readonly kind: 'update'
-        readonly template: Template
-        readonly resource: Record<string, unknown>
-        readonly id: string
-      }
-    | { readonly kind: 'delete'; readonly id: string }
+    | { readonly kind: 'delete' }
   )
 
 /** What became of a change. `previous` is the version before, a deletion too. */
@@ -68,8 +80,15 @@ export interface Changed {
   readonly written: boolean
 }
 
+/** Which change a step is about: set as they go, so that a Bundle can name the entry when one throws. */
+export interface Progress {
+  interaction: Interaction | undefined
+}
+
 export interface WriterParts {
   readonly store: Store
+  /** Checks of other plugins. */
+  readonly checks: readonly WriteCheck[]
   readonly run: Runners
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
@@ -88,27 +107,30 @@ const checkPrecondition = (change: Change, previous: StoredVersion | undefined):
     throw VersionConflict(type, id, previous.version)
 }
 
-const methodOf = (change: Change): Method =>
-  change.interaction.kind === 'patch'
-    ? 'PATCH'
-    : change.kind === 'create'
-      ? 'POST'
-      : change.kind === 'delete'
-        ? 'DELETE'
-        : 'PUT'
+const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
+  create: 'POST',
+  delete: 'DELETE',
+  patch: 'PATCH',
+}
+
+const methodOf = ({ interaction }: Change): Method => METHOD_OF[interaction.kind] ?? 'PUT'
 
 const flagsOf = (change: Change, gzip: boolean): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
 
-export const createWrite = ({ store, run, updateAsCreate, index }: WriterParts) => {
+export const createWrite = ({ store, run, updateAsCreate, index, checks }: WriterParts) => {
   const { types } = store
 
   /** The next version as a row: its number, stamp and bytes. */
-  const nextVersion = (change: Change, previous: StoredVersion | undefined): StoredVersion => {
+  const nextVersion = (
+    change: Change,
+    content: Content | undefined,
+    previous: StoredVersion | undefined,
+  ): StoredVersion => {
     const version = (previous?.version ?? 0) + 1
     const stamp = store.stamper.next()
     const body =
-      change.kind === 'delete' ? undefined : packBody(change.template.fill(change.id, version, toInstant(stamp)))
+      content === undefined ? undefined : packBody(content.template.fill(change.id, version, toInstant(stamp)))
     return new StoredVersion(change.type, {
       rid: previous?.rid ?? store.nextRid(),
       type: types.code(change.type) ?? 0,
@@ -132,13 +154,9 @@ export const createWrite = ({ store, run, updateAsCreate, index }: WriterParts) 
     await transaction.run(updateResource, [next.version, next.stamp, flags, body, next.rid])
   }
 
-  const tell = async (
-    request: RequestContext,
-    transaction: Transaction,
-    changed: Changed,
-    status: number,
-  ): Promise<void> => {
-    const { interaction, version, previous, resource } = changed
+  const tell = async (request: RequestContext, transaction: Transaction, changed: Changed): Promise<void> => {
+    const { interaction, version, previous, resource, created } = changed
+    const status = version.deleted ? 204 : created ? 201 : 200
     if (run.onWrite !== null && changed.written) {
       const write: Write = {
         request,
@@ -156,15 +174,28 @@ export const createWrite = ({ store, run, updateAsCreate, index }: WriterParts) 
     }
   }
 
+  /** What is to be stored; undefined for a deletion. Throws 404, 405, 410 where there is nothing to change. */
+  const contentOf = (change: Change, previous: StoredVersion | undefined): Content | undefined => {
+    if (change.kind === 'delete') return undefined
+    const { type, id } = change
+    if (change.kind !== 'revise') {
+      const creates = previous === undefined || previous.deleted
+      if (change.kind === 'update' && creates && !updateAsCreate) throw UpdateAsCreateOff(type, id, type)
+      return change
+    }
+    if (previous === undefined) throw NotFound(type, id)
+    if (previous.deleted) throw Deleted(type, id)
+    return previous.version === change.base.version ? change.content : change.redo(previous)
+  }
+
   const apply = async (transaction: Transaction, change: Change): Promise<Changed> => {
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
     const previous = change.kind === 'create' ? undefined : await store.lock(transaction, type, id)
-    change.permit.check(id, previous, change.kind === 'delete' ? undefined : change.resource)
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
-    if (change.kind === 'update' && created && !updateAsCreate) throw UpdateAsCreateOff(type, id, type)
-    if (change.kind === 'delete' && created)
+    if (change.kind === 'delete' && created) {
+      change.permit.check(id, previous, undefined)
       return {
         interaction,
         version: previous ?? absent(type, id),
@@ -173,21 +204,52 @@ export const createWrite = ({ store, run, updateAsCreate, index }: WriterParts) 
         created: false,
         written: false,
       }
-    const version = nextVersion(change, previous)
+    }
+    const content = contentOf(change, previous)
+    change.permit.check(id, previous, content?.resource)
+    const version = nextVersion(change, content, previous)
     await save(transaction, change, version, previous === undefined)
-    const resource = change.kind === 'delete' ? undefined : change.resource
-    const indexed = index.write(transaction, version, resource, previous)
+    const indexed = index.write(transaction, version, content?.resource, previous)
     if (indexed !== undefined) await indexed
-    return { interaction, version, previous, resource, created, written: true }
+    return { interaction, version, previous, resource: content?.resource, created, written: true }
+  }
+
+  /** Asks the checks about all changes at once: what one of them makes may be what another needs. */
+  const confirm = async (
+    request: RequestContext,
+    transaction: Transaction,
+    changes: readonly Changed[],
+  ): Promise<void> => {
+    for (const check of checks) {
+      const refusals = (await check.confirm?.(request, transaction, changes)) ?? []
+      const [first] = refusals
+      if (first === undefined) continue
+      const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
+        entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
+      )
+      throw first.error.with({ issues })
+    }
   }
 
   return {
     /** Applies one change; throws 4xx and leaves the transaction to be undone. */
-    async write(request: RequestContext, transaction: Transaction, change: Change): Promise<Changed> {
-      const changed = await apply(transaction, change)
-      const status = change.kind === 'delete' ? 204 : changed.created ? 201 : 200
-      if (run.onWrite !== null || run.onAudit !== null) await tell(request, transaction, changed, status)
-      return changed
+    apply,
+    /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
+    async settle(
+      request: RequestContext,
+      transaction: Transaction,
+      changes: readonly Changed[],
+      progress?: Progress,
+    ): Promise<void> {
+      // Refusals of a check name their entries themselves.
+      if (progress !== undefined) progress.interaction = undefined
+      if (checks.length > 0) await confirm(request, transaction, changes)
+      if (run.onWrite === null && run.onAudit === null) return
+      for (const changed of changes) {
+        if (progress !== undefined) progress.interaction = changed.interaction
+        await tell(request, transaction, changed)
+      }
+      if (progress !== undefined) progress.interaction = undefined
     },
     /** After COMMIT returned. */
     committed(request: RequestContext, changes: readonly Changed[]): void {

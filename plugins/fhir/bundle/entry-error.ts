@@ -1,0 +1,18 @@
+/** What is wrong with an entry of a Bundle, told with the place of the entry. */
+import { type Issue, type ServerError, toIssues } from '../../../kernel/index.ts'
+
+/** `Patient.name[0]` → `Bundle.entry[3].resource.name[0]`; what is no path into a resource names the entry alone. */
+const locate = (expression: string, entry: string): string => {
+  if (expression.startsWith('Bundle.entry[')) return expression
+  const path = /^[A-Z][A-Za-z]*((?:[.[].*)?)$/s.exec(expression)?.[1]
+  return path === undefined ? entry : `${entry}.resource${path}`
+}
+
+/** The issues of an error, each with the FHIRPath of the entry or of an element in it. */
+export const issuesOfEntry = (error: ServerError, index: number): readonly Issue[] => {
+  const entry = `Bundle.entry[${index}]`
+  return toIssues(error).map((issue) => ({
+    ...issue,
+    expression: issue.expression?.map((one) => locate(one, entry)) ?? [entry],
+  }))
+}

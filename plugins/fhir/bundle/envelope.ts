@@ -1,0 +1,145 @@
+/**
+ * A Bundle that was sent: its entries with their requests and the text of their resources as it was written.
+ * https://hl7.org/fhir/R4/bundle.html
+ */
+import { type Interaction, isServerError, type ServerError } from '../../../kernel/index.ts'
+import { readBody } from '../incoming.ts'
+import type { Member } from '../json/scan.ts'
+import { membersAt, skipSpace } from '../json/spans.ts'
+import {
+  BundleExpected,
+  BundleMalformed,
+  BundleTooLarge,
+  DuplicateFullUrl,
+  EntryMalformed,
+  EntryMethodUnknown,
+  NestedBundle,
+} from './errors.ts'
+
+export const MOST_ENTRIES = 10_000
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type EntryMethod = (typeof METHODS)[number]
+
+/** What R4 does first comes first: DELETE, POST, PUT and PATCH, GET. */
+export const RANK: Readonly<Record<EntryMethod, number>> = { DELETE: 0, POST: 1, PUT: 2, PATCH: 2, GET: 3, HEAD: 3 }
+
+/** The conditions of an entry, as the headers they stand for. */
+const CONDITIONS = {
+  ifNoneMatch: 'if-none-match',
+  ifModifiedSince: 'if-modified-since',
+  ifMatch: 'if-match',
+  ifNoneExist: 'if-none-exist',
+} as const
+
+export interface BundleEntry {
+  readonly index: number
+  readonly method: EntryMethod
+  readonly url: string
+  readonly fullUrl: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly resource: Record<string, unknown> | undefined
+  /** The resource as it was written. */
+  readonly text: string | undefined
+}
+
+export interface RefusedEntry {
+  readonly index: number
+  readonly error: ServerError
+}
+
+export interface Envelope {
+  readonly kind: Extract<Interaction['kind'], 'batch' | 'transaction'>
+  readonly entries: readonly (BundleEntry | RefusedEntry)[]
+}
+
+export const isRefused = (entry: BundleEntry | RefusedEntry): entry is RefusedEntry => 'error' in entry
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const textIn = (object: Record<string, unknown>, key: string): string | undefined => {
+  const value = object[key]
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' || value === '') throw EntryMalformed(`${key} is a text`)
+  return value
+}
+
+const readEntry = (value: unknown, index: number, members: readonly Member[], text: string): BundleEntry => {
+  if (!isObject(value)) throw EntryMalformed('it is an object')
+  const { request, resource } = value
+  if (!isObject(request)) throw EntryMalformed('it has no request that says what to do')
+  const method = textIn(request, 'method')
+  const url = textIn(request, 'url')
+  if (method === undefined) throw EntryMalformed('request.method is missing')
+  if (url === undefined) throw EntryMalformed('request.url is missing')
+  if (!METHODS.includes(method as EntryMethod)) throw EntryMethodUnknown(method.slice(0, 20))
+  if (resource !== undefined && !isObject(resource)) throw EntryMalformed('its resource is an object')
+  if (resource?.resourceType === 'Bundle') throw NestedBundle()
+  const headers: Record<string, string> = {}
+  for (const [element, header] of Object.entries(CONDITIONS)) {
+    const condition = textIn(request, element)
+    if (condition !== undefined) headers[header] = condition
+  }
+  const span = members.find(({ key }) => key === 'resource')
+  return {
+    index,
+    method: method as EntryMethod,
+    url,
+    fullUrl: textIn(value, 'fullUrl'),
+    headers,
+    resource,
+    text: span === undefined ? undefined : text.slice(span.valueStart, span.valueEnd),
+  }
+}
+
+const tryEntry = (
+  value: unknown,
+  index: number,
+  members: readonly Member[],
+  text: string,
+): BundleEntry | RefusedEntry => {
+  try {
+    return readEntry(value, index, members, text)
+  } catch (error) {
+    if (!isServerError(error)) throw error
+    return { index, error }
+  }
+}
+
+const checkFullUrls = (entries: readonly (BundleEntry | RefusedEntry)[]): void => {
+  const seen = new Map<string, number>()
+  for (const entry of entries) {
+    if (isRefused(entry) || entry.fullUrl === undefined) continue
+    const first = seen.get(entry.fullUrl)
+    if (first !== undefined)
+      throw DuplicateFullUrl(first, entry.index).with({ expression: [`Bundle.entry[${entry.index}].fullUrl`] })
+    seen.set(entry.fullUrl, entry.index)
+  }
+}
+
+/** Throws 400 for what is no batch or transaction, 413 for one with too many entries. */
+export const readEnvelope = (body: unknown): Envelope => {
+  const { text, resource, members } = readBody(body)
+  const { resourceType, type, entry = [] } = resource
+  if (resourceType !== 'Bundle')
+    throw BundleExpected(typeof resourceType === 'string' ? `of type "${resourceType.slice(0, 64)}"` : 'no resource')
+  if (type !== 'batch' && type !== 'transaction')
+    throw BundleExpected(typeof type === 'string' ? `a Bundle of type "${type.slice(0, 64)}"` : 'a Bundle without type')
+  if (!Array.isArray(entry)) throw BundleMalformed('entry is an array')
+  if (entry.length > MOST_ENTRIES) throw BundleTooLarge(entry.length, MOST_ENTRIES)
+  const entries: (BundleEntry | RefusedEntry)[] = []
+  const list = members.find(({ key }) => key === 'entry')
+  let at = list === undefined ? 0 : skipSpace(text, list.valueStart + 1)
+  for (const [index, value] of entry.entries()) {
+    const isSpanned = isObject(value)
+    const found = isSpanned ? membersAt(text, at) : []
+    entries.push(tryEntry(value, index, found, text))
+    if (!isSpanned) throw BundleMalformed(`entry[${index}] is an object`)
+    // Behind the closing brace and the comma.
+    at = skipSpace(text, skipSpace(text, found.at(-1)?.valueEnd ?? at + 1) + 1)
+    at = skipSpace(text, at + 1)
+  }
+  checkFullUrls(entries)
+  return { kind: type, entries }
+}

@@ -1,0 +1,61 @@
+/**
+ * Which resource of this server each entry of a transaction stands for, and what the links between them become.
+ * https://hl7.org/fhir/R4/bundle.html#references
+ */
+import type { LinkKind } from '../links/rewrite.ts'
+
+/** The resource an entry stands for once the transaction is done. */
+export interface Identity {
+  readonly type: string
+  readonly id: string
+  /** Version the resource in the Bundle says it is. */
+  readonly sentVersion: string | undefined
+  /** Version it has here, where that is known beforehand: 1 of what is made. */
+  readonly version: number | undefined
+}
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i
+const VERSIONED = /^(.+)\/_history\/([A-Za-z0-9\-.]{1,64})$/
+/** `http://example.org/fhir/Patient/1` → `http://example.org/fhir/` */
+const ROOT = /^(https?:\/\/.+\/)[A-Z][A-Za-z]*\/[A-Za-z0-9\-.]{1,64}$/
+
+export interface Identities {
+  add(fullUrl: string, identity: Identity): void
+  /** What a link in the entry with this fullUrl becomes; undefined where it is left. */
+  resolver(fullUrl: string | undefined): (value: string, kind: LinkKind) => string | undefined
+}
+
+export const createIdentities = (baseUrl: string): Identities => {
+  const byUrl = new Map<string, Identity>()
+
+  const find = (value: string, root: string): Identity | undefined => {
+    const found = byUrl.get(value)
+    if (found !== undefined || SCHEME.test(value)) return found
+    return byUrl.get(`${root}${value}`) ?? byUrl.get(`${baseUrl}/${value}`)
+  }
+  const versioned = (value: string, root: string): string | undefined => {
+    const [, unversioned = '', number = ''] = VERSIONED.exec(value) ?? []
+    if (unversioned === '') return undefined
+    const identity = find(unversioned, root)
+    if (identity === undefined) return undefined
+    const { type, id, version, sentVersion } = identity
+    if (version === undefined) return `${type}/${id}/_history/${number}`
+    // Another version than the one in this Bundle is none of this transaction.
+    return sentVersion === number ? `${type}/${id}/_history/${version}` : undefined
+  }
+  return {
+    add: (fullUrl, identity) => void byUrl.set(fullUrl, identity),
+    resolver(fullUrl) {
+      const root = ROOT.exec(fullUrl ?? '')?.[1] ?? `${baseUrl}/`
+      return (value, kind) => {
+        if (kind === 'uri') {
+          const exact = byUrl.get(value)
+          return exact === undefined ? undefined : `${exact.type}/${exact.id}`
+        }
+        if (value.startsWith('#')) return undefined
+        const identity = find(value, root)
+        return identity === undefined ? versioned(value, root) : `${identity.type}/${identity.id}`
+      }
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/** An entry as the interaction it asks for: matched against the addresses of the server, in the shape of a request. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { MethodRefused, type RequestContext } from '../../../kernel/index.ts'
+import { type AddressMethod, findAddress } from '../interactions/addresses.ts'
+import type { Asked } from '../interactions/asked.ts'
+import type { Addressed } from '../interactions/change.ts'
+import type { AddressedLook } from '../interactions/look.ts'
+import { CHANGES, type InteractionName, isChange, LOOKS } from '../interactions/perform.ts'
+import type { FhirServer } from '../server.ts'
+import type { BundleEntry } from './envelope.ts'
+import { EntryAddress, EntryResource, EntryUrl, NestedBundle } from './errors.ts'
+
+/** An entry that asks for an interaction of this server. */
+export interface AskedEntry {
+  readonly entry: BundleEntry
+  readonly asked: Asked
+  readonly name: InteractionName
+}
+
+/** The same, addressed. */
+export type Step = AskedEntry &
+  (
+    | { readonly kind: 'change'; readonly addressed: Addressed }
+    | { readonly kind: 'look'; readonly addressed: AddressedLook }
+  )
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i
+
+/** Path segments and query of the URL in an entry. Throws 400 for one that leads out of this server. */
+const readUrl = (url: string, baseUrl: string): { readonly segments: readonly string[]; readonly query: string } => {
+  const own = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
+  if (SCHEME.test(own) || own.startsWith('//')) throw EntryUrl('it names another server')
+  const [path = '', ...rest] = own.split('?')
+  const query = rest.join('?')
+  if (path.includes('#') || path.includes('\\')) throw EntryUrl('it holds a character that no path has')
+  const parts = path.split('/').filter((one, at) => one !== '' || at > 0)
+  let segments: string[]
+  try {
+    segments = parts.map(decodeURIComponent)
+  } catch {
+    throw EntryUrl('it is not percent-encoded correctly')
+  }
+  if (segments.some((one) => one === '' || one === '.' || one === '..' || one.includes('/')))
+    throw EntryUrl('its segments are names')
+  return { segments, query }
+}
+
+const NEEDS_RESOURCE = new Set(['POST', 'PUT', 'PATCH'])
+
+/** Throws 400, 404, 405. */
+export const toAsked = (ctx: RequestContext, entry: BundleEntry, headers: IncomingHttpHeaders): AskedEntry => {
+  const { method, url } = entry
+  const { segments, query } = readUrl(url, ctx.baseUrl)
+  const found = findAddress(segments)
+  if (segments.length === 0 && method === 'POST') throw NestedBundle()
+  if (found === undefined || found.address.isForm === true) throw EntryAddress()
+  const { methods } = found.address
+  const name = methods[(method === 'HEAD' ? 'GET' : method) as AddressMethod]
+  if (name === undefined) throw MethodRefused(method)
+  if (NEEDS_RESOURCE.has(method) && entry.resource === undefined) throw EntryResource()
+  const path = `/${segments.map(encodeURIComponent).join('/')}`
+  return {
+    entry,
+    name,
+    asked: {
+      ctx,
+      headers: { ...headers, ...entry.headers },
+      url: query === '' ? path : `${path}?${query}`,
+      params: found.params,
+      entry: entry.index,
+    },
+  }
+}
+
+/** Throws 4xx for what address, parameters and conditions cannot be. */
+export const toStep = (server: FhirServer, given: AskedEntry): Step => {
+  const { asked, name } = given
+  return isChange(name)
+    ? { ...given, kind: 'change', addressed: CHANGES[name](server, asked) }
+    : { ...given, kind: 'look', addressed: LOOKS[name](server, asked) }
+}

@@ -1,0 +1,202 @@
+/**
+ * transaction: all entries or none, in one transaction of the database, in the order that R4 lays down.
+ * https://hl7.org/fhir/R4/http.html#trules
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
+import type { Transaction } from '../../database/service.ts'
+import { authorize, refused } from '../dispatch.ts'
+import type { Answer } from '../interactions/answer.ts'
+import { isContended, type Prepared, type Target, untilUncontended } from '../interactions/change.ts'
+import type { Permit } from '../search/judge.ts'
+import { type FhirServer, within } from '../server.ts'
+import type { Changed, Progress } from '../store/write.ts'
+import { answeredEntry, createAnswerEntries } from './answer.ts'
+import { breathe } from './breathe.ts'
+import { issuesOfEntry } from './entry-error.ts'
+import { type Envelope, isRefused, RANK } from './envelope.ts'
+import { DuplicateTarget } from './errors.ts'
+import { resolveLinks } from './resolve.ts'
+import { type AskedEntry, type Step, toAsked, toStep } from './step.ts'
+
+/** An entry that is about to be performed. */
+export interface Ruled {
+  readonly step: Step
+  readonly ruling: Ruling
+  readonly permit: Permit | undefined
+}
+
+interface Looking extends Ruled {
+  readonly step: Extract<Step, { kind: 'look' }>
+}
+
+/** A change whose resource is known. */
+export interface Located extends Ruled {
+  readonly step: Extract<Step, { kind: 'change' }>
+  readonly target: Target
+}
+
+const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
+const isLook = (one: Ruled): one is Looking => one.step.kind === 'look'
+
+/** The error of an entry, with its place. Not for the signal to begin again. */
+const placed = (error: unknown, index: number): unknown => {
+  if (isContended(error)) return error
+  const known = toServerError(error)
+  return known.with({ issues: issuesOfEntry(known, index) })
+}
+
+export const transaction = async (
+  server: FhirServer,
+  ctx: RequestContext,
+  { entries }: Envelope,
+  headers: IncomingHttpHeaders,
+): Promise<string> => {
+  const { run, judge, store, write } = server
+
+  /** Does one step of an entry; a refusal is told to the trail and names the entry. */
+  const atEntry = async <T>(
+    index: number,
+    interaction: Interaction | undefined,
+    work: () => T | Promise<T>,
+  ): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (interaction !== undefined && !isContended(error)) await refused(run, ctx, interaction, error)
+      throw placed(error, index)
+    }
+  }
+
+  const tell = async (here: FhirServer, interaction: Interaction, { status, version }: Answer): Promise<void> => {
+    await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version })
+  }
+
+  /** Every entry is ruled on before anything is done for one of them. */
+  const rule = async (given: AskedEntry): Promise<Ruled> => {
+    const { index } = given.entry
+    const step = await atEntry(index, undefined, () => toStep(server, given))
+    const { interaction } = step.addressed
+    return atEntry(index, interaction, async () => {
+      const ruling = await authorize(run, ctx, interaction)
+      const permit = step.kind === 'change' ? await judge.permit(ctx, ruling, interaction.type as string) : undefined
+      return { step, ruling, permit }
+    })
+  }
+
+  const asked: AskedEntry[] = []
+  for (const entry of entries) {
+    if (isRefused(entry)) throw placed(entry.error, entry.index)
+    asked.push(await atEntry(entry.index, undefined, () => toAsked(ctx, entry, headers)))
+  }
+  const gone = new Set(
+    asked.flatMap(({ entry, asked: { params } }) => (entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [])),
+  )
+  const ruled: Ruled[] = []
+  for (const one of asked) {
+    ruled.push(await rule({ ...one, asked: { ...one.asked, gone } }))
+    await breathe(ruled.length)
+  }
+  const changes = ruled
+    .filter(isChange)
+    .sort((one, other) => RANK[one.step.entry.method] - RANK[other.step.entry.method])
+  const looks = ruled.filter(isLook)
+
+  const locateAll = async (): Promise<readonly Located[]> => {
+    const located: Located[] = []
+    for (const one of changes) {
+      const { entry, addressed } = one.step
+      const body = { text: entry.text ?? '', resource: entry.resource ?? {}, members: [] }
+      const target = await atEntry(entry.index, addressed.interaction, () => addressed.locate(body))
+      located.push({ ...one, target })
+    }
+    return located
+  }
+  /** R4: identities that overlap fail the transaction. */
+  const checkOverlap = (located: readonly Located[]): void => {
+    const seen = new Set<string>()
+    for (const { step, target } of located) {
+      // A condition that matched nothing to delete, or something that is left as it is.
+      if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
+      const name = `${step.addressed.interaction.type}/${target.id}`
+      if (seen.has(name)) throw placed(DuplicateTarget(name), step.entry.index)
+      seen.add(name)
+    }
+  }
+
+  let attempts = 0
+  return untilUncontended(async () => {
+    attempts += 1
+    const located = await locateAll()
+    checkOverlap(located)
+    const resolved = await resolveLinks(server, ctx, located, attempts > 1)
+    const prepared: { readonly one: Located; readonly prepared: Prepared }[] = []
+    for (const [at, one] of located.entries()) {
+      const { entry, addressed } = one.step
+      const body = resolved.bodies.get(entry.index)
+      prepared.push({
+        one,
+        prepared: await atEntry(entry.index, addressed.interaction, () =>
+          addressed.prepare(one.permit as Permit, one.target, body),
+        ),
+      })
+      await breathe(at)
+    }
+
+    const progress: Progress = { interaction: undefined }
+    const answers = createAnswerEntries(entries.length)
+    const answered = ({ entry }: Step, answer: Answer): void =>
+      answers.set(entry.index, answeredEntry(ctx, entry, answer))
+
+    const changeAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
+      const changed: Changed[] = []
+      for (const [at, { one, prepared: ready }] of prepared.entries()) {
+        progress.interaction = one.step.addressed.interaction
+        if (ready.change === undefined) {
+          await tell(here, progress.interaction, ready.settled)
+          answered(one.step, ready.settled)
+        } else {
+          const made = await write.apply(opened, ready.change)
+          changed.push(made)
+          answered(one.step, ready.answer(made))
+        }
+        await breathe(at)
+      }
+      await write.settle(ctx, opened, changed, progress)
+      return changed
+    }
+    const lookAll = async (here: FhirServer): Promise<void> => {
+      for (const [at, { step, ruling }] of looks.entries()) {
+        const { interaction, answer } = step.addressed
+        progress.interaction = interaction
+        const found = await answer(here, ruling)
+        await tell(here, interaction, found)
+        answered(step, found)
+        await breathe(at)
+      }
+    }
+    /** What a transaction that is begun again has answered before is answered anew. */
+    const perform = (opened: Transaction): Promise<readonly Changed[]> => {
+      answers.clear()
+      progress.interaction = undefined
+      return performAll(opened, within(server, opened))
+    }
+    const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
+      for (const { one } of prepared) await one.target.verify?.(here, opened)
+      await resolved.verify(here, opened)
+      const changed = await changeAll(opened, here)
+      await lookAll(here)
+      progress.interaction = undefined
+      await tell(here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })
+      return changed
+    }
+    const changed = await store.database.transact(perform).catch(async (error) => {
+      const { interaction } = progress
+      if (interaction?.entry === undefined || isContended(error)) throw error
+      await refused(run, ctx, interaction, error)
+      throw placed(error, interaction.entry)
+    })
+    write.committed(ctx, changed)
+    return answers.toBundle(server.random.id(), 'transaction')
+  })
+}

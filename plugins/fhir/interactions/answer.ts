@@ -1,0 +1,34 @@
+/** What became of an interaction: turned into an HTTP answer by respond.ts, into an entry by a Bundle. */
+import type { Content } from '../binary.ts'
+import type { ResourceType } from '../catalog.ts'
+import type { Prefer, Presentation } from '../query.ts'
+import type { StoredVersion } from '../store/version.ts'
+
+export interface Answer {
+  readonly status: number
+  /** The version read or made: ETag, Last-Modified, Location of a 201. */
+  readonly version?: StoredVersion
+  /** What the body is: that version, the content of that Binary, an outcome that names it, `text`, or none. */
+  readonly shows: 'version' | 'content' | 'outcome' | 'text' | 'nothing'
+  /** How to show the version. */
+  readonly type?: ResourceType
+  readonly presentation?: Presentation
+  readonly content?: Content
+  /** FHIR JSON made for this answer. */
+  readonly text?: string | Buffer
+}
+
+const SHOWN: Readonly<Record<Prefer['return'], Answer['shows']>> = {
+  representation: 'version',
+  OperationOutcome: 'outcome',
+  minimal: 'nothing',
+}
+
+/** The answer to a change, in the form `Prefer: return=` asks for. */
+export const changedAnswer = (
+  status: number,
+  version: StoredVersion,
+  type: ResourceType,
+  prefer: Prefer,
+  presentation: Presentation,
+): Answer => ({ status, version, shows: SHOWN[prefer.return], type, presentation })

@@ -1,0 +1,39 @@
+/** A batch or transaction sent to the base. https://hl7.org/fhir/R4/http.html#transaction */
+import { batch } from '../bundle/batch.ts'
+import { type Envelope, readEnvelope } from '../bundle/envelope.ts'
+import { transaction } from '../bundle/transaction.ts'
+import { authorize, refused } from '../dispatch.ts'
+import { checkAccept } from '../media.ts'
+import { readPrefer, readQuery } from '../query.ts'
+import type { FhirServer } from '../server.ts'
+import type { Answer } from './answer.ts'
+import type { Asked } from './asked.ts'
+
+/** Preferences go on to the entries; unless asked for, what was sent is not sent back. */
+const toEntryHeaders = ({ headers }: Asked): Record<string, string> => {
+  const { prefer = '' } = headers
+  const given = Array.isArray(prefer) ? prefer.join(', ') : prefer
+  return { prefer: /\breturn\s*=/i.test(given) ? given : `${given}${given === '' ? '' : ', '}return=minimal` }
+}
+
+export const bundle = async (server: FhirServer, asked: Asked): Promise<Answer> => {
+  const { ctx, headers, url, body } = asked
+  const { run } = server
+  const { presentation } = readQuery(url, [], readPrefer(headers.prefer).lenient)
+  checkAccept(headers.accept, presentation.format)
+  let kind: Envelope['kind'] = 'batch'
+  try {
+    const envelope = readEnvelope(body)
+    kind = envelope.kind
+    // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
+    await authorize(run, ctx, { kind })
+    const perform = kind === 'batch' ? batch : transaction
+    const text = await perform(server, ctx, envelope, toEntryHeaders(asked))
+    // That of a transaction is told inside it.
+    if (kind === 'batch') await run.onAudit?.({ request: ctx, interaction: { kind }, status: 200 })
+    return { status: 200, shows: 'text', text }
+  } catch (error) {
+    await refused(run, ctx, { kind }, error)
+    throw error
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * A change in steps, so that a request of its own and an entry of a transaction take the same ones: addressed (what is
+ * asked, before anybody may know more), located (which resource it is about), prepared (the body read and checked),
+ * applied inside a transaction.
+ */
+import { type Interaction, isServerError } from '../../../kernel/index.ts'
+import type { Transaction } from '../../database/service.ts'
+import { change } from '../dispatch.ts'
+import { Contended } from '../errors.ts'
+import type { Permit } from '../search/judge.ts'
+import { type FhirServer, within } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
+import type { Change, Changed } from '../store/write.ts'
+import type { Answer } from './answer.ts'
+import type { Asked } from './asked.ts'
+
+/** The resource a change is about. */
+export interface Target {
+  readonly id: string
+  /** What a condition found. */
+  readonly found?: StoredVersion | undefined
+  /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
+  verify?(server: FhirServer, transaction: Transaction): Promise<void>
+}
+
+export type Prepared =
+  | { readonly change: Change; answer(changed: Changed): Answer }
+  /** There is nothing to change, and this is the answer. */
+  | { readonly change?: undefined; readonly settled: Answer }
+
+export interface Addressed {
+  readonly interaction: Interaction
+  /** `body` as it was asked. Throws 400, 412. */
+  locate(body: unknown): Target | Promise<Target>
+  /** Reads the body and checks it. `permit` goes with the change. Throws 4xx. */
+  prepare(permit: Permit, target: Target, body: unknown): Prepared | Promise<Prepared>
+}
+
+/** Reads address, parameters and headers. Throws 404, 400, 406. */
+export type AddressChange = (server: FhirServer, asked: Asked) => Addressed
+
+/** Others may change, between locating and the transaction, what was located; then all is done again, so often. */
+const MOST_ATTEMPTS = 10
+
+export const isContended = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
+
+/** Repeats `work` while others were faster. */
+export const untilUncontended = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === MOST_ATTEMPTS || !isContended(error)) throw error
+    }
+  }
+}
+
+/** A change that is a transaction of its own. */
+export const performChange = async (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
+  const { interaction, locate, prepare } = address(server, asked)
+  const { ctx, body } = asked
+  const { run, store, write, judge } = server
+  return change(run, ctx, interaction, async (ruling) => {
+    const permit = await judge.permit(ctx, ruling, interaction.type as string)
+    return untilUncontended(async () => {
+      const target = await locate(body)
+      const prepared = await prepare(permit, target, body)
+      if (prepared.change === undefined) {
+        const { status, version } = prepared.settled
+        if (run.onAudit !== null) await run.onAudit({ request: ctx, interaction, status, version: version?.version })
+        return prepared.settled
+      }
+      const changed = await store.database.transact(async (transaction) => {
+        await target.verify?.(within(server, transaction), transaction)
+        const one = await write.apply(transaction, prepared.change)
+        await write.settle(ctx, transaction, [one])
+        return one
+      })
+      write.committed(ctx, [changed])
+      return prepared.answer(changed)
+    })
+  })
+}

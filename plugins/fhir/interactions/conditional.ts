@@ -1,0 +1,92 @@
+/**
+ * Conditional interactions: the resource is the one that a search finds. Searched before the transaction, and inside it
+ * again: what others made meanwhile begins it anew. https://hl7.org/fhir/R4/http.html#cond-update
+ */
+import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
+import type { Transaction } from '../../database/service.ts'
+import { authorize } from '../dispatch.ts'
+import { ConditionalCriteria, ConditionalParameter, Contended, ManyMatches, TypeForbidden } from '../errors.ts'
+import { readPairs } from '../query.ts'
+import { toAccess } from '../search/access.ts'
+import type { Condition } from '../search/condition.ts'
+import { readSearch } from '../search/request.ts'
+import type { FhirServer } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
+import { type Asked, interactionOf } from './asked.ts'
+
+const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
+
+export interface Matching {
+  readonly conditions: readonly Condition[]
+  /** Current versions that match, newest first, at most `limit`. */
+  find(server: FhirServer, limit: number): Promise<readonly StoredVersion[]>
+}
+
+/** The criteria of a query. Throws 412 when there are none. */
+const readCriteria = (query: string): readonly (readonly [string, string])[] => {
+  const given = readPairs(query).filter(([name]) => !PRESENTATION.has(name))
+  const { criteria } = readSearch(given, false)
+  const [steering] = given.filter(
+    (one) => !criteria.includes(one as never) && !criteria.some(([name]) => name === one[0]),
+  )
+  if (steering !== undefined) throw ConditionalParameter(steering[0].slice(0, 64))
+  if (criteria.length === 0) throw ConditionalCriteria()
+  return criteria
+}
+
+/** What the query of a conditional interaction stands for, within what the ruling lets be seen. */
+export const matching = async (
+  server: FhirServer,
+  { baseUrl, signal }: RequestContext,
+  ruling: Ruling,
+  type: string,
+  query: string,
+): Promise<Matching> => {
+  const { criteria } = server.search
+  const base = { baseUrl, now: server.clock.now(), pin: Number.MAX_SAFE_INTEGER }
+  const access = toAccess(ruling, criteria, base)
+  const seen = await access.conditions(type)
+  if (seen === undefined) throw TypeForbidden(type)
+  const conditions: Condition[] = []
+  for (const [name, value] of readCriteria(query))
+    conditions.push(await criteria.toCondition(type, name, value, { ...base, allowed: access.conditions }))
+  conditions.push(...seen)
+  return {
+    conditions,
+    async find({ search, store }, limit) {
+      const plan = await search.planner(store.types.code(type) ?? 0, conditions)
+      const position = { pin: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
+      const found = await search.executor.page([plan], position, [], limit, { signal })
+      return found.map(({ version }) => version)
+    },
+  }
+}
+
+export interface Match {
+  /** The one resource that matches. */
+  readonly found: StoredVersion | undefined
+  /** Inside the transaction, before it changes anything: throws Contended when that is no longer so. */
+  verify(server: FhirServer, transaction: Transaction): Promise<void>
+}
+
+/** The one resource of a type that matches, or none. Throws 412 when there are several. */
+export const locateMatch = async (server: FhirServer, asked: Asked, type: string, query: string): Promise<Match> => {
+  const { ctx, gone } = asked
+  const searching: Interaction = interactionOf(asked, { kind: 'search-type', type })
+  const ruling = await authorize(server.run, ctx, searching)
+  const match = await matching(server, ctx, ruling, type, query)
+  const isLeft = (version: StoredVersion): boolean => gone?.has(`${version.type}/${version.id}`) !== true
+  const find = async (here: FhirServer): Promise<readonly StoredVersion[]> =>
+    (await match.find(here, 2 + (gone?.size ?? 0))).filter(isLeft)
+  const matches = await find(server)
+  if (matches.length > 1) throw ManyMatches(type)
+  const [found] = matches
+  return {
+    found,
+    async verify(here, transaction) {
+      await here.store.hold(transaction, `conditional/${type}`)
+      const [one, ...more] = await find(here)
+      if (more.length > 0 || one?.rid !== found?.rid) throw Contended()
+    },
+  }
+}

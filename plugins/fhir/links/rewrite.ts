@@ -1,0 +1,130 @@
+/**
+ * Replaces links in the text of a resource and in its parsed form at once; every other byte stays as it was sent.
+ * https://hl7.org/fhir/R4/http.html#trules
+ */
+import { endOfString } from '../json/scan.ts'
+import { applyEdits, type Edit, endOfValue, keyAt, skipSpace } from '../json/spans.ts'
+import type { Context, Links, Node } from './links.ts'
+
+/** Where a link stands: in a Reference, in an element of type uri, url, oid or uuid, in a narrative. */
+export type LinkKind = 'reference' | 'uri' | 'narrative'
+
+/** The link to put in place of `value`; undefined leaves it. */
+export type Resolve = (value: string, kind: LinkKind) => string | undefined
+
+// Attributes cannot hold `<`, so a tag is looked through once.
+const LINKING_TAG = /<(?:a|img)\s[^<]*/gi
+const ATTRIBUTE = /(\s(?:href|src)\s*=\s*)("[^"<]*"|'[^'<]*')/gi
+
+const unescapeXml = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+
+/** The narrative with links replaced in `<a href>` and `<img src>`; the same string when there is none. */
+const rewriteNarrative = (div: string, resolve: Resolve): string =>
+  div.replace(LINKING_TAG, (tag) =>
+    tag.replace(ATTRIBUTE, (whole, before: string, quoted: string) => {
+      const replaced = resolve(unescapeXml(quoted.slice(1, -1)), 'narrative')
+      return replaced === undefined ? whole : `${before}${quoted[0]}${escapeXml(replaced)}${quoted[0]}`
+    }),
+  )
+
+const QUOTE = 34
+const COMMA = 44
+const CLOSE_ARRAY = 93
+
+/** The text with links replaced; `resource`, its parsed form, is changed in step. */
+export const rewriteLinks = (
+  links: Links,
+  text: string,
+  resource: Record<string, unknown>,
+  resolve: Resolve,
+): string => {
+  const edits: Edit[] = []
+  const put = (
+    holder: Record<string, unknown> | unknown[],
+    key: string | number,
+    span: [number, number],
+    to: string,
+  ) => {
+    ;(holder as Record<string | number, unknown>)[key] = to
+    edits.push({ start: span[0], end: span[1], text: JSON.stringify(to) })
+  }
+  /** A value at `at`, whose parsed form is `holder[key]`; gives the index after it. */
+  const walkValue = (
+    at: number,
+    holder: Record<string, unknown> | unknown[],
+    key: string | number,
+    node: Node,
+    inside: Context,
+  ): number => {
+    const value = (holder as Record<string | number, unknown>)[key]
+    if (Array.isArray(value)) return walkArray(at, value, node, inside)
+    if (typeof value === 'string') {
+      const end = endOfString(text, at)
+      const replaced =
+        node.kind === 'uri'
+          ? resolve(value, 'uri')
+          : node.kind === 'xhtml'
+            ? rewriteNarrative(value, resolve)
+            : undefined
+      if (replaced !== undefined && replaced !== value) put(holder, key, [at, end], replaced)
+      return end
+    }
+    if (typeof value !== 'object' || value === null) return endOfValue(text, at)
+    const object = value as Record<string, unknown>
+    if (node.kind === 'reference') return walkObject(at, object, referenceContext, true)
+    if (node.kind === 'context')
+      return walkObject(at, object, node.context === extensionContext ? links.extension(object, inside) : node.context)
+    const context =
+      node.kind === 'resource' && typeof object.resourceType === 'string'
+        ? links.context(object.resourceType)
+        : undefined
+    return context === undefined ? endOfValue(text, at) : walkObject(at, object, context)
+  }
+  const walkArray = (start: number, items: unknown[], node: Node, inside: Context): number => {
+    let at = skipSpace(text, start + 1)
+    if (text.charCodeAt(at) === CLOSE_ARRAY) return at + 1
+    for (let n = 0; ; n += 1) {
+      at = skipSpace(text, walkValue(at, items, n, node, inside))
+      if (text.charCodeAt(at) !== COMMA) return at + 1
+      at = skipSpace(text, at + 1)
+    }
+  }
+  const walkObject = (
+    start: number,
+    object: Record<string, unknown>,
+    context: Context,
+    isReference = false,
+  ): number => {
+    let at = skipSpace(text, start + 1)
+    while (text.charCodeAt(at) === QUOTE) {
+      const keyEnd = endOfString(text, at)
+      const key = keyAt(text, at, keyEnd)
+      const valueAt = skipSpace(text, skipSpace(text, keyEnd) + 1)
+      const node = links.member(context, key)
+      let end: number
+      if (isReference && key === 'reference' && typeof object.reference === 'string') {
+        end = endOfString(text, valueAt)
+        const replaced = resolve(object.reference, 'reference')
+        if (replaced !== undefined) put(object, key, [valueAt, end], replaced)
+      } else end = node === undefined ? endOfValue(text, valueAt) : walkValue(valueAt, object, key, node, context)
+      at = skipSpace(text, end)
+      if (text.charCodeAt(at) !== COMMA) break
+      at = skipSpace(text, at + 1)
+    }
+    return at + 1
+  }
+  const referenceContext = links.context('Reference') ?? { name: '', members: new Map() }
+  const extensionContext = links.context('Extension')
+  const context = links.context(String(resource.resourceType))
+  if (context === undefined) return text
+  walkObject(skipSpace(text, 0), resource, context)
+  return edits.length === 0 ? text : applyEdits(text, edits)
+}
