@@ -7,6 +7,7 @@ import { createPhases, type Phase } from '../../kernel/phase.ts'
 import probes from '../../plugins/probes/index.ts'
 import { createDeadlines } from '../support/deadlines.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
+import { connectTo } from '../support/raw-client.ts'
 
 const LOOPBACK = { server: { bind: '127.0.0.1:0' } }
 
@@ -314,6 +315,18 @@ test('a stop right after listen was asked for leaves no port open', async () => 
   await kernel.stop()
   assert.is(await listening, 'The server was stopped before it was ready.')
   assert.is(kernel.phase, 'stopped')
+})
+
+test('whenever a stop comes while the port is being opened, listen ends and no port stays open', async () => {
+  for (const turns of [0, 5, 10, 20, 30, 40, 50, 60, 80, 100, 120, 160, 320]) {
+    const { kernel } = await kernelWith([probes], { settings: { server: { bind: 'localhost:0' } } })
+    const listening = kernel.listen().catch((error: Error) => error)
+    for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate)
+    await kernel.stop()
+    const address = await listening
+    if (address instanceof Error) assert.match(address.message, 'stopped before it was ready')
+    else assert.match(await refused(() => connectTo(address)), 'ECONNREFUSED')
+  }
 })
 
 test('an async setup is refused by name, and its own failure does not end the process', async () => {
