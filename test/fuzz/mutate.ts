@@ -6,15 +6,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import database from '../../plugins/database/index.ts'
+import fhir from '../../plugins/fhir/index.ts'
+import probes from '../../plugins/probes/index.ts'
+import validation from '../../plugins/validation/index.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
-import { examplesFolder } from '../support/stub-definitions.ts'
+import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 import { createLane, type LaneAnswer } from './lane.ts'
 import { createSeededRandom } from './random.ts'
 import { type Corpus, type Example, type FuzzRequest, makeRequest } from './requests.ts'
 
 const LANES = 4
 const PATIENCE_MS = 20_000 // more than any answer takes on a busy machine
+const EXAMPLES_OF_TYPE = 5
 const MOST_EXAMPLE_CHARS = 20_000
 const INSIDE = /\bat \S+ \(|node_modules|node:internal|\.ts:\d|SQLITE_|SyntaxError|TypeError|RangeError/
 
@@ -43,33 +48,24 @@ export interface FuzzOptions {
   readonly only?: number
 }
 
-/** Types the test server knows; their examples are the seeds of all requests. */
-const TYPES = [
-  'Patient',
-  'Observation',
-  'Practitioner',
-  'Organization',
-  'Encounter',
-  'Binary',
-  'Bundle',
-  'Basic',
-  'AuditEvent',
-]
-
+/** Some examples of every type, and the codes of all search parameters. */
 const readCorpus = (): Corpus => {
-  const examples: Example[] = readdirSync(examplesFolder)
-    .filter((name) => name.endsWith('.json') && TYPES.some((type) => name.startsWith(`${type}-`)))
-    .map((name) => readFileSync(join(examplesFolder, name), 'utf8'))
-    .filter((text) => text.length < MOST_EXAMPLE_CHARS)
-    .map((text) => {
-      const { resourceType, id } = JSON.parse(text) as { resourceType: string; id: string }
-      return { type: resourceType, id, text }
-    })
-  const parameters = readdirSync(examplesFolder)
-    .filter((name) =>
-      /^SearchParameter-(Patient|Observation|Practitioner|Encounter|clinical|individual|Resource)-/.test(name),
-    )
-    .map((name) => (JSON.parse(readFileSync(join(examplesFolder, name), 'utf8')) as { code: string }).code)
+  const names = readdirSync(examplesFolder).filter((name) => /^[A-Z][A-Za-z]+-.*\.json$/.test(name))
+  const read = (name: string): string => readFileSync(join(examplesFolder, name), 'utf8')
+  const taken = new Map<string, number>()
+  const examples: Example[] = []
+  for (const name of names) {
+    const type = name.slice(0, name.indexOf('-'))
+    const count = taken.get(type) ?? 0
+    if (count >= EXAMPLES_OF_TYPE) continue
+    const text = read(name)
+    if (text.length > MOST_EXAMPLE_CHARS) continue
+    taken.set(type, count + 1)
+    examples.push({ type, id: (JSON.parse(text) as { id: string }).id, text })
+  }
+  const parameters = names
+    .filter((name) => name.startsWith('SearchParameter-'))
+    .map((name) => (JSON.parse(read(name)) as { code: string }).code)
   return { examples, parameters: [...new Set(parameters)] }
 }
 
@@ -98,6 +94,7 @@ const shown = (text: string): string => (text.length > 3_000 ? `${text.slice(0, 
 
 const start = async (path: string): Promise<{ server: TestServer; port: number }> => {
   const server = await serverWith({
+    plugins: [database, stubDefinitions('all'), validation, fhir, probes],
     settings: {
       server: { bind: '127.0.0.1:0' },
       database: { kind: 'sqlite', sqlite_path: path },

@@ -199,7 +199,7 @@ const changeSpot = (random: SeededRandom, { holder, key }: Spot, spots: readonly
       break
     }
     case 8:
-      holder[key] = nest(value, random.pick([2, 50, 99, 120, 2_000]))
+      holder[key] = nest(value, random.pick([2, 50, 99, 120, 1_000]))
       break
     default:
       if (typeof value === 'string')
