@@ -145,6 +145,7 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 /** Keys that the specification does not have, each with the reason that we do. */
 const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
+  'conformance.validation': 'the specification says that writes are checked, not how far',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',
   'fhir.cache_bytes': 'memory is the operator’s to give',

@@ -44,6 +44,7 @@ old
 <!-- /generated -->
 between
 <!-- generated: status codes --><!-- /generated -->
+<!-- generated: search --><!-- /generated -->
 end
 `
 const plugins = [shop(), limits]

@@ -1,10 +1,12 @@
 /** A reader thread: its own read-only connection, one query at a time. */
 import { parentPort, workerData } from 'node:worker_threads'
 import BetterSqlite from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import type { LaneAnswer } from './lane.ts'
 
+const MOST_PREPARED = 1_000 // searches come in many shapes
 const handle = new BetterSqlite((workerData as { path: string }).path, { readonly: true, fileMustExist: true })
-const prepared = new Map<string, BetterSqlite.Statement<unknown[], unknown>>()
+const prepared = new LRUCache<string, BetterSqlite.Statement<unknown[], unknown>>({ max: MOST_PREPARED })
 
 const answer = (text: string, params: unknown[]): LaneAnswer => {
   try {
