@@ -15,13 +15,15 @@ export const headersOf = (raw: Readonly<Record<string, string | string[] | undef
     ),
   )
 
-/** Status, headers and bytes of a GET as the measured client sends it. */
+/** Headers and body of a GET as the measured client sends it. */
 const fetchCanned = (address: string, path: string): Promise<Canned> =>
   new Promise((resolve, reject) => {
     get(`${address}${path}`, { headers: { accept: 'application/fhir+json' } }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => resolve({ path, headers: headersOf(response.headers), body: Buffer.concat(chunks) }))
+      response.on('end', () =>
+        resolve({ path, headers: headersOf(response.headers), body: Buffer.concat(chunks).toString('utf8') }),
+      )
     }).on('error', reject)
   })
 

@@ -35,7 +35,7 @@ const compareReads = async (bench: Bench, house: House, paths: readonly string[]
     const single = list.length === 1 ? toGet(address, list[0] as string) : undefined
     return () => single ?? toGet(address, dice.pick(list))
   }
-  const side = (subject: typeof bare, list: readonly string[]) => (seconds: number) =>
+  const side = (subject: House, list: readonly string[]) => (seconds: number) =>
     measure(subject, {
       address: subject.address,
       connections: CONNECTIONS,
@@ -60,24 +60,33 @@ const compareReads = async (bench: Bench, house: House, paths: readonly string[]
   }
 }
 
-const fill = async (bench: Bench, house: House, count: number): Promise<readonly string[]> => {
-  const dice = createDice(1)
-  bench.say(`creating ${count} resources`)
-  const people = await seedPeople(house.address, dice, Math.max(1, Math.floor(count / 40)))
-  const { references } = await seed(house.address, makeBodies(dice, people, count))
-  return references.map((reference) => `/${reference}`)
+/** Creates what is to be read; answers the paths. */
+const fill = async (bench: Bench, place: Place, settings: Settings, count: number): Promise<readonly string[]> => {
+  const house = await startHouse(bench, place, { settings })
+  try {
+    bench.say(`creating ${count} resources`)
+    const dice = createDice(1)
+    const people = await seedPeople(house.address, dice, Math.max(1, Math.floor(count / 40)))
+    const { references } = await seed(house.address, makeBodies(dice, people, count))
+    return references.map((reference) => `/${reference}`)
+  } finally {
+    await house.stop()
+  }
 }
 
-const withHouse = async (
+/** A server that was started again after it was filled: without what installing and migrating left behind. */
+const withFilled = async (
   bench: Bench,
   settings: Settings,
-  work: (house: House, place: Place) => Promise<void>,
+  count: number,
+  work: (house: House, paths: readonly string[], place: Place) => Promise<void>,
 ): Promise<void> => {
   const place = createPlace()
   try {
+    const paths = await fill(bench, place, settings, count)
     const house = await startHouse(bench, place, { settings })
     try {
-      await work(house, place)
+      await work(house, paths, place)
     } finally {
       await house.stop()
     }
@@ -90,8 +99,7 @@ export const read: Figure = {
   name: 'read',
   description: 'read by id, hot, 16 connections, of one and of 1,000 resources, against bare Fastify',
   run: (bench) =>
-    withHouse(bench, {}, async (house) => {
-      const paths = await fill(bench, house, 1000)
+    withFilled(bench, {}, 1000, async (house, paths) => {
       for (const count of [1, 1000]) {
         bench.say(`reading ${count} of them`)
         const comparison = await compareReads(bench, house, paths.slice(0, count))
@@ -107,11 +115,11 @@ export const readUniform: Figure = {
   name: 'read-uniform',
   description: 'read by id, uniform over --resources, with a cache of a tenth of them, against bare Fastify',
   run: (bench) =>
-    withHouse(
+    withFilled(
       bench,
       { fhir: { cache_bytes: Math.floor(bench.resources * CACHED_SHARE * ENTRY_BYTES) } },
-      async (house, place) => {
-        const paths = await fill(bench, house, bench.resources)
+      bench.resources,
+      async (house, paths, place) => {
         bench.say('reading them')
         const comparison = await compareReads(bench, house, paths)
         const megabytes = Math.round(place.size() / 1024 / 1024)
