@@ -60,7 +60,7 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
   const toVersion = (type: string, row: VersionRow | undefined): StoredVersion | undefined =>
     row === undefined ? undefined : new StoredVersion(type, row)
   const keep = (version: StoredVersion | undefined): StoredVersion | undefined => {
-    if (version !== undefined) cache?.put(version)
+    if (version !== undefined) cache?.offer(version)
     return version
   }
   const read: Store['read'] = (type, id) => {
@@ -114,7 +114,7 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       return rid
     },
     committed(versions) {
-      if (cache !== undefined) for (const version of versions) cache.put(version)
+      if (cache !== undefined) for (const version of versions) cache.replace(version)
     },
     reload,
   }
