@@ -1,14 +1,18 @@
 /**
  * Moves the write-ahead log into the file from a thread of its own. Inside a commit it would stall the event loop
  * (`wal_autocheckpoint` is off for that reason).
+ *
+ * SQLite starts the log over only when all of it was moved before the next commit. Under steady writing that never
+ * happens by itself: the log would grow without end, and every read looks through it. So a checkpoint has two parts:
+ * one beside the writing that moves most of it, and a short one during which the writer waits (the event loop does not).
  */
 import { Worker } from 'node:worker_threads'
 
-const GROUPS_PER_CHECKPOINT = 256 // commits between two checkpoints: a log of some megabytes
+const GROUPS_PER_CHECKPOINT = 64 // commits between two checkpoints: a log of ten to forty megabytes
 
 export interface Checkpointer {
-  /** Counts a commit; asks for a checkpoint now and then. */
-  committed(): void
+  /** Counts a commit; asks for a checkpoint now and then. The next commit has to wait for a promise that is returned. */
+  committed(): Promise<void> | undefined
   close(): Promise<void>
 }
 
@@ -20,33 +24,49 @@ const WORKER = new URL(
 export const createCheckpointer = (path: string, onError: (message: string) => void): Checkpointer => {
   let worker: Worker | undefined
   let count = 0
-  let busy = false
-  const ask = (): void => {
-    if (worker === undefined) {
-      worker = new Worker(WORKER, { workerData: { path } })
-      worker.unref()
-      worker.on('message', ({ error }: { error?: string }) => {
-        busy = false
-        if (error !== undefined) onError(error)
-      })
-      worker.on('error', (error) => {
-        busy = false
-        worker = undefined
-        onError(error.message)
-      })
-    }
-    busy = true
+  /** `following` moves what is there while more is written, `followed` has, `finishing` moves the rest. */
+  let state: 'idle' | 'following' | 'followed' | 'finishing' = 'idle'
+  let letOn: (() => void) | undefined
+
+  const done = (error?: string): void => {
+    if (error !== undefined) onError(error)
+    state = state === 'following' && error === undefined ? 'followed' : 'idle'
+    worker?.unref()
+    letOn?.()
+    letOn = undefined
+  }
+  const spawn = (): Worker => {
+    const fresh = new Worker(WORKER, { workerData: { path } })
+    fresh.on('message', ({ error }: { error?: string }) => done(error))
+    fresh.on('error', (error) => {
+      worker = undefined
+      done(error.message)
+    })
+    return fresh
+  }
+  const ask = (next: 'following' | 'finishing'): void => {
+    worker ??= spawn()
+    state = next
+    // Whoever waits for it keeps the process alive.
+    worker.ref()
     worker.postMessage('checkpoint')
   }
   return {
     committed() {
       count += 1
-      if (count < GROUPS_PER_CHECKPOINT || busy) return
-      count = 0
-      ask()
+      if (state === 'idle' && count >= GROUPS_PER_CHECKPOINT) {
+        count = 0
+        ask('following')
+      }
+      if (state !== 'followed') return undefined
+      ask('finishing')
+      return new Promise((resolve) => {
+        letOn = resolve
+      })
     },
     async close() {
       await worker?.terminate()
+      letOn?.()
     },
   }
 }

@@ -6,6 +6,7 @@ import { APPLICATION_ID } from './inspect.ts'
 const PAGE_BYTES = 8_192 // bodies of one or two kilobytes stay on one page
 const BUSY_MS = 2_000 // the writer waits on the main thread: not for long
 const CACHE_KIB = 32_768
+const LOG_BYTES = 64 * 1024 * 1024
 
 /** The writing handle: WAL, and FULL so that a commit that returned is on disk. */
 export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database => {
@@ -18,6 +19,8 @@ export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database 
   handle.pragma('synchronous = FULL')
   // A checkpoint inside a commit stalls the event loop: a thread of its own does it.
   handle.pragma('wal_autocheckpoint = 0')
+  // A burst may have made the log longer than it has to be: when it starts over it is cut.
+  handle.pragma(`journal_size_limit = ${LOG_BYTES}`)
   handle.pragma(`cache_size = -${CACHE_KIB}`)
   handle.pragma('temp_store = MEMORY')
   return handle

@@ -29,7 +29,8 @@ export const createWriter = (
   handle: BetterSqlite.Database,
   statements: Statements,
   clock: Clock,
-  onGroup: () => void,
+  /** After each COMMIT; what it returns is waited for before the next. */
+  onGroup: () => Promise<void> | undefined,
 ): Writer => {
   const begin = handle.prepare('BEGIN IMMEDIATE')
   const commit = handle.prepare('COMMIT')
@@ -89,7 +90,8 @@ export const createWriter = (
     counters.groups += 1
     counters.transactions += done.length
     for (const { job, value } of done) job.resolve(value)
-    onGroup()
+    const pause = onGroup()
+    if (pause !== undefined) await pause
   }
 
   const drain = async (): Promise<void> => {
