@@ -26,8 +26,10 @@ const collect = (stream: Readable, limit: number): Promise<Buffer> =>
       })
       .on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)))
       .on('error', (error) => reject(fromStream(error)))
-      // Comes last, and first only when the sender left in the middle.
-      .on('close', () => reject(BodyIncomplete()))
+      // Comes last, and first only when the sender left in the middle. An error is not made in vain: its stack costs.
+      .on('close', () => {
+        if (!stream.readableEnded) reject(BodyIncomplete())
+      })
   })
 
 const fromStream = (error: NodeJS.ErrnoException): Error => {
