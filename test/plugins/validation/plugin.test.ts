@@ -5,6 +5,7 @@ import { createKernel, definePlugin, type Issue, isServerError, type Kernel } fr
 import { Definitions } from '../../../plugins/packages/service.ts'
 import validation from '../../../plugins/validation/index.ts'
 import { Validator } from '../../../plugins/validation/service.ts'
+import { createSource } from '../../../plugins/validation/source.ts'
 import { r4Service } from './r4.ts'
 
 const log = { level: 'silent' } as const
@@ -165,6 +166,32 @@ test('writes that come together share the loading', async () => {
   for (const issues of await Promise.all(resources.map((resource) => validator.admit(resource))))
     assert.equal(issues, [])
   assert.equal(new Set(found).size, found.length, String(found))
+})
+
+test('parsed definitions are dropped when nothing is being compiled', async () => {
+  const source = createSource(r4Service().service)
+  const find = () => source.find('StructureDefinition', 'http://hl7.org/fhir/StructureDefinition/Patient')
+  const settled = source.settle(find)
+  assert.instance(settled, Promise)
+  assert.is((await settled)?.name, 'Patient')
+  assert.is(find(), null)
+})
+
+test('a failing database fails the write, and the next one tries again', async () => {
+  const { service } = r4Service()
+  const { find } = service
+  const validator = (await kernelWith({}, service)).get(Validator)
+  service.find = async () => {
+    throw new Error('the database is gone')
+  }
+  try {
+    await validator.admit(patient())
+    assert.unreachable('it answers without definitions')
+  } catch (error) {
+    assert.is((error as Error).message, 'the database is gone')
+  }
+  service.find = find
+  assert.equal(await validator.admit(patient()), [])
 })
 
 test('a definition that is not found is not looked for again and again', async () => {

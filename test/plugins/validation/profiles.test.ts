@@ -349,6 +349,23 @@ test('closed slicing lets nothing else in; open at the end lets it in at the end
   ])
 })
 
+test('a slice is asked for even where its numbers are those of the element', () => {
+  const base = { path: 'Provenance.agent', min: 1, max: '*' }
+  const elements = [
+    { ...sliced('value', 'Provenance.agent', [{ path: 'type.coding.code' }]), min: 1, max: '*', base },
+    { id: 'Provenance.agent:author', sliceName: 'author', min: 1, max: '*', base },
+    { id: 'Provenance.agent:author.type.coding.code', fixedCode: 'author' },
+  ]
+  const { differential, ...rest } = profile('p', 'Provenance', elements)
+  const snapshots = [{ ...rest, snapshot: differential }]
+  const provenance = (role: string) => ({
+    ...{ resourceType: 'Provenance', target: [{ display: 'x' }], recorded: '2020-01-01T00:00:00Z' },
+    agent: [{ type: code(role), who: { display: 'x' } }],
+  })
+  assert.equal(saysOf(snapshots, provenance('author')), [])
+  assert.equal(saysOf(snapshots, provenance('verifier')), ['required Provenance.agent'])
+})
+
 test('slices by a pattern of the element itself', () => {
   const elements = [
     sliced('pattern', 'Patient.telecom', [{}]),

@@ -866,4 +866,26 @@ test('a primitive this server does not know is checked by the regular expression
   assert.is(fresh.validate({ resourceType: 'Car', plate: 1 })[0]?.code, 'structure')
 })
 
+test('a list may have a largest length', () => {
+  const element = (path: string, more: object) => ({ path, min: 0, max: '1', ...more })
+  const train: any = {
+    ...{ resourceType: 'StructureDefinition', url: 'http://hl7.org/fhir/StructureDefinition/Train', name: 'Train' },
+    ...{ type: 'Train', kind: 'resource', abstract: false },
+    snapshot: {
+      element: [
+        element('Train', {}),
+        element('Train.engine', { max: '2', type: [{ code: 'string' }] }),
+        element('Train.car', { max: '1', base: { path: 'Train.car', min: 0, max: '*' }, type: [{ code: 'Coding' }] }),
+      ],
+    },
+  }
+  const fresh = createStructureValidator(r4Definitions([train]))
+  const says = (more: object) =>
+    fresh.validate({ resourceType: 'Train', ...more }).map(({ code, expression }) => `${code} ${expression}`)
+  assert.equal(says({ engine: ['a', 'b'], car: [{ code: 'x' }] }), [])
+  assert.equal(says({ engine: ['a', 'b', 'c'] }), ['structure Train.engine'])
+  assert.equal(says({ car: [{ code: 'x' }, { code: 'y' }] }), ['structure Train.car'])
+  assert.equal(says({ car: { code: 'x' } }), ['structure Train.car'])
+})
+
 test.run()
