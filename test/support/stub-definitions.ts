@@ -37,13 +37,13 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
     setup({ provide }) {
       const wanted = (name: string): boolean =>
         types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
-      const all = async (type: string): Promise<readonly Definition[]> =>
-        readAll(
-          type,
-          type === 'StructureDefinition'
-            ? wanted
-            : (name) => (others === undefined ? types === 'all' : others.test(name)),
-        )
+      // Read once: the plugins ask for one definition after the other.
+      const read = new Map<string, readonly Definition[]>()
+      const all = async (type: string): Promise<readonly Definition[]> => {
+        const known = read.get(type) ?? readAll(type, type === 'StructureDefinition' ? wanted : () => types === 'all')
+        read.set(type, known)
+        return known
+      }
       provide(Definitions, {
         packages: [{ name: 'hl7.fhir.r4.examples', version: '4.0.1' }],
         fingerprint: `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 80)}${others?.source.length ?? ''}`,
