@@ -37,10 +37,11 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
     setup({ provide }) {
       const wanted = (name: string): boolean =>
         types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
+      const chosen = (name: string): boolean => types === 'all' || others?.test(name) === true
       // Read once: the plugins ask for one definition after the other.
       const read = new Map<string, readonly Definition[]>()
       const all = async (type: string): Promise<readonly Definition[]> => {
-        const known = read.get(type) ?? readAll(type, type === 'StructureDefinition' ? wanted : () => types === 'all')
+        const known = read.get(type) ?? readAll(type, type === 'StructureDefinition' ? wanted : chosen)
         read.set(type, known)
         return known
       }
