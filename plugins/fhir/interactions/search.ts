@@ -6,9 +6,9 @@ import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from 
 import { checkAccept } from '../media.ts'
 import { readPairs, readPrefer } from '../query.ts'
 import { type Access, OPEN, toAccess } from '../search/access.ts'
+import type { Asking } from '../search/asking.ts'
 import { toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
-import type { Asking } from '../search/criteria.ts'
 import {
   SearchChain,
   SearchModifierNeeds,

@@ -4,7 +4,8 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 import { type Branch, Exotic, toBranches } from './branches.ts'
-import { convertible, type Kind } from './convert.ts'
+import type { Kind } from './convert/kind.ts'
+import { convertible } from './convert.ts'
 import { type Expression, parseExpression, spell, unionParts } from './expression.ts'
 import { type Context, createShapes, type Shapes, type StructureDefinition } from './shape.ts'
 

@@ -4,7 +4,9 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { COLUMN_STEP, createConverters, type Kind } from './convert.ts'
+import { COLUMN_STEP } from './convert/columns.ts'
+import type { Kind } from './convert/kind.ts'
+import { createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import { createHasher, type Hasher } from './hash.ts'
