@@ -77,7 +77,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf, typeCode: codeOf }
+  return { toCondition, inCompartment, parameterOf, typeCode: codeOf, registry }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

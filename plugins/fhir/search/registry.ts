@@ -6,7 +6,7 @@ import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import type { Kind } from './convert/kind.ts'
-import { createConverters } from './convert.ts'
+import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import { createHasher, type Hasher } from './hash.ts'
@@ -52,6 +52,8 @@ export interface Registry {
   parameters(type: string): ReadonlyMap<string, Parameter>
   /** Index rows of a resource. */
   extract(resource: Record<string, unknown>): Rows
+  /** An extractor of some columns with converters of its own: for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
   /** Types whose stored resources are not in all columns yet. */
@@ -208,6 +210,11 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
       extractorOf(resource.resourceType as string)(resource, made)
       return made
     },
+    collector: (type, codes, own) =>
+      compileExtractor(
+        (byType.get(type) ?? []).filter(({ row }) => codes.includes(row.code)).map(toExtractorColumn),
+        own,
+      ),
     masks(_type, made) {
       const masks = [0, 0, 0]
       const seen = new Set<number>()
