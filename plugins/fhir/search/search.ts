@@ -1,6 +1,7 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
+import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
@@ -8,8 +9,10 @@ import { backfill } from './backfill.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
 import { q } from './fragment.ts'
+import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
 import { createIndexRows, type IndexRows } from './index-rows.ts'
+import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
@@ -37,6 +40,7 @@ export interface SearchParts {
   readonly random: Random
   readonly model: StoredModel
   readonly store: Store
+  readonly definitions: Pick<Definitions, 'find'>
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
   readonly cacheBytes: number
@@ -55,9 +59,11 @@ export const openSearch = async ({
   store,
   terminology,
   cacheBytes,
+  definitions,
 }: SearchParts): Promise<Search> => {
   const { types } = store
   const registry = await openRegistry({ database, random, model, codeOf: types.code })
+  const implies = createImpliedSystems(definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
@@ -86,12 +92,15 @@ export const openSearch = async ({
       return systems.size > MOST_SYSTEMS ? undefined : [...systems]
     }
 
+    const links = createLinks(source, statements, registry)
     const criteria = createCriteria({
       registry,
       planner,
       types,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
       systemsOf,
+      implies,
+      links,
       terminology: terms,
     })
     const executor = createExecutor(source, types, statements, keptBytes)
@@ -102,7 +111,7 @@ export const openSearch = async ({
       criteria,
       planner,
       executor,
-      includer: createIncluder({ registry, criteria, executor, types }),
+      includer: createIncluder({ registry, criteria, executor, types, links }),
       async pin() {
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)

@@ -21,7 +21,7 @@ import { valuesOf } from './values.ts'
 
 /** `parameterOf` throws 400 for a parameter that is not known. */
 export const createSimpleCriteria = (
-  { registry, types, dialect, systemsOf, terminology }: CriteriaParts,
+  { registry, types, dialect, systemsOf, implies, terminology }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
 ) => {
   const expand = createExpand(terminology)
@@ -92,6 +92,7 @@ export const createSimpleCriteria = (
       baseUrl: asking.baseUrl,
       now: asking.now,
       systemsOf,
+      implies,
     }
     const lookups = await lookupsOf(parameter, context, modifier, valuesOf(name, value))
     const negated = modifier === 'not' || modifier === 'not-in'

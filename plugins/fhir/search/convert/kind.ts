@@ -13,6 +13,9 @@ export const isObject = (value: unknown): value is Json =>
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/** In the place of a FHIR type: the canonical names of the resource itself. */
+export const OWN_CANONICAL = '(own canonical)'
+
 /** One converter for several FHIR types. */
 export const alike = (convert: Convert, names: string): Record<string, Convert> =>
   Object.fromEntries(names.split(' ').map((name) => [name, convert]))
