@@ -95,6 +95,8 @@ const KIND: Partial<Record<ParameterType, Kind>> = {
   token: 'token',
   reference: 'reference',
   uri: 'uri',
+  // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
+  special: 'position',
 }
 
 /** The resource type an expression begins with, if it names one. */

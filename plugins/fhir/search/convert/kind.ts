@@ -1,7 +1,7 @@
 /** What kinds of values are indexed, and how a value becomes rows. */
 import type { Rows } from '../rows.ts'
 
-export type Kind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri'
+export type Kind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri' | 'position'
 
 export type Json = Record<string, unknown>
 
