@@ -1,13 +1,15 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../catalog.ts'
-import { needsWork, present } from '../present.ts'
+import { containedText, needsWork, present } from '../present.ts'
 import type { Presentation } from '../query.ts'
 import type { StoredVersion } from '../store/version.ts'
 
 export interface SearchEntry {
   readonly version: StoredVersion
   readonly mode: 'match' | 'include'
+  /** Place in `contained`, when that resource is what is shown. */
+  readonly contained?: number | undefined
 }
 
 export interface SearchSet {
@@ -42,8 +44,19 @@ export const toSearchSet = (set: SearchSet): Buffer => {
     parts.push(first ? open : COMMA)
     first = false
   }
-  for (const { version, mode } of entries) {
+  for (const { version, mode, contained } of entries) {
     const { type, id: resourceId } = version
+    if (contained !== undefined) {
+      const inner = containedText(version.plain.toString('utf8'), contained)
+      const inside = types.get(inner.type)
+      separate()
+      parts.push(
+        Buffer.from(`{"fullUrl":${JSON.stringify(`${baseUrl}/${type}/${resourceId}#${inner.id}`)},"resource":`),
+        Buffer.from(worked && inside !== undefined ? present(inner.text, inside, presentation) : inner.text),
+        MATCH,
+      )
+      continue
+    }
     const described = types.get(type)
     separate()
     parts.push(

@@ -22,6 +22,10 @@ export interface Signalled {
 export interface Match {
   readonly version: StoredVersion
   readonly keys: readonly (string | number)[]
+  /** Its number in the order of the page, when that is not its rid. */
+  readonly place?: number
+  /** Place in `contained` of its version, when that is what was found. */
+  readonly contained?: number | undefined
 }
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
@@ -165,9 +169,9 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
       )
       return rows.map(({ rid }) => rid)
     },
-    /** Rows of any statement that selects rid and type. */
-    related: (statement: Fragment, asking: Signalled): Promise<{ rid: number; type: number }[]> =>
-      all(statement, false, asking),
+    /** Rows of any statement, read off the main thread. */
+    select: <R>(statement: Fragment, asking: Signalled): Promise<R[]> => all<R>(statement, false, asking),
+    version: toVersion,
     versions,
   }
 }

@@ -127,7 +127,7 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
           statements.push(...(await backward(one, from, all, asking.baseUrl)))
         const next = new Map<number, Held>()
         for (const statement of statements)
-          for (const { rid, type } of await executor.related(statement, asking))
+          for (const { rid, type } of await executor.select<{ rid: number; type: number }>(statement, asking))
             if (!seen.has(rid)) next.set(rid, { rid, type: types.name(type) })
         const allowed: Held[] = []
         for (const [type, list] of Map.groupBy(next.values(), ({ type }) => type)) {

@@ -6,6 +6,7 @@ import type { Terminology } from '../../terminology/service.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
+import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
 import { q } from './fragment.ts'
@@ -22,6 +23,8 @@ export interface Search {
   readonly registry: Registry
   readonly index: IndexRows
   readonly criteria: Criteria
+  /** The same for contained resources. */
+  readonly containedCriteria: ContainedCriteria
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
@@ -93,7 +96,7 @@ export const openSearch = async ({
     }
 
     const links = createLinks(source, statements, registry)
-    const criteria = createCriteria({
+    const parts = {
       registry,
       planner,
       types,
@@ -102,13 +105,15 @@ export const openSearch = async ({
       implies,
       links,
       terminology: terms,
-    })
+    } as const
+    const criteria = createCriteria(parts)
     const executor = createExecutor(source, types, statements, keptBytes)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
       index,
       criteria,
+      containedCriteria: createContainedCriteria(parts, criteria),
       planner,
       executor,
       includer: createIncluder({ registry, criteria, executor, types, links }),
