@@ -137,7 +137,8 @@ export const createPlanner = (source: Queries, statements: Statements) => {
     const row = await source.get<Record<string, number>>(statements(text), params)
     return conditions.map((_one, at) => Number(row?.[`n${at}`] ?? 0))
   }
-  return async (type: number, conditions: readonly Condition[]): Promise<Plan> => {
+  return async (type: number, given: readonly Condition[]): Promise<Plan> => {
+    const conditions = given.flatMap((one) => one.all ?? [one])
     const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
     const none: Plan = { type, conditions, driver: undefined, size: MANY, many: true, ordered: true }
