@@ -145,9 +145,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const { rid, type, id } = next
       const code = codeOf(type) ?? 0
       const earlier =
-        previous === undefined || previous.deleted
-          ? undefined
-          : (JSON.parse(previous.plain.toString('utf8')) as Record<string, unknown>)
+        previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Record<string, unknown>)
       const before = earlier === undefined ? undefined : registry.extract(earlier)
       const promises: Promise<void>[] = []
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
