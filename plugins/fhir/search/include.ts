@@ -46,7 +46,7 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
     }
     return [...registry.parameters(type).values()]
       .filter((one) => one.type === 'reference')
-      .flatMap((one) => one.columns)
+      .flatMap((one) => criteria.complete(one).columns)
   }
   const check = (include: Include, known: (type: string) => boolean): void => {
     if (include.source === '*') return
