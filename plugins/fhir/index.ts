@@ -40,6 +40,7 @@ export default definePlugin({
         const shared = { ...needs, run, clock, random, log, busy, signal }
         await late.open({ ...shared, updateAsCreate, fhir, validator, checks, terminology })
       },
+      stop: () => late.close(),
     }
   },
 })

@@ -10,9 +10,11 @@ import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
 import { createJudge } from './search/judge.ts'
+import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
 import type { WriteCheck } from './service.ts'
+import { trackWrites } from './store/open-writes.ts'
 import { openStore } from './store/store.ts'
 import { createWrite } from './store/write.ts'
 
@@ -36,6 +38,7 @@ export interface LateParts {
 
 export const createLateServer = () => {
   let server: FhirServer | undefined
+  let stop: (() => Promise<void>) | undefined
   return {
     get(): FhirServer {
       if (server === undefined) throw NotStarted()
@@ -43,22 +46,33 @@ export const createLateServer = () => {
     },
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks, terminology } = parts
+      const { validator, checks: given, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
-      const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
+      const writes = trackWrites(database)
+      const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
       const search = await openSearch({
         database,
         random,
+        clock,
+        log,
         model: catalog.search,
+        typeNames: types,
+        shapes: catalog.shapes,
         store,
+        settled: writes.settled,
         terminology,
         definitions,
         cacheBytes: fhir.cache_bytes / 4,
       })
+      const { registry, indexer } = search
       busy('search indexes backfilling')
-      await search.backfill(log, signal)
+      await indexer.complete(signal)
       if (signal.aborted) return
+      indexer.start()
+      stop = () => indexer.stop()
+      const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
+      const checks = [posted, ...given]
       const judge = createJudge({ search, store, now: () => clock.now() })
       const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
@@ -76,6 +90,9 @@ export const createLateServer = () => {
         checks,
         page,
       }
+    },
+    async close(): Promise<void> {
+      await stop?.()
     },
   }
 }

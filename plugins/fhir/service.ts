@@ -18,7 +18,7 @@ export interface Incoming {
 export interface MadeChange {
   readonly interaction: Interaction
   /** The new version; of a deletion, the version without content. */
-  readonly version: { readonly type: string; readonly id: string; readonly deleted: boolean }
+  readonly version: { readonly rid: number; readonly type: string; readonly id: string; readonly deleted: boolean }
   /** Undefined for a deletion. */
   readonly resource: Readonly<Record<string, unknown>> | undefined
   /** False when nothing had to be written: deleting what is deleted. */
@@ -35,6 +35,8 @@ export interface RefusedChange {
 export interface WriteCheck {
   /** For messages: `references`. */
   readonly name: string
+  /** Resource type it is for; all when left out. */
+  readonly type?: string
   /** Before the transaction: throws 4xx for what the resource itself shows. */
   examine?(incoming: Incoming): void | Promise<void>
   /**
@@ -46,6 +48,8 @@ export interface WriteCheck {
     transaction: Transaction,
     changes: readonly MadeChange[],
   ): Eventually<readonly RefusedChange[]>
+  /** After COMMIT, before the answer goes out. It must not throw: what was written stands. */
+  committed?(changes: readonly MadeChange[]): Eventually<void>
 }
 
 export interface Fhir {

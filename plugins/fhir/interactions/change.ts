@@ -76,7 +76,8 @@ export const performChange = async (server: FhirServer, asked: Asked, address: A
         await write.settle(ctx, transaction, [one])
         return one
       })
-      write.committed(ctx, [changed])
+      const later = write.committed(ctx, [changed])
+      if (later !== undefined) await later
       return prepared.answer(changed)
     })
   })

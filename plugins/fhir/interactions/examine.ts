@@ -19,6 +19,7 @@ export const examine = (
   let all: undefined | Promise<void>
   if (validator !== undefined) all = then(all, () => validator.admit(resource, { text }))
   for (const check of checks)
-    if (check.examine !== undefined) all = then(all, () => check.examine?.({ request, interaction, resource, text }))
+    if (check.examine !== undefined && (check.type === undefined || check.type === resource.resourceType))
+      all = then(all, () => check.examine?.({ request, interaction, resource, text }))
   return all
 }

@@ -53,8 +53,6 @@ export interface StoredParameter {
 export interface StoredModel {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
-  /** Type → place of the column with the canonical names of its resources. */
-  readonly canonicals: Readonly<Record<string, number>>
   /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
@@ -84,8 +82,8 @@ export interface Definitions {
 }
 
 /** Answered from the resource row itself, or by the search as a whole. */
-const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
-const GENERAL = new Set(['Resource', 'DomainResource'])
+export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
+export const GENERAL = new Set(['Resource', 'DomainResource'])
 
 const KIND: Partial<Record<ParameterType, Kind>> = {
   number: 'quantity',
@@ -145,8 +143,14 @@ const branchesOf = (expression: Expression, shapes: Shapes, resource: string, st
   return branches
 }
 
-export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
-  const shapes = createShapes(structures)
+export interface CompilerParts {
+  readonly shapes: Shapes
+  /** Type of the parameter with a URL: what a composite's component is read as. */
+  readonly typeOf: (url: string) => ParameterType | undefined
+}
+
+/** Compiles one parameter after the other; what they index is gathered in `columns`. */
+export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
   const columns: StoredColumn[] = []
   const places = new Map<string, number>()
   const place = (column: StoredColumn): number => {
@@ -157,7 +161,6 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
     places.set(key, columns.length - 1)
     return columns.length - 1
   }
-  const byUrl = new Map(parameters.map((one) => [one.url, one]))
 
   const simple = (base: string, kind: Kind, part: Expression): StoredParameter['columns'][number] | undefined => {
     const expression = spell(part)
@@ -191,7 +194,7 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
       const components: StoredComponent[] = []
       for (const { definition, expression } of parameter.component ?? []) {
         const all = branchesOf(parseExpression(expression), shapes, base, [start])
-        const declared = KIND[byUrl.get(definition)?.type ?? 'special']
+        const declared = KIND[typeOf(definition) ?? 'special']
         const kind = kindOfComponent(declared, [...new Set(all.map(({ type }) => type))])
         if (kind === undefined) return undefined
         components.push({ kind, branches: all.filter(({ type }) => convertible(kind, type)) })
@@ -202,7 +205,7 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
       const column = place({
         type: base,
         kind: 'composite',
-        expression: `${spell(part)} $ ${spelled}`,
+        expression: `${spell(part)} $ ${spelled} : ${components.map(({ kind }) => kind).join(' ')}`,
         branches: [element],
         components,
       })
@@ -247,6 +250,47 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
     return made.length === 0 ? undefined : { ...shared, columns: made, components: [] }
   }
 
+  return { columns, compileFor }
+}
+
+/** The column of the canonical names of a type's resources. */
+export const isOwnCanonical = ({ branches }: StoredColumn): boolean => branches[0]?.type === OWN_CANONICAL
+
+/** Keeps the columns that some parameter uses or references lead to, and no others. */
+export const pack = (
+  columns: readonly StoredColumn[],
+  parameters: readonly StoredParameter[],
+): Pick<StoredModel, 'columns' | 'parameters'> => {
+  const used = new Set(
+    parameters.flatMap((one) =>
+      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+    ),
+  )
+  const kept = columns
+    .map((column, at) => ({ column, at }))
+    .filter(({ column, at }) => used.has(at) || isOwnCanonical(column))
+  const moved = new Map(kept.map(({ at }, now) => [at, now]))
+  const move = (at: number): number => moved.get(at) ?? 0
+  return {
+    columns: kept.map(({ column }) => column),
+    parameters: parameters.map((one) => ({
+      ...one,
+      columns: one.columns.map((entry) => ({
+        ...entry,
+        column: move(entry.column),
+        ...(entry.present === undefined ? {} : { present: move(entry.present) }),
+      })),
+    })),
+  }
+}
+
+export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
+  const byUrl = new Map(parameters.map((one) => [one.url, one]))
+  const shapes = createShapes(structures)
+  const { columns, compileFor } = createCompiler({
+    shapes,
+    typeOf: (url) => byUrl.get(url)?.type,
+  })
   // Of two parameters with one code the later package's counts, and an example never before a real one.
   const chosen = new Map<string, StoredParameter>()
   const known = new Set(types)
@@ -261,39 +305,17 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
   // What canonicals lead to: types whose resources have a url of their own.
-  const canonicals = new Map<string, number>()
   for (const type of types)
     if (shapes.children(type, 'url').some(({ context, many }) => context === 'uri' && !many))
-      canonicals.set(
+      columns.push({
         type,
-        place({
-          type,
-          kind: 'reference',
-          expression: `${type}.url | version`,
-          branches: [{ steps: [], type: OWN_CANONICAL }],
-        }),
-      )
-  // A second definition may have replaced the only user of a column: those stay out.
-  const used = new Set([
-    ...canonicals.values(),
-    ...[...chosen.values()].flatMap((one) =>
-      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
-    ),
-  ])
-  const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
-  const moved = new Map(kept.map(({ at }, now) => [at, now]))
-  const move = (at: number): number => moved.get(at) ?? 0
+        kind: 'reference',
+        expression: `${type}.url | version`,
+        branches: [{ steps: [], type: OWN_CANONICAL }],
+      })
   return {
-    columns: kept.map(({ column }) => column),
-    parameters: [...chosen.values()].map((one) => ({
-      ...one,
-      columns: one.columns.map((entry) => ({
-        ...entry,
-        column: move(entry.column),
-        ...(entry.present === undefined ? {} : { present: move(entry.present) }),
-      })),
-    })),
-    canonicals: Object.fromEntries([...canonicals].map(([type, at]) => [type, move(at)])),
+    // A second definition may have replaced the only user of a column: those stay out.
+    ...pack(columns, [...chosen.values()]),
     compartments: Object.fromEntries(
       compartments
         .filter(({ code }) => known.has(code))

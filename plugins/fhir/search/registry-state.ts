@@ -1,0 +1,111 @@
+/** What a model and one reading of its columns come to: replaced as a whole when either changes. */
+import { type ColumnRow, keyOf } from './columns.ts'
+import { COLUMN_STEP } from './convert/columns.ts'
+import type { Kind } from './convert/kind.ts'
+import type { Extract } from './extractor.ts'
+import { isOwnCanonical, type ParameterType, type StoredColumn, type StoredModel } from './model.ts'
+import { GONE } from './tables.ts'
+
+/** A column of a parameter as a search uses it. */
+export interface ParameterColumn {
+  readonly code: number
+  /** Only references to this type. */
+  readonly refers?: string
+  /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
+  readonly bit: number
+  readonly ready: boolean
+  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
+  readonly implied?: readonly string[]
+  /** Its references are canonicals, or may be. */
+  readonly canonical?: true
+}
+
+export interface Parameter {
+  readonly code: string
+  readonly url: string
+  readonly type: ParameterType
+  readonly columns: readonly ParameterColumn[]
+  /** Types its references may point at; empty when not said. */
+  readonly targets: readonly string[]
+  readonly components: readonly Kind[]
+  /** Of its columns the one that is furthest behind; undefined when all are complete. */
+  readonly indexing: { readonly indexed: number; readonly expected: number } | undefined
+}
+
+export interface Numbered {
+  readonly column: StoredColumn
+  readonly row: ColumnRow
+}
+
+/** Where codes carry no system, the value sets they are bound to tell it. */
+const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
+  if (kind !== 'token' || branches.length === 0) return undefined
+  if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
+  const bindings = branches.map(({ type, binding }) => (type === 'code' ? binding : undefined))
+  return bindings.every((one) => one !== undefined) ? [...new Set(bindings)] : undefined
+}
+
+const CANONICALS = new Set(['canonical', 'uri', 'url'])
+const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
+  kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
+
+/** Everything that goes with one model and one reading of the columns; replaced as a whole. */
+export const createState = (
+  model: StoredModel,
+  held: readonly ColumnRow[],
+  packaged: ReadonlySet<string>,
+  posted: ReadonlySet<string>,
+) => {
+  const rows = new Map(held.map((row) => [keyOf(row), row]))
+  const numbered = model.columns.map((column): Numbered => ({ column, row: rows.get(keyOf(column)) as ColumnRow }))
+  const byType = Map.groupBy(numbered, ({ column }) => column.type)
+  // Bits by place: column codes are multiples, so that the list stays short.
+  const bitOf: number[] = []
+  for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
+  const parametersOf = new Map<string, Map<string, Parameter>>()
+  const unsettled = new Set<string>()
+  const words = new Set<string>()
+  for (const { base, columns, ...parameter } of model.parameters) {
+    const list = parametersOf.get(base) ?? new Map<string, Parameter>()
+    const behind: ColumnRow[] = []
+    const used = columns.map(({ column, refers, present }): ParameterColumn => {
+      const { row, column: stored } = numbered[column] as Numbered
+      const implied = impliedBy(stored)
+      const alias = present === undefined ? row : (numbered[present] as Numbered).row
+      const unready = [row, alias].filter(({ ready }) => ready === 0)
+      behind.push(...unready)
+      return {
+        code: row.code,
+        bit: alias.bit,
+        ...(refers === undefined ? {} : { refers }),
+        ready: unready.length === 0,
+        ...(implied === undefined ? {} : { implied }),
+        ...(isCanonical(stored) ? { canonical: true } : {}),
+      }
+    })
+    const [last] = behind.sort((one, other) => one.indexed - other.indexed)
+    if (last !== undefined || posted.has(parameter.url)) unsettled.add(parameter.code)
+    words.add(parameter.code).add(base)
+    list.set(parameter.code, {
+      ...parameter,
+      columns: used,
+      indexing: last,
+    })
+    parametersOf.set(base, list)
+  }
+  return {
+    parametersOf,
+    canonicalOf: new Map(
+      numbered.filter(({ column }) => isOwnCanonical(column)).map(({ column, row }) => [column.type, row.code]),
+    ),
+    byType,
+    bitOf,
+    extractors: new Map<string, Extract>(),
+    packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
+    pending: numbered.map(({ row }) => row).filter(({ ready }) => ready === 0),
+    gone: held.filter(({ reach }) => reach === GONE),
+    isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
+  }
+}
+
+export type RegistryState = ReturnType<typeof createState>
