@@ -1,11 +1,11 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
+import type { OwnOperation } from './operations/own.ts'
 import type { FhirServer } from './server.ts'
 
-/** What plugins add to the statement: operations, security, further formats. */
+/** What plugins add to the statement: how access is secured. */
 export interface CapabilityPart {
   readonly security?: object
-  readonly operations?: readonly { readonly name: string; readonly definition: string; readonly type?: string }[]
 }
 
 /** What the registry that runs the searches knows of a type. */
@@ -39,8 +39,7 @@ export const toCapabilityStatement = (
   request: RequestContext,
   options: { readonly updateAsCreate: boolean; readonly parts: readonly CapabilityPart[] },
 ): object => {
-  const { catalog, clock } = server
-  const operations = options.parts.flatMap((part) => part.operations ?? [])
+  const { catalog, clock, operations } = server
   const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
   return {
     resourceType: 'CapabilityStatement',
@@ -64,20 +63,25 @@ export const toCapabilityStatement = (
           updateCreate: options.updateAsCreate,
           conditionalRead: 'full-support',
           ...searchOf(server, name),
-          ...list(
-            'operation',
-            operations.filter(({ type }) => type === name),
-          ),
+          ...list([
+            ...operations.at({ level: 'type', type: name }),
+            ...operations.at({ level: 'instance', type: name }),
+          ]),
         })),
         interaction: [{ code: 'history-system' }, { code: 'search-system' }],
-        ...list(
-          'operation',
-          operations.filter(({ type }) => type === undefined),
-        ),
+        ...list(operations.at({ level: 'system', type: undefined })),
       },
     ],
   }
 }
 
-const list = (key: string, operations: readonly { readonly name: string; readonly definition: string }[]): object =>
-  operations.length === 0 ? {} : { [key]: operations.map(({ name, definition }) => ({ name, definition })) }
+const list = (operations: readonly OwnOperation[]): object =>
+  operations.length === 0
+    ? {}
+    : {
+        operation: [...new Set(operations)].map(({ code, definition, documentation }) => ({
+          name: code,
+          definition,
+          documentation,
+        })),
+      }

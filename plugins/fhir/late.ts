@@ -9,6 +9,8 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import type { OwnInvocation } from './operations/own.ts'
+import type { Operations } from './operations/registry.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
@@ -27,6 +29,7 @@ export interface LateParts {
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
   readonly checks: readonly WriteCheck[]
+  readonly operations: Operations<OwnInvocation>
   readonly log: Logger
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
@@ -43,7 +46,7 @@ export const createLateServer = () => {
     },
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks, terminology } = parts
+      const { validator, checks, operations, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
@@ -71,6 +74,7 @@ export const createLateServer = () => {
         search,
         judge,
         links: createLinks(catalog.links),
+        operations,
         validator,
         checks,
         page,

@@ -63,6 +63,9 @@ const subset = (
 export const needsWork = ({ pretty, summary, elements }: Presentation): boolean =>
   pretty || summary !== undefined || elements !== undefined
 
+/** The same JSON, indented. */
+export const prettyText = (text: string): string => JSON.stringify(parseExactly(text), null, 2)
+
 /** The text to send. `_summary=count` is for searches; a single resource answers it like `true`. */
 export const present = (text: string, type: ResourceType, presentation: Presentation): string => {
   const resource = parseExactly(text)

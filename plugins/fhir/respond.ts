@@ -57,6 +57,7 @@ export const changeOutcome = ({ type, id, version, deleted }: StoredVersion): st
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply => {
   const { status, version, shows } = answer
   reply.code(status)
+  if (answer.headers !== undefined) reply.headers(answer.headers)
   // Version 0 stands for what never was.
   if (version !== undefined && version.version > 0) {
     setVersion(reply, version)

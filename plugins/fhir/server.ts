@@ -5,6 +5,8 @@ import type { Validator } from '../validation/service.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
+import type { OwnInvocation } from './operations/own.ts'
+import type { Operations } from './operations/registry.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
 import type { WriteCheck } from './service.ts'
@@ -36,6 +38,7 @@ export interface FhirServer {
   readonly search: Search
   readonly judge: Judge
   readonly links: Links
+  readonly operations: Operations<OwnInvocation>
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
   readonly checks: readonly WriteCheck[]

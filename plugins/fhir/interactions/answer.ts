@@ -14,6 +14,8 @@ export interface Answer {
   readonly type?: ResourceType
   readonly presentation?: Presentation
   readonly content?: Content
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
 }
