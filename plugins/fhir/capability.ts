@@ -1,6 +1,7 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
 import type { OwnOperation } from './operations/own.ts'
+import { ACCEPT_PATCH } from './patch/patch.ts'
 import type { FhirServer } from './server.ts'
 
 /** What plugins add to the statement: how access is secured. */
@@ -32,7 +33,17 @@ const COMMON = [
   { name: '_list', type: 'special' },
 ]
 
-const INTERACTIONS = ['read', 'vread', 'update', 'delete', 'history-instance', 'history-type', 'create', 'search-type']
+const INTERACTIONS = [
+  'read',
+  'vread',
+  'update',
+  'patch',
+  'delete',
+  'history-instance',
+  'history-type',
+  'create',
+  'search-type',
+]
 
 export const toCapabilityStatement = (
   server: FhirServer,
@@ -50,6 +61,7 @@ export const toCapabilityStatement = (
     implementation: { description: 'refhir FHIR server', url: request.baseUrl },
     fhirVersion: catalog.fhirVersion,
     format: ['application/fhir+json', 'json'],
+    patchFormat: ACCEPT_PATCH.split(', '),
     rest: [
       {
         mode: 'server',

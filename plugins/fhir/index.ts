@@ -12,6 +12,7 @@ import { createLateServer } from './late.ts'
 import * as operationErrors from './operations/errors.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import { createOperations } from './operations/registry.ts'
+import * as patchErrors from './patch/errors.ts'
 import { fhirRoutes } from './routes.ts'
 import * as searchErrors from './search/errors.ts'
 import { searchMigrations } from './search/tables.ts'
@@ -26,7 +27,7 @@ export default definePlugin({
   uses: [Validator],
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
-  errors: { ...ownErrors, ...bundleErrors, ...operationErrors, ...searchErrors },
+  errors: { ...ownErrors, ...bundleErrors, ...operationErrors, ...patchErrors, ...searchErrors },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []

@@ -11,6 +11,7 @@ import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
+import { createElements } from './patch/elements.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
@@ -74,6 +75,7 @@ export const createLateServer = () => {
         search,
         judge,
         links: createLinks(catalog.links),
+        elements: createElements(definitions),
         operations,
         validator,
         checks,

@@ -12,6 +12,7 @@ import { checkAccept, checkContentType, FHIR_JSON } from './media.ts'
 import { isChanging, type OperationLevel } from './operations/operation.ts'
 import type { OwnInvocation, OwnOperation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
+import { ACCEPT_PATCH, formOf } from './patch/patch.ts'
 import { readPrefer, readQuery } from './query.ts'
 import { send } from './respond.ts'
 import { SearchFormType } from './search/errors.ts'
@@ -111,8 +112,9 @@ const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
   app.addContentTypeParser('*', (request, payload, done) => {
     const type = request.headers['content-type']
     try {
-      if (type === undefined) throw BodyType('none')
-      if (request.routeOptions.url?.endsWith('/_search') === true) checkForm(type)
+      if (request.method === 'PATCH') formOf(type ?? 'none')
+      else if (type === undefined) throw BodyType('none')
+      else if (request.routeOptions.url?.endsWith('/_search') === true) checkForm(type)
       else checkContentType(type)
     } catch (error) {
       return done(error as Error)
@@ -135,12 +137,14 @@ export const fhirRoutes =
         })
       const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
       const methods = [...taken.keys()].flatMap(withHead)
+      const patchable: Record<string, string> = taken.has('PATCH') ? { 'accept-patch': ACCEPT_PATCH } : {}
       const allow = [...taken].flatMap(([method, { isRefused }]) => (isRefused ? [] : withHead(method))).join(', ')
       app.route({
         method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
         url,
         // Refused before the body is looked at.
-        onRequest: (request, _reply, next) => next(MethodNotAllowed(request.method).with({ headers: { allow } })),
+        onRequest: (request, _reply, next) =>
+          next(MethodNotAllowed(request.method).with({ headers: { allow, ...patchable } })),
         handler: () => undefined,
       })
     }

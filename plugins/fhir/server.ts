@@ -7,6 +7,7 @@ import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
+import type { Elements } from './patch/elements.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
 import type { WriteCheck } from './service.ts'
@@ -38,6 +39,8 @@ export interface FhirServer {
   readonly search: Search
   readonly judge: Judge
   readonly links: Links
+  /** What elements types have: for patches by path. */
+  readonly elements: Elements
   readonly operations: Operations<OwnInvocation>
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined

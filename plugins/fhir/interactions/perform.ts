@@ -8,6 +8,7 @@ import { remove } from './delete.ts'
 import { history } from './history.ts'
 import { type AddressedLook, type AddressLook, performLook } from './look.ts'
 import { addressOperation } from './operation.ts'
+import { patch } from './patch.ts'
 import { read, vread } from './read.ts'
 import { search } from './search.ts'
 import { update } from './update.ts'
@@ -15,7 +16,9 @@ import { update } from './update.ts'
 /** Interactions that change nothing. */
 export const LOOKS = { read, vread, history, search } as const satisfies Readonly<Record<string, AddressLook>>
 /** Interactions that change something. */
-export const CHANGES = { create, update, delete: remove } as const satisfies Readonly<Record<string, AddressChange>>
+export const CHANGES = { create, update, patch, delete: remove } as const satisfies Readonly<
+  Record<string, AddressChange>
+>
 
 export type LookName = keyof typeof LOOKS
 export type ChangeName = keyof typeof CHANGES
