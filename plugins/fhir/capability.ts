@@ -45,6 +45,9 @@ const INTERACTIONS = [
   'search-type',
 ]
 
+/** Of a type that the server writes itself. */
+const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
+
 export const toCapabilityStatement = (
   server: FhirServer,
   request: RequestContext,
@@ -69,7 +72,7 @@ export const toCapabilityStatement = (
         resource: [...catalog.types.values()].map(({ name, profile }) => ({
           type: name,
           profile,
-          interaction: INTERACTIONS.map((code) => ({ code })),
+          interaction: (server.owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
           versioning: 'versioned-update',
           readHistory: true,
           updateCreate: options.updateAsCreate,

@@ -12,6 +12,7 @@ import { createLateServer } from './late.ts'
 import * as operationErrors from './operations/errors.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import { createOperations } from './operations/registry.ts'
+import { createOwnedTypes } from './owned.ts'
 import * as patchErrors from './patch/errors.ts'
 import { fhirRoutes } from './routes.ts'
 import * as searchErrors from './search/errors.ts'
@@ -32,12 +33,14 @@ export default definePlugin({
     const late = createLateServer()
     const parts: CapabilityPart[] = []
     const checks: WriteCheck[] = []
+    const owned = createOwnedTypes()
     const operations = createOperations<OwnInvocation>()
     const validator = optional(Validator)
     provide(Fhir, {
       describe: (part) => void parts.push(part),
       check: (check) => void checks.push(check),
       operation: operations.add,
+      owns: owned.add,
     })
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts, operations }))
@@ -47,7 +50,7 @@ export default definePlugin({
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(Terminology)
         const shared = { ...needs, run, clock, random, log, busy, signal }
-        await late.open({ ...shared, updateAsCreate, fhir, validator, checks, operations, terminology })
+        await late.open({ ...shared, updateAsCreate, fhir, validator, checks, operations, owned, terminology })
       },
     }
   },

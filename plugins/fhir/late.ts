@@ -11,6 +11,7 @@ import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
+import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
@@ -31,6 +32,7 @@ export interface LateParts {
   /** Added in the setup of other plugins. */
   readonly checks: readonly WriteCheck[]
   readonly operations: Operations<OwnInvocation>
+  readonly owned: OwnedTypes
   readonly log: Logger
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
@@ -47,7 +49,7 @@ export const createLateServer = () => {
     },
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks, operations, terminology } = parts
+      const { validator, checks, operations, owned, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
@@ -77,6 +79,7 @@ export const createLateServer = () => {
         links: createLinks(catalog.links),
         elements: createElements(definitions),
         operations,
+        owned,
         validator,
         checks,
         page,

@@ -7,6 +7,7 @@ import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
+import type { OwnedTypes } from './owned.ts'
 import type { Elements } from './patch/elements.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
@@ -41,6 +42,7 @@ export interface FhirServer {
   readonly links: Links
   /** What elements types have: for patches by path. */
   readonly elements: Elements
+  readonly owned: OwnedTypes
   readonly operations: Operations<OwnInvocation>
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined

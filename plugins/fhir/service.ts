@@ -67,6 +67,11 @@ export interface Fhir {
   check(check: WriteCheck): void
   /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
   operation(operation: Operation): void
+  /**
+   * In setup only: nobody changes resources of this type over HTTP; each attempt is answered 405 and told to the trail.
+   * `why` follows the name of the type: `is written by the audit trail`.
+   */
+  owns(type: string, why: string): void
 }
 
 export const Fhir = defineService<Fhir>('fhir')

@@ -8,6 +8,7 @@ import type { Transaction } from '../../database/service.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
+import { permitChange } from '../owned.ts'
 import type { Permit } from '../search/judge.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { Changed, Progress } from '../store/write.ts'
@@ -53,7 +54,7 @@ export const transaction = async (
   { entries }: Envelope,
   headers: IncomingHttpHeaders,
 ): Promise<string> => {
-  const { run, judge, store, write } = server
+  const { run, store, write } = server
 
   /** Does one step of an entry; a refusal is told to the trail and names the entry. */
   const atEntry = async <T>(
@@ -80,7 +81,7 @@ export const transaction = async (
     const { interaction } = step.addressed
     return atEntry(index, interaction, async () => {
       const ruling = await authorize(run, ctx, interaction)
-      const permit = step.kind === 'change' ? await judge.permit(ctx, ruling, interaction.type as string) : undefined
+      const permit = step.kind === 'change' ? await permitChange(server, ctx, ruling, interaction) : undefined
       return { step, ruling, permit }
     })
   }

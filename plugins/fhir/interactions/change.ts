@@ -7,6 +7,7 @@ import { type Interaction, isServerError, type RequestContext, type Ruling } fro
 import type { Transaction } from '../../database/service.ts'
 import { change } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
+import { permitChange } from '../owned.ts'
 import type { Permit } from '../search/judge.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
@@ -97,9 +98,9 @@ const performSeveral = async (
 export const performChange = async (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
   const { interaction, locate, prepare } = address(server, asked)
   const { ctx, body } = asked
-  const { run, store, write, judge } = server
+  const { run, store, write } = server
   return change(run, ctx, interaction, async (ruling) => {
-    const permit = await judge.permit(ctx, ruling, interaction.type as string)
+    const permit = await permitChange(server, ctx, ruling, interaction)
     return untilUncontended(async () => {
       const target = await locate(body)
       const prepared = await prepare(permit, target, body, ruling)

@@ -19,6 +19,7 @@ export const toChange = async (
   const type = typeOf(server, wanted.type).name
   const id = wanted.kind === 'create' ? newId(server) : wanted.id
   const interaction: Interaction = { ...invoked, type, id }
+  server.owned.check(type)
   const permit = await server.judge.permit(request, ruling, type)
   if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, permit }
   if (wanted.kind === 'revise')
