@@ -26,7 +26,7 @@ export interface Revision {
 export const toRevision = async (server: FhirServer, revision: Revision): Promise<Change> => {
   const { request, interaction, type, id, permit, precondition } = revision
   const make = (current: StoredVersion): Incoming | undefined => {
-    const json = revision.revise(current.plain.toString('utf8'), current)
+    const json = revision.revise(current.text, current)
     return json === undefined ? undefined : readIncoming(server, Buffer.from(json), type, id)
   }
   const base = await server.store.read(type, id)

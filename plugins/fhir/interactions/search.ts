@@ -183,7 +183,7 @@ const refuse = (error: ServerError): never => {
   throw error
 }
 
-const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<Buffer> => {
+const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<string> => {
   const { search, catalog, clock } = server
   const { criteria, planner, executor, includer, registry } = search
   const { ctx, headers } = asked

@@ -35,6 +35,6 @@ export const toOperationChanged = ({ version }: Changed): OperationChanged => ({
   id: version.id,
   version: version.version,
   get json() {
-    return version.deleted ? undefined : version.plain.toString('utf8')
+    return version.deleted ? undefined : version.text
   },
 })

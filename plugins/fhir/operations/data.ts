@@ -32,9 +32,9 @@ const toHeld = (version: StoredVersion): Held => ({
   version: version.version,
   lastUpdated: version.lastUpdated,
   get json() {
-    return version.plain.toString('utf8')
+    return version.text
   },
-  parse: () => JSON.parse(version.plain.toString('utf8')) as Record<string, unknown>,
+  parse: () => JSON.parse(version.text) as Record<string, unknown>,
 })
 
 /** The current version that a ruling lets be seen. Throws 404 and 410. */

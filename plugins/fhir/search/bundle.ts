@@ -22,43 +22,28 @@ export interface SearchSet {
   readonly types: ReadonlyMap<string, ResourceType>
 }
 
-const tail = (mode: string): Buffer => Buffer.from(`,"search":{"mode":"${mode}"}}`)
-const MATCH = tail('match')
-const INCLUDE = tail('include')
-const COMMA = Buffer.from(',')
+const MATCH = ',"search":{"mode":"match"}}'
+const INCLUDE = ',"search":{"mode":"include"}}'
+const OUTCOME = ',"search":{"mode":"outcome"}}'
 
-export const toSearchSet = (set: SearchSet): Buffer => {
+export const toSearchSet = (set: SearchSet): string => {
   const { id, lastUpdated, baseUrl, total, links, entries, issues, presentation, types } = set
-  const parts: Buffer[] = [
-    Buffer.from(
-      `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
-        `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`,
-    ),
-  ]
+  let text =
+    `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
+    `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
   const worked = needsWork(presentation)
-  const open = Buffer.from(',"entry":[')
-  let first = true
-  const separate = (): void => {
-    parts.push(first ? open : COMMA)
-    first = false
-  }
+  let separator = ',"entry":['
   for (const { version, mode } of entries) {
     const { type, id: resourceId } = version
     const described = types.get(type)
-    separate()
-    parts.push(
-      Buffer.from(`{"fullUrl":${JSON.stringify(`${baseUrl}/${type}/${resourceId}`)},"resource":`),
-      worked && described !== undefined
-        ? Buffer.from(present(version.plain.toString('utf8'), described, presentation))
-        : version.plain,
-      mode === 'match' ? MATCH : INCLUDE,
-    )
+    const resource = worked && described !== undefined ? present(version.text, described, presentation) : version.text
+    text += `${separator}{"fullUrl":${JSON.stringify(`${baseUrl}/${type}/${resourceId}`)},"resource":${resource}${mode === 'match' ? MATCH : INCLUDE}`
+    separator = ','
   }
   if (issues.length > 0) {
-    separate()
     const outcome = { resourceType: 'OperationOutcome', issue: issues }
-    parts.push(Buffer.from(`{"resource":${JSON.stringify(outcome)}`), tail('outcome'))
+    text += `${separator}{"resource":${JSON.stringify(outcome)}${OUTCOME}`
+    separator = ','
   }
-  parts.push(Buffer.from(first ? '}' : ']}'))
-  return Buffer.concat(parts)
+  return text + (separator === ',' ? ']}' : '}')
 }

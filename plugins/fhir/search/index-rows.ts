@@ -118,7 +118,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const before =
         previous === undefined || previous.deleted
           ? undefined
-          : registry.extract(JSON.parse(previous.plain.toString('utf8')) as Record<string, unknown>)
+          : registry.extract(JSON.parse(previous.text) as Record<string, unknown>)
       const promises: Promise<void>[] = []
       if (resource === undefined) {
         if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
