@@ -11,6 +11,7 @@ import * as ownErrors from './errors.ts'
 import { createLateServer } from './late.ts'
 import * as operationErrors from './operations/errors.ts'
 import type { OwnInvocation } from './operations/own.ts'
+import { ownOperations } from './operations/own-operations.ts'
 import { createOperations } from './operations/registry.ts'
 import { createOwnedTypes } from './owned.ts'
 import * as patchErrors from './patch/errors.ts'
@@ -36,6 +37,7 @@ export default definePlugin({
     const owned = createOwnedTypes()
     const operations = createOperations<OwnInvocation>()
     const validator = optional(Validator)
+    for (const operation of ownOperations({ ...needs, validator })) operations.add(operation)
     provide(Fhir, {
       describe: (part) => void parts.push(part),
       check: (check) => void checks.push(check),

@@ -24,6 +24,7 @@ const telling = (run: Runners, transaction: Transaction): Runners => {
 /** The server as the interactions of one transaction see it: what they read is what was written there. */
 export const within = (server: FhirServer, transaction: Transaction): FhirServer => ({
   ...server,
+  transaction,
   run: telling(server.run, transaction),
   store: server.store.within(transaction),
   search: server.search.within(transaction),
@@ -31,6 +32,8 @@ export const within = (server: FhirServer, transaction: Transaction): FhirServer
 })
 
 export interface FhirServer {
+  /** Set where all is read inside of one. */
+  readonly transaction?: Transaction
   readonly run: Runners
   readonly clock: Clock
   readonly random: Random

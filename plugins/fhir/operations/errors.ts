@@ -55,6 +55,19 @@ export const OperationParameterBody = defineError(
   'value',
   'The parameter "%s" is of type %s, which no query can hold; send a Parameters resource by POST.',
 )
+export const ValidateMode = defineError('fhir/validate-mode', 400, 'value', 'The mode "%s" of $validate is %s.')
+export const ValidateProfile = defineError(
+  'fhir/validate-profile',
+  400,
+  'not-found',
+  'The profile "%s" is not installed, so nothing can be validated against it.',
+)
+export const MetaTooMany = defineError(
+  'fhir/meta-too-many',
+  400,
+  'too-costly',
+  'There are more than %s different labels; ask for those of a type or of a resource.',
+)
 export const OperationUnusable = defineError(
   'fhir/operation-unusable',
   500,

@@ -196,7 +196,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     return previous.version === change.base.version ? change.content : change.redo(previous)
   }
 
-  const apply = async (transaction: Transaction, change: Change): Promise<Changed> => {
+  /** `isRehearsal`: it will be undone, and what the index remembers of what it wrote must not hold that. */
+  const apply = async (transaction: Transaction, change: Change, isRehearsal = false): Promise<Changed> => {
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
     const previous = change.kind === 'create' ? undefined : await store.lock(transaction, type, id)
@@ -219,7 +220,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       return { interaction, version: previous, previous, resource: undefined, created, written: false }
     const version = nextVersion(change, content, previous)
     await save(transaction, change, version, previous === undefined)
-    const indexed = index.write(transaction, version, content?.resource, previous)
+    const indexed = isRehearsal ? undefined : index.write(transaction, version, content?.resource, previous)
     if (indexed !== undefined) await indexed
     return { interaction, version, previous, resource: content?.resource, created, written: true }
   }
@@ -244,6 +245,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
   return {
     /** Applies one change; throws 4xx and leaves the transaction to be undone. */
     apply,
+    /** Asks the checks only: nobody is told. Throws 4xx. */
+    confirm,
     /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
     async settle(
       request: RequestContext,
