@@ -15,6 +15,7 @@ import { changedAnswer } from './answer.ts'
 import { type Asked, interactionOf } from './asked.ts'
 import type { AddressChange } from './change.ts'
 import { locateMatch } from './conditional.ts'
+import { warningsFor } from './examine.ts'
 import { queryOf } from './query-of.ts'
 import { type Revision, toRevision } from './revise.ts'
 
@@ -72,6 +73,7 @@ export const patch: AddressChange = (server, asked) => {
     },
     async prepare(permit, target, body) {
       const apply = readBody(server, asked, type.name, body)
+      const warnings = warningsFor(prefer)
       const revision: Revision = {
         request: ctx,
         interaction: { ...interaction, id: target.id },
@@ -79,12 +81,13 @@ export const patch: AddressChange = (server, asked) => {
         id: target.id,
         permit,
         precondition,
+        warnings,
         revise: (json) => apply(json),
       }
       const change = await prepareLoading(server, () => toRevision(server, revision))
       return {
         change: change.kind === 'revise' ? { ...change, redo: redoOr(change.redo) } : change,
-        answer: ({ version }) => changedAnswer(200, version, type, prefer, presentation),
+        answer: ({ version }) => changedAnswer(200, version, type, prefer, presentation, warnings),
       }
     },
   }
