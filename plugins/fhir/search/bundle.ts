@@ -1,13 +1,15 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../catalog.ts'
-import { needsWork, present } from '../present.ts'
+import { containedText, needsWork, present } from '../present.ts'
 import type { Presentation } from '../query.ts'
 import type { StoredVersion } from '../store/version.ts'
 
 export interface SearchEntry {
   readonly version: StoredVersion
   readonly mode: 'match' | 'include'
+  /** Place in `contained`, when that resource is what is shown. */
+  readonly contained?: number | undefined
 }
 
 export interface SearchSet {
@@ -33,12 +35,23 @@ export const toSearchSet = (set: SearchSet): string => {
     `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
   const worked = needsWork(presentation)
   let separator = ',"entry":['
-  for (const { version, mode } of entries) {
+  const add = (fullUrl: string, resource: string, end: string): void => {
+    text += `${separator}{"fullUrl":${JSON.stringify(fullUrl)},"resource":${resource}${end}`
+    separator = ','
+  }
+  for (const { version, mode, contained } of entries) {
     const { type, id: resourceId } = version
+    const url = `${baseUrl}/${type}/${resourceId}`
+    if (contained !== undefined) {
+      const inner = containedText(version.text, contained)
+      const inside = types.get(inner.type)
+      const shown = worked && inside !== undefined ? present(inner.text, inside, presentation) : inner.text
+      add(`${url}#${inner.id}`, shown, MATCH)
+      continue
+    }
     const described = types.get(type)
     const resource = worked && described !== undefined ? present(version.text, described, presentation) : version.text
-    text += `${separator}{"fullUrl":${JSON.stringify(`${baseUrl}/${type}/${resourceId}`)},"resource":${resource}${mode === 'match' ? MATCH : INCLUDE}`
-    separator = ','
+    add(url, resource, mode === 'match' ? MATCH : INCLUDE)
   }
   if (issues.length > 0) {
     const outcome = { resourceType: 'OperationOutcome', issue: issues }
