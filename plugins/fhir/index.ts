@@ -4,19 +4,15 @@ import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { Terminology } from '../terminology/service.ts'
 import { Validator } from '../validation/service.ts'
-import * as bundleErrors from './bundle/errors.ts'
+import { allErrors } from './all-errors.ts'
 import type { CapabilityPart } from './capability.ts'
 import { conformanceSection, fhirSection } from './config.ts'
-import * as ownErrors from './errors.ts'
 import { createLateServer } from './late.ts'
-import * as operationErrors from './operations/errors.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import { ownOperations } from './operations/own-operations.ts'
 import { createOperations } from './operations/registry.ts'
 import { createOwnedTypes } from './owned.ts'
-import * as patchErrors from './patch/errors.ts'
 import { fhirRoutes } from './routes.ts'
-import * as searchErrors from './search/errors.ts'
 import { searchMigrations } from './search/tables.ts'
 import { Fhir, type WriteCheck } from './service.ts'
 import { migrations } from './store/tables.ts'
@@ -29,7 +25,7 @@ export default definePlugin({
   uses: [Validator],
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
-  errors: { ...ownErrors, ...bundleErrors, ...operationErrors, ...patchErrors, ...searchErrors },
+  errors: allErrors,
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []
