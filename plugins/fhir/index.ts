@@ -14,6 +14,7 @@ import { createOperations } from './operations/registry.ts'
 import { createOwnedTypes } from './owned.ts'
 import { fhirRoutes } from './routes.ts'
 import { searchMigrations } from './search/tables.ts'
+import { wordMigrations } from './search/words/tables.ts'
 import { Fhir, type WriteCheck } from './service.ts'
 import { migrations } from './store/tables.ts'
 
@@ -24,7 +25,7 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
   provides: [Fhir],
-  migrations: [...migrations, ...searchMigrations],
+  migrations: [...migrations, ...searchMigrations, ...wordMigrations],
   errors: allErrors,
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()

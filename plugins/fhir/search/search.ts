@@ -21,6 +21,7 @@ import { openRegistry, type Registry } from './registry.ts'
 import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
+import { createWordRows, type WordMode, type WordRows } from './words/word-rows.ts'
 
 export interface Search {
   readonly registry: Registry
@@ -39,6 +40,8 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
+  /** The index of words, which its setting may have changed. */
+  readonly words: WordRows
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
    * there is no other server.
@@ -57,6 +60,7 @@ export interface SearchParts {
   readonly shapes: () => Promise<Shapes>
   readonly store: Store
   readonly definitions: Pick<Definitions, 'find'>
+  readonly wordMode: WordMode
   /** Resolves when the transactions that are open now have ended. */
   readonly settled: () => Promise<void>
   readonly terminology?: Terminology | undefined
@@ -76,7 +80,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const registry = await openRegistry({ database, random, model, types: typeNames, codeOf: types.code, shapes })
   const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
-  const index = createIndexRows(registry, types.code)
+  const words = createWordRows(database, parts.wordMode)
+  const index = words.beside(createIndexRows(registry, types.code))
   const shared = database.kind === 'postgres'
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
@@ -122,6 +127,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       systemsOf,
       implies,
       links,
+      wordMode: parts.wordMode,
       terminology: terms,
     } as const
     const criteria = createCriteria(asked)
@@ -149,6 +155,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
       indexer,
+      words,
       catchUp: shared ? catchUp : undefined,
     }
   }
