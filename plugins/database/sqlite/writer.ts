@@ -4,6 +4,7 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
+import { Leavings } from '../leavings.ts'
 import type { Eventually, Param, Sql, Transaction } from '../service.ts'
 import { fromSqlite } from './failure.ts'
 import type { Statements } from './statements.ts'
@@ -42,19 +43,32 @@ export const createWriter = (
   let waiting: Job[] = []
   let running: Promise<void> | undefined
   let closed = false
+  // What the job at work has left, and what the jobs of the group have that stand.
+  let own: Leavings | undefined
+  let left = new Leavings()
 
   const transaction: Transaction = {
+    leave(closing, item) {
+      own ??= new Leavings()
+      own.add(closing, item)
+    },
     get: <R>(statement: Sql, params: readonly Param[]) => statements.of(statement).get(...params) as R | undefined,
     all: <R>(statement: Sql, params: readonly Param[]) => statements.of(statement).all(...params) as R[],
     run: (statement, params) => void statements.of(statement).run(...params),
   }
 
+  const forget = (): void => {
+    own = undefined
+  }
+
   /** One job in its savepoint; in `done` when its changes stand and wait for the commit. */
   const runJob = async (job: Job, done: { job: Job; value: unknown }[]): Promise<void> => {
     savepoint.run()
+    forget()
     try {
       const value = await job.work(transaction)
       release.run()
+      if (own !== undefined) left.take(own)
       done.push({ job, value })
     } catch (error) {
       // A full disk may already have rolled everything back; then the whole group is lost and must hear so.
@@ -68,18 +82,30 @@ export const createWriter = (
     }
   }
 
+  /** What the jobs of the group left, in the same COMMIT. Throws what its jobs are to hear. */
+  const closeGroup = async (): Promise<void> => {
+    try {
+      await left.close(transaction)
+    } catch (error) {
+      throw left.refuse(error)
+    }
+  }
+
   /** One group: everything that waits now, or what fits in two milliseconds, and one COMMIT. */
   const runGroup = async (): Promise<void> => {
     const done: { job: Job; value: unknown }[] = []
+    left = new Leavings()
     try {
       begin.run()
       const started = clock.monotonic()
       for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false)
         // Out of the queue before it runs: whatever happens, it never runs twice.
         await runJob(waiting.shift() as Job, done)
+      if (!left.isEmpty) await closeGroup()
       commit.run()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
+      if (!left.isEmpty) left.closed(false)
       const failure = fromSqlite(error)
       // BEGIN itself failed, or the disk is full: those who wait would meet the same, one after the other.
       for (const job of waiting) job.reject(failure)
@@ -87,6 +113,7 @@ export const createWriter = (
       for (const { job } of done) job.reject(failure)
       return
     }
+    if (!left.isEmpty) left.closed(true)
     counters.groups += 1
     counters.transactions += done.length
     for (const { job, value } of done) job.resolve(value)
