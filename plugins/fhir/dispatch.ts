@@ -2,7 +2,14 @@
  * The one way into the data: every interaction, single or an entry of a Bundle, is ruled on and leaves a fact for the
  * trail, refused ones too.
  */
-import { type Interaction, type RequestContext, Ruling, type Runners, toServerError } from '../../kernel/index.ts'
+import {
+  type FactDetails,
+  type Interaction,
+  type RequestContext,
+  Ruling,
+  type Runners,
+  toServerError,
+} from '../../kernel/index.ts'
 import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
 
 const NO_RULING = Object.freeze(new Ruling())
@@ -31,6 +38,7 @@ export interface Done<T> {
   readonly result: T
   readonly status: number
   readonly version?: number | undefined
+  readonly details?: FactDetails | undefined
 }
 
 /** A read: its fact is told after it, with the version it gave. */
@@ -43,7 +51,10 @@ export const read = async <T>(
   try {
     const ruling = run.authorize === null ? NO_RULING : await authorize(run, request, interaction)
     const done = await work(ruling)
-    if (run.onAudit !== null) await run.onAudit({ request, interaction, status: done.status, version: done.version })
+    if (run.onAudit !== null) {
+      const { status, version, details } = done
+      await run.onAudit({ request, interaction, status, version, details })
+    }
     return done.result
   } catch (error) {
     if (run.onAudit !== null) await refused(run, request, interaction, error)

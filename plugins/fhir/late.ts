@@ -9,6 +9,7 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import { createPatients } from './patients.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
@@ -59,7 +60,8 @@ export const createLateServer = () => {
       await search.backfill(log, signal)
       if (signal.aborted) return
       const judge = createJudge({ search, store, now: () => clock.now() })
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
+      const patients = createPatients(catalog.search)
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,
@@ -71,6 +73,7 @@ export const createLateServer = () => {
         search,
         judge,
         links: createLinks(catalog.links),
+        patients,
         validator,
         checks,
         page,

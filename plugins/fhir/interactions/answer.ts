@@ -1,4 +1,5 @@
 /** What became of an interaction: turned into an HTTP answer by respond.ts, into an entry by a Bundle. */
+import type { FactDetails } from '../../../kernel/index.ts'
 import type { Content } from '../binary.ts'
 import type { ResourceType } from '../catalog.ts'
 import type { Prefer, Presentation } from '../query.ts'
@@ -14,6 +15,8 @@ export interface Answer {
   readonly type?: ResourceType
   readonly presentation?: Presentation
   readonly content?: Content
+  /** For the trail. */
+  readonly details?: FactDetails
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
 }

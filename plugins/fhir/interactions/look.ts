@@ -4,6 +4,7 @@
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
 import { read } from '../dispatch.ts'
+import { detailsOf } from '../patients.ts'
 import type { FhirServer } from '../server.ts'
 import type { Answer } from './answer.ts'
 import type { Asked } from './asked.ts'
@@ -21,6 +22,7 @@ export const performLook = async (server: FhirServer, asked: Asked, address: Add
   const { interaction, answer } = address(server, asked)
   return read(server.run, asked.ctx, interaction, async (ruling) => {
     const result = await answer(server, ruling)
-    return { result, status: result.status, version: result.version?.version }
+    const { status, version, details = detailsOf(server, version) } = result
+    return { result, status, version: version?.version, details }
   })
 }
