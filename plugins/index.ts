@@ -1,5 +1,6 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
+import audit from './audit/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import packages from './packages/index.ts'
@@ -11,5 +12,6 @@ export const firstParty: readonly AnyPlugin[] = [
   packages, // what resource types there are
   validation, // what a resource of a type may look like
   fhir, // resources of those types
+  audit, // behind what it records, so that it stops last of what is left to tell
   probes, // may show what all others report
 ]

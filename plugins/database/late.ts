@@ -26,7 +26,7 @@ export const createLateDatabase = (kind: Database['kind'], look: Database['look'
       get: (statement, params) => behind().get(statement, params),
       all: (statement, params) => behind().all(statement, params),
       slow: async (statement, params, signal) => behind().slow(statement, params, signal),
-      apart: async (module, input, signal) => behind().apart(module, input, signal),
+      place: () => behind().place(),
       look,
       transact: async (work) => behind().transact(work),
       orm: async () => behind().orm(),

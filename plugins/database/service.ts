@@ -64,8 +64,16 @@ export interface Reading {
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
 }
 
-/** The default export of a module that `apart` runs. Input and output are plain data. */
-export type Apart<I, O> = (reading: Reading, input: I) => Promise<O>
+/** Plain data that tells a thread what to open. */
+export interface ReadingPlace {
+  readonly path: string
+}
+
+/** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
+export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {
+  const { openFileReading } = await import('./sqlite/file-reading.ts')
+  return openFileReading(path)
+}
 
 export interface DatabaseStatus {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
@@ -83,11 +91,8 @@ export interface Database {
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** A query that may take longer than a millisecond: off the main thread. Stops when `signal` aborts. */
   slow<R>(statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<R[]>
-  /**
-   * Work over more rows than the main thread should look at: calls the default export of `module`, an `Apart`, in a
-   * thread of its own where the database is a file. Elsewhere it runs here, and leaves room between its pages.
-   */
-  apart<I, O>(module: URL, input: I, signal?: AbortSignal): Promise<O>
+  /** What a thread gives to `openReading`, for work over many rows; undefined where the database is no file. */
+  place(): ReadingPlace | undefined
   /**
    * Opens the database for reading alone, whatever its schema, and leaves it as it was: for commands. Needs no start.
    * Throws what the file or the server does not allow.

@@ -2,7 +2,6 @@
 import type { MikroORM } from '@mikro-orm/core'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
-import { runHere } from '../run-here.ts'
 import { changesOf } from '../schema.ts'
 import { type Database, type Eventually, type Param, type Sql, sql, type Transaction } from '../service.ts'
 import { type Connector, createConnector } from './client.ts'
@@ -138,8 +137,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
         (await reader.all(statement, params))[0] as R | undefined,
       all: (statement, params) => reader.all(statement, params) as Promise<any[]>,
       slow: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
-      apart: (module, input, signal) =>
-        runHere(module, { all: (statement, params) => slow(statement, params, signal) as Promise<any[]> }, input),
+      place: () => undefined,
       transact,
       orm() {
         orm ??= openOrm()

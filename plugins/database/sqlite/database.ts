@@ -5,10 +5,8 @@ import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
-import { runHere } from '../run-here.ts'
 import { changesOf, planSchema } from '../schema.ts'
 import type { Param, Sql } from '../service.ts'
-import { runApart } from './apart.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { fromSqlite } from './failure.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
@@ -101,12 +99,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
         throw fromSqlite(error)
       })
     },
-    apart: <I, O>(module: URL, input: I, signal?: AbortSignal): Promise<O> =>
-      inMemory
-        ? runHere<I, O>(module, { all: database.all }, input)
-        : runApart<I, O>(path, module, input, signal).catch((error) => {
-            throw fromSqlite(error)
-          }),
+    place: () => (inMemory ? undefined : { path }),
     transact: (work) => writer.transact(work),
     orm: () => {
       orm ??= openOrm(handle, options)
