@@ -54,6 +54,7 @@ export const createLateServer = () => {
         model: catalog.search,
         store,
         terminology,
+        definitions,
         cacheBytes: fhir.cache_bytes / 4,
       })
       busy('search indexes backfilling')

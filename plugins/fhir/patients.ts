@@ -19,7 +19,6 @@ export interface Patients {
 const NONE: readonly string[] = Object.freeze([])
 const REFERENCE = /^(?:.*\/)?Patient\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/.*)?$/
 const ABSOLUTE = /^[a-z][a-z0-9+.-]*:/i
-const PATIENT_BYTES = Buffer.from('Patient/')
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
@@ -88,10 +87,10 @@ export const createPatients = (model: StoredModel): Patients => {
     return [...found]
   }
   const read = (version: StoredVersion): readonly string[] => {
-    const { type, id, plain } = version
+    const { type, id, text } = version
     // Most of what names no patient is told apart without being parsed.
-    if (!plain.includes(PATIENT_BYTES)) return NONE
-    return ofResource(type, id, JSON.parse(plain.toString('utf8')) as Json)
+    if (!text.includes('Patient/')) return NONE
+    return ofResource(type, id, JSON.parse(text) as Json)
   }
   return {
     ofResource,

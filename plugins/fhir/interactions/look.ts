@@ -3,7 +3,8 @@
  * asked), and answered once it was ruled on.
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
-import { read } from '../dispatch.ts'
+import type { Eventually } from '../../database/service.ts'
+import { type Done, read } from '../dispatch.ts'
 import { detailsOf } from '../patients.ts'
 import type { FhirServer } from '../server.ts'
 import type { Answer } from './answer.ts'
@@ -12,17 +13,21 @@ import type { Asked } from './asked.ts'
 export interface AddressedLook {
   readonly interaction: Interaction
   /** `server` may be one that reads inside a transaction. Throws 4xx. */
-  answer(server: FhirServer, ruling: Ruling): Promise<Answer>
+  answer(server: FhirServer, ruling: Ruling): Eventually<Answer>
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
 export type AddressLook = (server: FhirServer, asked: Asked) => AddressedLook
 
-export const performLook = async (server: FhirServer, asked: Asked, address: AddressLook): Promise<Answer> => {
+const toDone = (server: FhirServer, result: Answer): Done<Answer> => {
+  const { status, version, details = detailsOf(server, version) } = result
+  return { result, status, version: version?.version, details }
+}
+
+export const performLook = (server: FhirServer, asked: Asked, address: AddressLook): Eventually<Answer> => {
   const { interaction, answer } = address(server, asked)
-  return read(server.run, asked.ctx, interaction, async (ruling) => {
-    const result = await answer(server, ruling)
-    const { status, version, details = detailsOf(server, version) } = result
-    return { result, status, version: version?.version, details }
+  return read(server.run, asked.ctx, interaction, (ruling) => {
+    const answered = answer(server, ruling)
+    return answered instanceof Promise ? answered.then((one) => toDone(server, one)) : toDone(server, answered)
   })
 }
