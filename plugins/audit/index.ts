@@ -29,7 +29,7 @@ export default definePlugin({
   setup({ config: { audit }, needs: { database }, optional, hooks, run, routes, clock, log }) {
     const { key, previous_keys: previousKeys } = audit
     const keys = createKeyRing(key, previousKeys)
-    const trail = createTrail({ database, keys, clock })
+    const trail = createTrail({ database, keys, clock, log })
     const queue = createEventQueue({ write: trail.write, clock, log })
     const sampler = createSampler(audit.unattributed_per_second)
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit

@@ -25,7 +25,8 @@ export const eventOf = (
   status,
   type: interaction.type,
   id: idOf(interaction.id),
-  version: version ?? interaction.version,
+  // 0 is the version of what never was.
+  version: version === 0 ? undefined : (version ?? interaction.version),
   patients: details?.patients?.bind(details),
   operation: interaction.operation,
   query: withQuery ? details?.query?.bind(details) : undefined,

@@ -3,9 +3,10 @@
  * head is remembered between transactions, so that appending asks nothing; another server that appended meanwhile is
  * found out because its rows have the same numbers, and then the head is read again, and locked.
  */
-import type { Clock } from '../../../kernel/index.ts'
+import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Closing, Database, Transaction } from '../../database/service.ts'
 import type { KeyRing } from '../chain/key.ts'
+import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import { type HeadRow, lockHead } from '../tables.ts'
@@ -26,27 +27,35 @@ export interface TrailParts {
   readonly database: Database
   readonly keys: KeyRing
   readonly clock: Clock
+  readonly log: Logger
 }
 
-export const createTrail = ({ database, keys, clock }: TrailParts): Trail => {
+export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail => {
   const isShared = database.kind === 'postgres'
   let remembered: { readonly head: Head; readonly until: number } | undefined
   let toAsk = 0
   let next: Head | undefined
 
-  const headNow = async (transaction: Transaction): Promise<Head> => {
-    if (remembered !== undefined && toAsk === 0 && clock.monotonic() < remembered.until) return remembered.head
+  /** And whether it is as this trail left it. */
+  const headNow = async (transaction: Transaction): Promise<{ readonly head: Head; readonly isSound: boolean }> => {
+    if (remembered !== undefined && toAsk === 0 && clock.monotonic() < remembered.until)
+      return { head: remembered.head, isSound: true }
     toAsk = Math.max(0, toAsk - 1)
     const head = await transaction.get<HeadRow>(lockHead, [])
     if (head === undefined) throw HeadMissing()
-    return head
+    const key = keys.find(head.key)
+    return { head, isSound: key !== undefined && sealHead(key, head).equals(head.seal) }
   }
 
   const closing: Closing<TrailEvent> = {
     async close(transaction, events) {
       next = undefined
-      const rows = rowsOf(events)
-      next = await appendRows(transaction, keys.current, await headNow(transaction), rows)
+      const { head, isSound } = await headNow(transaction)
+      // Refusing everything would be a gift to whoever did it: it goes on, and says so.
+      if (!isSound)
+        log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
+      const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
+      next = await appendRows(transaction, keys.current, head, rows)
     },
     closed(committed) {
       if (!committed && remembered !== undefined) toAsk = SHARED_CLOSINGS

@@ -1,6 +1,11 @@
 /** A server with the trail, and what it says happened. */
+import { type AnyPlugin, type Caller, defineError, definePlugin } from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
-import { basic, serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
+import database from '../../../plugins/database/index.ts'
+import fhir from '../../../plugins/fhir/index.ts'
+import probes from '../../../plugins/probes/index.ts'
+import { serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
+import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 export const KEY = 'a key of the chain for tests'
 
@@ -36,7 +41,49 @@ export interface AuditEvent {
   readonly contained?: readonly { readonly issue: readonly { readonly code: string }[] }[]
 }
 
-export const auditedPlugins = [...basic, audit]
+const TYPES = [
+  'Patient',
+  'Observation',
+  'Organization',
+  'Practitioner',
+  'Encounter',
+  'Binary',
+  'Bundle',
+  'Basic',
+  'List',
+  'AuditEvent',
+  'Element',
+  'Extension',
+  'Reference',
+  'Identifier',
+  'HumanName',
+  'Meta',
+  'CodeableConcept',
+]
+const OTHERS = /^(SearchParameter-(Patient|Observation|Resource|clinical|individual)-|CompartmentDefinition-patient)/i
+
+const TooMany = defineError('gate/too-many', 429, 'throttled', 'Too many requests.')
+const Unknown = defineError('gate/unknown', 401, 'login', 'The token is not valid.')
+const Forbidden = defineError('gate/forbidden', 403, 'forbidden', 'No scope allows that.')
+
+/** Callers by header, and the refusals that other plugins make. */
+const gate = definePlugin({
+  name: 'gate',
+  setup({ hooks }) {
+    hooks.authenticate.tap('callers by header', ({ headers }) => {
+      if (headers.authorization === 'Bearer bad') throw Unknown()
+      const caller = headers['x-caller']
+      return typeof caller === 'string' ? (JSON.parse(caller) as Caller) : undefined
+    })
+    hooks.admit.tap('refuse by header', ({ headers }) => (headers['x-too-many'] === undefined ? undefined : TooMany()))
+    hooks.authorize.tap('refuse by header', ({ headers }, { kind }) => {
+      if (headers['x-forbid'] === kind) throw Forbidden()
+    })
+  },
+})
+
+export const plain: readonly AnyPlugin[] = [database, stubDefinitions(TYPES, OTHERS), fhir, probes]
+export const auditedPlugins: readonly AnyPlugin[] = [...plain, audit, gate]
 
 export const audited = (options: TestServerOptions = {}): Promise<TestServer> =>
   serverWith({
