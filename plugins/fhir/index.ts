@@ -29,7 +29,13 @@ export default definePlugin({
     const parts: CapabilityPart[] = []
     const checks: WriteCheck[] = []
     const validator = optional(Validator)
-    provide(Fhir, { describe: (part) => void parts.push(part), check: (check) => void checks.push(check) })
+    provide(Fhir, {
+      describe: (part) => void parts.push(part),
+      check: (check) => void checks.push(check),
+      get references() {
+        return late.get().references
+      },
+    })
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts }))
     return {

@@ -9,6 +9,7 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import { createReferences } from './links/references.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
@@ -47,10 +48,12 @@ export const createLateServer = () => {
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
+      const links = createLinks(catalog.links)
       const search = await openSearch({
         database,
         random,
         model: catalog.search,
+        links,
         store,
         terminology,
         cacheBytes: fhir.cache_bytes / 4,
@@ -70,7 +73,8 @@ export const createLateServer = () => {
         write,
         search,
         judge,
-        links: createLinks(catalog.links),
+        links,
+        references: createReferences({ links, registry: search.registry, types: store.types }),
         validator,
         checks,
         page,

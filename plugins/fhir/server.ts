@@ -5,6 +5,7 @@ import type { Validator } from '../validation/service.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
+import type { References } from './links/references.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
 import type { WriteCheck } from './service.ts'
@@ -36,6 +37,7 @@ export interface FhirServer {
   readonly search: Search
   readonly judge: Judge
   readonly links: Links
+  readonly references: References
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
   readonly checks: readonly WriteCheck[]

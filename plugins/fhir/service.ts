@@ -2,8 +2,10 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+import type { References } from './links/references.ts'
 
 export type { CapabilityPart } from './capability.ts'
+export type { ReadReference, References, Referrer, Target } from './links/references.ts'
 
 /** A resource that is about to be written. */
 export interface Incoming {
@@ -53,6 +55,8 @@ export interface Fhir {
   describe(part: CapabilityPart): void
   /** In setup only. */
   check(check: WriteCheck): void
+  /** While the server runs: where references point, what they find, and what refers to a resource. */
+  readonly references: References
 }
 
 export const Fhir = defineService<Fhir>('fhir')

@@ -4,6 +4,8 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import type { Links } from '../links/links.ts'
+import { ABSOLUTE, addRest, REST } from '../links/rest.ts'
 import { COLUMN_STEP, createConverters, type Kind } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
@@ -52,6 +54,10 @@ export interface Registry {
   extract(resource: Record<string, unknown>): Rows
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
+  /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside. */
+  readonly canonicalColumns: readonly number[]
+  /** True for a column of absolute URLs that no search parameter holds. */
+  isAbsolute(column: number): boolean
   /** Types whose stored resources are not in all columns yet. */
   readonly pending: readonly PendingType[]
   /** Marks a type's columns as complete. */
@@ -132,10 +138,15 @@ export interface RegistryOptions {
   readonly database: Database
   readonly random: Random
   readonly model: StoredModel
+  readonly links: Links
   readonly codeOf: (type: string) => number | undefined
 }
 
-export const openRegistry = async ({ database, random, model, codeOf }: RegistryOptions): Promise<Registry> => {
+/** An extension may hold a Reference; what fhirpath.js is left with may be one. */
+const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
+  exotic === true || branches.some(({ type }) => type === 'Reference' || type === 'Extension')
+
+export const openRegistry = async ({ database, random, model, links, codeOf }: RegistryOptions): Promise<Registry> => {
   const { seed, key } = await openSettings(database, random)
   const hasher = createHasher(seed)
   const converters = createConverters(hasher)
@@ -170,6 +181,14 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     extractors.set(type, made)
     return made
   }
+  const restOf = new Map<string, number>()
+  const canonicals = new Set<number>()
+  for (const { column, row } of numbered)
+    if (column.expression === REST) restOf.set(column.type, row.code)
+    else if (column.kind === 'reference' && !holdsReferences(column)) canonicals.add(row.code)
+  const absolutes = new Set([...restOf.values()].map((code) => code + ABSOLUTE))
+  const holdsReference = (code: number): boolean => !canonicals.has(code)
+
   // Bits by place: column codes are multiples, so that the list stays short.
   const bitOf: number[] = []
   for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
@@ -203,7 +222,10 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     parameters: (type) => parametersOf.get(type) ?? NONE,
     extract(resource) {
       const made = new Rows()
-      extractorOf(resource.resourceType as string)(resource, made)
+      const type = resource.resourceType as string
+      extractorOf(type)(resource, made)
+      const rest = restOf.get(type)
+      if (rest !== undefined) addRest(links, hasher.long, resource, rest, holdsReference, made.reference)
       return made
     },
     masks(_type, made) {
@@ -228,6 +250,8 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
       for (const code of present) note(code)
       return masks
     },
+    canonicalColumns: [...canonicals],
+    isAbsolute: (column) => absolutes.has(column),
     get pending() {
       return [...unready].map(([type, codes]) => ({ type, codes }))
     },

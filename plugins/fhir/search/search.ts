@@ -2,6 +2,7 @@
 import type { Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
@@ -36,6 +37,7 @@ export interface SearchParts {
   readonly database: Database
   readonly random: Random
   readonly model: StoredModel
+  readonly links: Links
   readonly store: Store
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
@@ -52,12 +54,13 @@ export const openSearch = async ({
   database,
   random,
   model,
+  links,
   store,
   terminology,
   cacheBytes,
 }: SearchParts): Promise<Search> => {
   const { types } = store
-  const registry = await openRegistry({ database, random, model, codeOf: types.code })
+  const registry = await openRegistry({ database, random, model, links, codeOf: types.code })
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
