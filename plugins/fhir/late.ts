@@ -9,6 +9,7 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import { createReferences } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
@@ -53,10 +54,12 @@ export const createLateServer = () => {
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
+      const links = createLinks(catalog.links)
       const search = await openSearch({
         database,
         random,
         model: catalog.search,
+        links,
         store,
         terminology,
         definitions,
@@ -77,7 +80,8 @@ export const createLateServer = () => {
         write,
         search,
         judge,
-        links: createLinks(catalog.links),
+        links,
+        references: createReferences({ links, registry: search.registry, types: store.types }),
         elements: createElements(definitions),
         operations,
         owned,

@@ -3,6 +3,7 @@ import type { Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
@@ -43,6 +44,7 @@ export interface SearchParts {
   readonly database: Database
   readonly random: Random
   readonly model: StoredModel
+  readonly links: Links
   readonly store: Store
   readonly definitions: Pick<Definitions, 'find'>
   readonly terminology?: Terminology | undefined
@@ -60,13 +62,14 @@ export const openSearch = async ({
   database,
   random,
   model,
+  links,
   store,
   terminology,
   cacheBytes,
   definitions,
 }: SearchParts): Promise<Search> => {
   const { types } = store
-  const registry = await openRegistry({ database, random, model, codeOf: types.code })
+  const registry = await openRegistry({ database, random, model, links, codeOf: types.code })
   const implies = createImpliedSystems(definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
