@@ -2,8 +2,10 @@
 import type { AnyPlugin } from '../kernel/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
+import metering from './metering/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
+import requestLog from './request-log/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
@@ -11,5 +13,7 @@ export const firstParty: readonly AnyPlugin[] = [
   packages, // what resource types there are
   validation, // what a resource of a type may look like
   fhir, // resources of those types
+  metering, // counts what all the others answer
+  requestLog, // and logs it
   probes, // may show what all others report
 ]
