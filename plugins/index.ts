@@ -2,6 +2,7 @@
 import type { AnyPlugin } from '../kernel/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
+import limits from './limits/index.ts'
 import metering from './metering/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
@@ -13,6 +14,7 @@ export const firstParty: readonly AnyPlugin[] = [
   packages, // what resource types there are
   validation, // what a resource of a type may look like
   fhir, // resources of those types
+  limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it
   probes, // may show what all others report
