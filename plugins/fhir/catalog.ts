@@ -41,7 +41,7 @@ interface StoredCatalog {
 }
 
 // Counts up when the compiled form changes, so that one made by an older build is not read.
-const LAYOUT = 3
+const LAYOUT = 4
 
 interface ElementDefinition extends LinkElement {
   readonly min: number

@@ -90,14 +90,14 @@ export const QUOTAS = [
 export type QuotaName = (typeof QUOTAS)[number]
 
 const WORDS: Readonly<Record<string, string>> = {
-  requests: 'Requests',
-  writes: 'Resources created, changed or deleted',
-  bytes: 'Bytes on the wire, in and out,',
+  requests: 'Requests a client may make',
+  writes: 'Resources a client may create, change or delete',
+  bytes: 'Bytes a client may send and receive, on the wire,',
 }
 const quotas = (least: number, more: string) => {
   const of = (name: QuotaName) => {
     const [what = '', , span] = name.split('_')
-    const description = `${WORDS[what]} of a client in a UTC ${span}${more}.`
+    const description = `${WORDS[what]} in a UTC ${span}${more}.`
     return Type.Optional(Type.Integer({ minimum: least, sample: 1_000_000, description }))
   }
   return {

@@ -4,7 +4,9 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { COLUMN_STEP, createConverters, type Kind } from './convert.ts'
+import { COLUMN_STEP } from './convert/columns.ts'
+import type { Kind } from './convert/kind.ts'
+import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import { createHasher, type Hasher } from './hash.ts'
@@ -24,6 +26,10 @@ export interface ParameterColumn {
   /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
   readonly bit: number
   readonly ready: boolean
+  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
+  readonly implied?: readonly string[]
+  /** Its references are canonicals, or may be. */
+  readonly canonical?: true
 }
 
 export interface Parameter {
@@ -48,8 +54,12 @@ export interface Registry {
   readonly compartments: StoredModel['compartments']
   /** By code; an empty map for a type that is not known. */
   parameters(type: string): ReadonlyMap<string, Parameter>
+  /** The column of the canonical names of a type's resources. */
+  canonicalColumn(type: string): number | undefined
   /** Index rows of a resource. */
   extract(resource: Record<string, unknown>): Rows
+  /** An extractor of some columns with converters of its own: for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
   /** Types whose stored resources are not in all columns yet. */
@@ -128,6 +138,18 @@ const openColumns = async (
   return held
 }
 
+/** Where codes carry no system, the value sets they are bound to tell it. */
+const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
+  if (kind !== 'token' || branches.length === 0) return undefined
+  if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
+  const bindings = branches.map(({ type, binding }) => (type === 'code' ? binding : undefined))
+  return bindings.every((one) => one !== undefined) ? [...new Set(bindings)] : undefined
+}
+
+const CANONICALS = new Set(['canonical', 'uri', 'url'])
+const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
+  kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
+
 export interface RegistryOptions {
   readonly database: Database
   readonly random: Random
@@ -180,12 +202,15 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     list.set(parameter.code, {
       ...parameter,
       columns: columns.map(({ column, refers, present }) => {
-        const { row } = numbered[column] as (typeof numbered)[number]
+        const { row, column: stored } = numbered[column] as (typeof numbered)[number]
+        const implied = impliedBy(stored)
         const alias = present === undefined ? row : (numbered[present] as (typeof numbered)[number]).row
         return {
           code: row.code,
           bit: alias.bit,
           ...(refers === undefined ? {} : { refers }),
+          ...(implied === undefined ? {} : { implied }),
+          ...(isCanonical(stored) ? { canonical: true } : {}),
           get ready() {
             return !unready.has(base)
           },
@@ -201,11 +226,20 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     key,
     compartments: model.compartments,
     parameters: (type) => parametersOf.get(type) ?? NONE,
+    canonicalColumn(type) {
+      const place = model.canonicals[type]
+      return place === undefined ? undefined : numbered[place]?.row.code
+    },
     extract(resource) {
       const made = new Rows()
       extractorOf(resource.resourceType as string)(resource, made)
       return made
     },
+    collector: (type, codes, own) =>
+      compileExtractor(
+        (byType.get(type) ?? []).filter(({ row }) => codes.includes(row.code)).map(toExtractorColumn),
+        own,
+      ),
     masks(_type, made) {
       const masks = [0, 0, 0]
       const seen = new Set<number>()
