@@ -1,5 +1,6 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
+import audit from './audit/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import limits from './limits/index.ts'
@@ -19,5 +20,6 @@ export const firstParty: readonly AnyPlugin[] = [
   limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it
+  audit, // behind what it records, so that it stops last of what is left to tell
   probes, // may show what all others report
 ]

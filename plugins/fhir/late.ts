@@ -14,6 +14,7 @@ import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
+import { createPatients } from './patients.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
@@ -69,7 +70,8 @@ export const createLateServer = () => {
       await search.backfill(log, signal)
       if (signal.aborted) return
       const judge = createJudge({ search, store, now: () => clock.now() })
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
+      const patients = createPatients(catalog.search)
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,
@@ -85,6 +87,7 @@ export const createLateServer = () => {
         elements: createElements(definitions),
         operations,
         owned,
+        patients,
         validator,
         checks,
         page,

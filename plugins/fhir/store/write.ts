@@ -5,6 +5,7 @@
 import {
   type AuditFact,
   type Committed,
+  type FactDetails,
   type Interaction,
   type RequestContext,
   type Runners,
@@ -15,6 +16,7 @@ import type { Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
 import { Deleted, Exists, NoMatch, NotFound, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
+import type { Patients } from '../patients.ts'
 import type { IndexRows } from '../search/index-rows.ts'
 import type { Permit } from '../search/judge.ts'
 import type { WriteCheck } from '../service.ts'
@@ -95,6 +97,7 @@ export interface WriterParts {
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
   readonly index: IndexRows
+  readonly patients: Patients
 }
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
@@ -125,7 +128,7 @@ const methodOf = ({ interaction, kind }: Change): Method =>
 const flagsOf = (change: Change, gzip: boolean): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
 
-export const createWrite = ({ store, run, updateAsCreate, index, checks }: WriterParts) => {
+export const createWrite = ({ store, run, updateAsCreate, index, checks, patients }: WriterParts) => {
   const { types } = store
 
   /** The next version as a row: its number, stamp and bytes. */
@@ -177,7 +180,14 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       await run.onWrite(write)
     }
     if (run.onAudit !== null) {
-      const fact: AuditFact = { request, interaction, status, version: version.version, transaction }
+      const { type, id } = version
+      const details: FactDetails = {
+        patients: () =>
+          resource === undefined
+            ? patients.ofVersion(version.deleted && previous !== undefined ? previous : version)
+            : patients.ofResource(type, id, resource),
+      }
+      const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
       await run.onAudit(fact)
     }
   }
