@@ -54,7 +54,9 @@ export interface AuditFact {
 /** What one request used; counted after its last byte. */
 export interface Usage {
   readonly request: RequestContext
+  /** 499 when the client left before there was an answer. */
   readonly status: number
+  /** Bytes on the wire, heads included; of an injected request, those of its body. */
   readonly bytesIn: number
   readonly bytesOut: number
   /** Milliseconds from the first byte of the request to the last of the answer. */

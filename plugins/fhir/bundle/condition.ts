@@ -3,19 +3,19 @@
  * the same transaction. https://hl7.org/fhir/R4/http.html#trules
  */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
 import { authorize } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
 import { matching } from '../interactions/conditional.ts'
 import { type FhirServer, typeOf } from '../server.ts'
 import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
+import { isAboutResource } from './step.ts'
 import type { Located } from './transaction.ts'
 
 export interface Resolved {
   /** `Patient/1` */
   readonly reference: string
   /** Throws Contended when it matches something else by now. */
-  verify(server: FhirServer, transaction: Transaction): Promise<void>
+  verify(server: FhirServer): Promise<void>
 }
 
 const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
@@ -45,7 +45,7 @@ export const resolveCondition = async (
   const found = new Set<string>()
   for (const { step, target } of located) {
     const { interaction } = step.addressed
-    if (interaction.type !== type || step.entry.method === 'PATCH') continue
+    if (interaction.type !== type || step.entry.method === 'PATCH' || !isAboutResource(step)) continue
     if (step.entry.method === 'POST' && target.found !== undefined) continue
     replaced.add(target.id)
     const draft = drafts.get(step.entry.index)
@@ -71,8 +71,8 @@ export const resolveCondition = async (
   if (others.length > 0) throw ConditionalReferenceMany(type)
   return {
     reference: `${type}/${only}`,
-    async verify(here, transaction) {
-      await here.store.hold(transaction, `conditional/${type}`)
+    async verify(here) {
+      // Not held, because nothing is made under this condition: what matches it later comes after this transaction.
       if ((await stored(here)).join(' ') !== before.join(' ')) throw Contended()
     },
   }

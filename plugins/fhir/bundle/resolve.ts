@@ -3,7 +3,6 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
 import type { ReadResource } from '../json/read.ts'
 import { rewriteLinks } from '../links/rewrite.ts'
 import type { FhirServer } from '../server.ts'
@@ -11,6 +10,7 @@ import { breathe } from './breathe.ts'
 import { type Resolved, resolveCondition, splitCondition } from './condition.ts'
 import { issuesOfEntry } from './entry-error.ts'
 import { createIdentities } from './identities.ts'
+import { isAboutResource } from './step.ts'
 import { toBody } from './text.ts'
 import type { Located } from './transaction.ts'
 
@@ -18,7 +18,7 @@ export interface ResolvedBodies {
   /** By index of the entry: what its change is prepared from. */
   readonly bodies: ReadonlyMap<number, ReadResource>
   /** Inside the transaction: throws Contended when a condition matches something else by now. */
-  verify(server: FhirServer, transaction: Transaction): Promise<void>
+  verify(server: FhirServer): Promise<void>
 }
 
 interface Draft {
@@ -37,7 +37,7 @@ export const resolveLinks = async (
   const identities = createIdentities(ctx.baseUrl)
   for (const { step, target } of located) {
     const { fullUrl, method, resource } = step.entry
-    if (fullUrl === undefined || method === 'DELETE') continue
+    if (fullUrl === undefined || method === 'DELETE' || !isAboutResource(step)) continue
     const sent = (resource?.meta as { versionId?: unknown } | undefined)?.versionId
     identities.add(fullUrl, {
       type: step.addressed.interaction.type as string,
@@ -81,8 +81,8 @@ export const resolveLinks = async (
 
   return {
     bodies: new Map([...drafts].map(([index, { text, resource }]) => [index, toBody(text, resource)])),
-    async verify(here, transaction) {
-      for (const { verify } of conditions.values()) await verify(here, transaction)
+    async verify(here) {
+      for (const { verify } of conditions.values()) await verify(here)
     },
   }
 }

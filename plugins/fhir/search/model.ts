@@ -3,6 +3,7 @@
  * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
  * https://hl7.org/fhir/R4/searchparameter.html
  */
+import { REST } from '../links/rest.ts'
 import { type Branch, Exotic, toBranches } from './branches.ts'
 import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
 import { convertible } from './convert.ts'
@@ -283,8 +284,10 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
   const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
+  /** Filled without an expression: references that are in no other column. */
+  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
   return {
-    columns: kept.map(({ column }) => column),
+    columns: [...kept.map(({ column }) => column), ...rest],
     parameters: [...chosen.values()].map((one) => ({
       ...one,
       columns: one.columns.map((entry) => ({

@@ -4,7 +4,9 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { COLUMN_STEP } from './convert/columns.ts'
+import type { Links } from '../links/links.ts'
+import { addRest, REST, REST_ABSOLUTE } from '../links/rest.ts'
+import { CANONICAL, COLUMN_STEP } from './convert/columns.ts'
 import type { Kind } from './convert/kind.ts'
 import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
@@ -62,6 +64,10 @@ export interface Registry {
   collector(type: string, codes: readonly number[], converters: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
+  /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside. */
+  readonly canonicalColumns: readonly number[]
+  /** True for a column of absolute URLs that no search parameter holds. */
+  isAbsolute(column: number): boolean
   /** Types whose stored resources are not in all columns yet. */
   readonly pending: readonly PendingType[]
   /** Marks a type's columns as complete. */
@@ -154,10 +160,15 @@ export interface RegistryOptions {
   readonly database: Database
   readonly random: Random
   readonly model: StoredModel
+  readonly links: Links
   readonly codeOf: (type: string) => number | undefined
 }
 
-export const openRegistry = async ({ database, random, model, codeOf }: RegistryOptions): Promise<Registry> => {
+/** An extension may hold a Reference; what fhirpath.js is left with may be one. */
+const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
+  exotic === true || branches.some(({ type }) => type === 'Reference' || type === 'Extension')
+
+export const openRegistry = async ({ database, random, model, links, codeOf }: RegistryOptions): Promise<Registry> => {
   const { seed, key } = await openSettings(database, random)
   const hasher = createHasher(seed)
   const converters = createConverters(hasher)
@@ -192,6 +203,17 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     extractors.set(type, made)
     return made
   }
+  const restOf = new Map<string, number>()
+  const canonicals = new Set<number>()
+  for (const { column, row } of numbered)
+    if (column.expression === REST) restOf.set(column.type, row.code)
+    else if (column.kind === 'reference') {
+      if (!holdsReferences(column)) canonicals.add(row.code)
+      if (isCanonical(column)) canonicals.add(row.code + CANONICAL)
+    }
+  const absolutes = new Set([...restOf.values()].map((code) => code + REST_ABSOLUTE))
+  const holdsReference = (code: number): boolean => !canonicals.has(code)
+
   // Bits by place: column codes are multiples, so that the list stays short.
   const bitOf: number[] = []
   for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
@@ -232,7 +254,10 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     },
     extract(resource) {
       const made = new Rows()
-      extractorOf(resource.resourceType as string)(resource, made)
+      const type = resource.resourceType as string
+      extractorOf(type)(resource, made)
+      const rest = restOf.get(type)
+      if (rest !== undefined) addRest(links, hasher.long, resource, rest, holdsReference, made.reference)
       return made
     },
     collector: (type, codes, own) =>
@@ -262,6 +287,8 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
       for (const code of present) note(code)
       return masks
     },
+    canonicalColumns: [...canonicals],
+    isAbsolute: (column) => absolutes.has(column),
     get pending() {
       return [...unready].map(([type, codes]) => ({ type, codes }))
     },

@@ -3,6 +3,7 @@ import type { Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
@@ -17,6 +18,7 @@ import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
+import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
 
 export interface Search {
@@ -42,6 +44,7 @@ export interface SearchParts {
   readonly database: Database
   readonly random: Random
   readonly model: StoredModel
+  readonly links: Links
   readonly store: Store
   readonly definitions: Pick<Definitions, 'find'>
   readonly terminology?: Terminology | undefined
@@ -59,18 +62,21 @@ export const openSearch = async ({
   database,
   random,
   model,
+  links,
   store,
   terminology,
   cacheBytes,
   definitions,
 }: SearchParts): Promise<Search> => {
   const { types } = store
-  const registry = await openRegistry({ database, random, model, codeOf: types.code })
+  const registry = await openRegistry({ database, random, model, links, codeOf: types.code })
   const implies = createImpliedSystems(definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
+  const sizes = createSizes(store.newestRid)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
-    const planner = createPlanner(source, statements)
+    const isCommitted = source === database
+    const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
 
     /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
     const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
@@ -118,6 +124,8 @@ export const openSearch = async ({
       executor,
       includer: createIncluder({ registry, criteria, executor, types, links }),
       async pin() {
+        // This process writes alone, and knows what it has committed.
+        if (isCommitted && database.kind !== 'postgres') return store.newestRid()
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)
       },

@@ -5,7 +5,15 @@ import { createCache } from './cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { type Source, sourceOf } from './source.ts'
 import { createStamper, type Stamper } from './stamp.ts'
-import { holdName, lockCurrent, readCurrent, readNewest, readSuperseded, type VersionRow } from './tables.ts'
+import {
+  holdName,
+  lockCurrent,
+  lockDoomed,
+  readCurrent,
+  readNewest,
+  readSuperseded,
+  type VersionRow,
+} from './tables.ts'
 import { loadTypeCodes, type TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
 
@@ -33,12 +41,17 @@ export interface Store extends Reads {
   readonly stamper: Stamper
   /** The same store whose reads are made inside a transaction and see what it has written. */
   within(transaction: Transaction): Store
-  /** The current version inside a transaction: nobody else changes it before COMMIT. */
-  lock(transaction: Transaction, type: string, id: string): Promise<StoredVersion | undefined>
+  /**
+   * The current version inside a transaction: nobody else changes it before COMMIT. `doomed`, to be deleted: nobody else
+   * makes a reference to it either.
+   */
+  lock(transaction: Transaction, type: string, id: string, doomed?: boolean): Promise<StoredVersion | undefined>
   /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. */
   hold(transaction: Transaction, name: string): Promise<void>
   /** The number of the next resource. Numbers are given in order and never again. */
   nextRid(): number
+  /** The number of the newest resource this process knows to be committed. */
+  readonly newestRid: () => number
   /** After COMMIT: what is current now. */
   committed(versions: readonly StoredVersion[]): void
   /** Reads where the numbering stands: at start, and when this process becomes the one that writes. */
@@ -49,10 +62,12 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
   const codes = await loadTypeCodes(database, types)
   const cache = cacheBytes > 0 ? createCache(cacheBytes) : undefined
   let rid = 0
+  let newestRid = 0
   let stamper: Stamper = createStamper(clock, 0)
   const reload = async (): Promise<void> => {
     const newest = await database.get<{ rid: number | null; upd: number | null }>(readNewest, [])
     rid = newest?.rid ?? 0
+    newestRid = rid
     stamper = createStamper(clock, newest?.upd ?? 0)
   }
   await reload()
@@ -103,8 +118,9 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       }
       return Object.assign(Object.create(store), reads)
     },
-    async lock(transaction, type, id) {
-      return toVersion(type, await transaction.get<VersionRow>(lockCurrent, [codes.code(type) ?? 0, id]))
+    async lock(transaction, type, id, doomed = false) {
+      const statement = doomed ? lockDoomed : lockCurrent
+      return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
     },
     async hold(transaction, name) {
       if (database.kind === 'postgres') await transaction.get(holdName, [name])
@@ -113,7 +129,9 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       rid += 1
       return rid
     },
+    newestRid: () => newestRid,
     committed(versions) {
+      for (const version of versions) if (version.rid > newestRid) newestRid = version.rid
       if (cache !== undefined) for (const version of versions) cache.replace(version)
     },
     reload,
