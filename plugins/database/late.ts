@@ -28,6 +28,7 @@ export const createLateDatabase = (kind: Database['kind']): LateDatabase => {
       transact: async (work) => behind().transact(work),
       orm: async () => behind().orm(),
       status: () => behind().status(),
+      isShared: async () => behind().isShared(),
     },
     get opened() {
       return opened

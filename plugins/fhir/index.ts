@@ -24,12 +24,18 @@ export default definePlugin({
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
   errors: { ...ownErrors, ...bundleErrors, ...searchErrors },
+  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
     const parts: CapabilityPart[] = []
     const checks: WriteCheck[] = []
     const validator = optional(Validator)
-    provide(Fhir, { describe: (part) => void parts.push(part), check: (check) => void checks.push(check) })
+    provide(Fhir, {
+      describe: (part) => void parts.push(part),
+      check: (check) => void checks.push(check),
+      deferIndexing: () => late.deferIndexing(),
+      reindex: (scope, watch) => late.get().search.reindex(scope, watch),
+    })
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts }))
     return {

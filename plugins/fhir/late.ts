@@ -39,6 +39,7 @@ export interface LateParts {
 export const createLateServer = () => {
   let server: FhirServer | undefined
   let stop: (() => Promise<void>) | undefined
+  let deferred = false
   return {
     get(): FhirServer {
       if (server === undefined) throw NotStarted()
@@ -65,11 +66,13 @@ export const createLateServer = () => {
         cacheBytes: fhir.cache_bytes / 4,
       })
       const { registry, indexer } = search
-      busy('search indexes backfilling')
-      await indexer.complete(signal)
-      if (signal.aborted) return
-      indexer.start()
-      stop = () => indexer.stop()
+      if (!deferred) {
+        busy('search indexes backfilling')
+        await indexer.complete(signal)
+        if (signal.aborted) return
+        indexer.start()
+        stop = () => indexer.stop()
+      }
       const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
       const checks = [posted, ...given]
       const judge = createJudge({ search, store, now: () => clock.now() })
@@ -89,6 +92,9 @@ export const createLateServer = () => {
         checks,
         page,
       }
+    },
+    deferIndexing(): void {
+      deferred = true
     },
     async close(): Promise<void> {
       await stop?.()

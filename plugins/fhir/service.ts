@@ -2,8 +2,10 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+import type { Reindex } from './search/reindex.ts'
 
 export type { CapabilityPart } from './capability.ts'
+export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './search/reindex.ts'
 
 /** A resource that is about to be written. */
 export interface Incoming {
@@ -57,6 +59,10 @@ export interface Fhir {
   describe(part: CapabilityPart): void
   /** In setup only. */
   check(check: WriteCheck): void
+  /** Before the start: columns that are not complete are left to `reindex`. For its command. */
+  deferIndexing(): void
+  /** Once started: rebuilds index rows. Throws `fhir/reindex-unknown`. */
+  readonly reindex: Reindex
 }
 
 export const Fhir = defineService<Fhir>('fhir')

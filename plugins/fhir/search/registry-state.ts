@@ -82,6 +82,17 @@ export const createState = (
     packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
     pending: numbered.map(({ row }) => row).filter(({ ready }) => ready === 0),
     gone: held.filter(({ reach }) => reach === GONE),
+    /** Columns of all parameters, of those of a type, of those with a code. */
+    columnsOf: (wanted: { readonly type?: string | undefined; readonly code?: string | undefined }): ColumnRow[] => [
+      ...new Set(
+        model.parameters
+          .filter(({ base, code }) => (wanted.type ?? base) === base && (wanted.code ?? code) === code)
+          .flatMap(({ columns }) =>
+            columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+          )
+          .map((at) => (numbered[at] as Numbered).row),
+      ),
+    ],
     isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
   }
 }

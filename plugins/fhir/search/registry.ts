@@ -37,6 +37,7 @@ export interface Registry {
   readonly gone: readonly ColumnRow[]
   /** Is a column one of a package's parameters? */
   isPackaged(code: number): boolean
+  columnsOf: RegistryState['columnsOf']
   /** False for a word that may be the code of a parameter that is posted, not complete or not known here. */
   isPlain(word: string): boolean
   /** The definitions of the packages and what compiles posted ones. */
@@ -205,6 +206,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
       return state.gone
     },
     isPackaged: (code) => state.packagedCodes.has(code),
+    columnsOf: (wanted) => state.columnsOf(wanted),
     isPlain: (word) => state.isPlain(word),
     compiler: getCompiler,
     toNodes: getNodes,

@@ -14,6 +14,7 @@ import { createIndexer, type Indexer } from './indexer.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
+import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
 import { readUsedTypes } from './tables.ts'
 
@@ -32,6 +33,7 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
+  readonly reindex: Reindex
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
    * there is no other server.
@@ -131,6 +133,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
       indexer,
+      reindex: createReindex({ database, registry, backfill, types, clock }),
       catchUp: shared ? catchUp : undefined,
     }
   }
