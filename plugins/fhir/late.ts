@@ -63,6 +63,7 @@ export const createLateServer = () => {
         store,
         settled: writes.settled,
         terminology,
+        definitions,
         cacheBytes: fhir.cache_bytes / 4,
       })
       const { registry, indexer } = search

@@ -71,3 +71,13 @@ export const present = (text: string, type: ResourceType, presentation: Presenta
   const shown = summary === undefined && elements === undefined ? resource : subset(resource, type, wanted)
   return JSON.stringify(shown, null, pretty ? 2 : undefined)
 }
+
+/** A contained resource by itself, its numbers as they are. */
+export const containedText = (
+  text: string,
+  at: number,
+): { readonly type: string; readonly id: string; readonly text: string } => {
+  const { contained } = parseExactly(text) as { contained: readonly { resourceType: string; id: string }[] }
+  const one = contained[at] as { resourceType: string; id: string }
+  return { type: one.resourceType, id: one.id, text: JSON.stringify(one) }
+}

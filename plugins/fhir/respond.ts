@@ -9,10 +9,8 @@ import { needsWork, present } from './present.ts'
 import { AS_STORED } from './query.ts'
 import type { StoredVersion } from './store/version.ts'
 
-const toHttpDate = (version: StoredVersion): string => new Date(version.lastUpdated).toUTCString()
-
 const setVersion = (reply: FastifyReply, version: StoredVersion): void => {
-  reply.header('etag', toETag(version.version)).header('last-modified', toHttpDate(version))
+  reply.header('etag', toETag(version.version)).header('last-modified', version.httpDate)
 }
 
 /** Stored bytes go out as they are unless another form was asked for. */
@@ -24,10 +22,10 @@ const sendVersion = (
   if (version === undefined || type === undefined) return reply.send()
   reply.header('content-type', FHIR_JSON)
   if (type.name === 'Binary') guardContent(reply)
-  if (needsWork(presentation)) return reply.send(present(version.plain.toString('utf8'), type, presentation))
-  if (!version.gzip) return reply.send(version.bytes)
+  if (needsWork(presentation)) return reply.send(present(version.text, type, presentation))
+  if (!version.gzip) return reply.send(version.text)
   reply.header('vary', 'accept-encoding')
-  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(version.plain)
+  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(version.text)
   return reply.header('content-encoding', 'gzip').send(version.bytes)
 }
 

@@ -37,8 +37,12 @@ const metadata =
 
 const interact =
   (name: InteractionName): Handler =>
-  async (server, request, reply) =>
-    send(request, reply, await perform(server, name, request as Asked))
+  (server, request, reply) => {
+    const answer = perform(server, name, request as Asked)
+    if (answer instanceof Promise) return answer.then((one) => send(request, reply, one))
+    // Not returned: Fastify takes a reply for a promise to wait for.
+    send(request, reply, answer)
+  }
 
 const postBundle: Handler = async (server, request, reply) =>
   send(request, reply, await bundle(server, request as Asked))

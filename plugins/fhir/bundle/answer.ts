@@ -16,7 +16,7 @@ const statusText = (status: number): string => `${status} ${STATUS_CODES[status]
 const resourceOf = ({ shows, version, type, presentation, text }: Answer): string | undefined => {
   if (shows === 'text') return text?.toString()
   if (shows !== 'version' || version === undefined) return undefined
-  const stored = version.plain.toString('utf8')
+  const stored = version.text
   return type !== undefined && presentation !== undefined && needsWork(presentation)
     ? present(stored, type, presentation)
     : stored

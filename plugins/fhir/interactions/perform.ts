@@ -1,4 +1,5 @@
 /** Every interaction by name: what the routes of HTTP and the entries of a Bundle both perform. */
+import type { Eventually } from '../../database/service.ts'
 import type { FhirServer } from '../server.ts'
 import type { Answer } from './answer.ts'
 import type { Asked } from './asked.ts'
@@ -23,5 +24,5 @@ export type InteractionName = LookName | ChangeName
 export const isChange = (name: InteractionName): name is ChangeName => name in CHANGES
 
 /** Performs one interaction: ruled on, in a transaction of its own when it is a change, told to the trail. */
-export const perform = (server: FhirServer, name: InteractionName, asked: Asked): Promise<Answer> =>
+export const perform = (server: FhirServer, name: InteractionName, asked: Asked): Eventually<Answer> =>
   isChange(name) ? performChange(server, asked, CHANGES[name]) : performLook(server, asked, LOOKS[name])

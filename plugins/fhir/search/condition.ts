@@ -131,62 +131,6 @@ export const presenceCondition = (
   }
 }
 
-/** Resources that refer, by some columns, to one of a type that meets the conditions there. */
-export const chainCondition = (
-  named: Named,
-  columns: readonly number[],
-  target: {
-    readonly type: number
-    readonly conditions: readonly Condition[]
-    readonly found: Fragment | undefined
-    readonly size: number
-  },
-): Condition => ({
-  ...named,
-  probe: (d, name) => {
-    const [r, t] = [name(), name()]
-    const inner = target.conditions.map((one) => q` AND ${one.probe(t, name)}`)
-    return q`(SELECT 1 FROM ix_ref ${raw(r)} CROSS JOIN ix_res ${raw(t)} WHERE ${raw(r)}.rid = ${raw(d)}.rid AND ${isIn(`${r}.param`, columns)} AND ${raw(t)}.ref = ${raw(r)}.target AND ${raw(t)}.type = ${target.type}${join(inner, '')} LIMIT 1) IS NOT NULL`
-  },
-  ...(target.found === undefined
-    ? {}
-    : {
-        sources: [
-          {
-            rids: q`SELECT r.rid AS rid FROM (${target.found}) m CROSS JOIN ix_res t CROSS JOIN ix_ref r WHERE t.type = ${target.type} AND t.rid = m.rid AND ${isIn('r.param', columns)} AND r.target = t.ref`,
-            ordered: false,
-          },
-        ],
-        size: target.size,
-      }),
-})
-
-/** Resources that one of another type, which meets conditions, refers to. */
-export const hasCondition = (
-  named: Named,
-  own: number,
-  columns: readonly number[],
-  source: { readonly conditions: readonly Condition[]; readonly found: Fragment | undefined; readonly size: number },
-): Condition => ({
-  ...named,
-  probe: (d, name) => {
-    const [r, i] = [name(), name()]
-    const inner = source.conditions.map((one) => q` AND ${one.probe(r, name)}`)
-    return q`(SELECT 1 FROM ix_ref ${raw(r)} WHERE ${isIn(`${r}.param`, columns)} AND ${raw(r)}.target = (SELECT ${raw(i)}.ref FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${own} AND ${raw(i)}.rid = ${raw(d)}.rid)${join(inner, '')} LIMIT 1) IS NOT NULL`
-  },
-  ...(source.found === undefined
-    ? {}
-    : {
-        sources: [
-          {
-            rids: q`SELECT t.rid AS rid FROM (${source.found}) m CROSS JOIN ix_ref r CROSS JOIN ix_res t WHERE r.rid = m.rid AND ${isIn('r.param', columns)} AND t.ref = r.target AND t.type = ${own}`,
-            ordered: false,
-          },
-        ],
-        size: source.size,
-      }),
-})
-
 /** Resources a List names. */
 export const listCondition = (
   named: Named,

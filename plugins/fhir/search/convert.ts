@@ -5,6 +5,7 @@
 
 import { createDateConverters } from './convert/date.ts'
 import { type Convert, isObject, type Json, type Kind, listOf } from './convert/kind.ts'
+import { createPositionConverters } from './convert/position.ts'
 import { createQuantityConverters } from './convert/quantity.ts'
 import { createReferenceConverters } from './convert/reference.ts'
 import { createStringConverters } from './convert/string.ts'
@@ -25,6 +26,7 @@ export const createConverters = (hasher: Hasher) => {
     string: createStringConverters(hasher),
     quantity: createQuantityConverters(hasher),
     uri: createUriConverters(hasher),
+    position: createPositionConverters(),
   }
 
   /** The value of an extension under whatever type it has. */

@@ -7,6 +7,8 @@ import type { TypeCodes } from '../store/type-codes.ts'
 import { anyCondition, type Condition, idCondition, lookupCondition } from './condition.ts'
 import { SearchIndexing, SearchParameterUnknown, SearchUnsupportedParameter, SearchValue } from './errors.ts'
 import { createGeneralCriteria } from './general-criteria.ts'
+import type { ImpliedSystems } from './implied-systems.ts'
+import type { Links } from './link.ts'
 import { createLinkedCriteria, type ToCondition } from './linked-criteria.ts'
 import { readName, short } from './parameter-name.ts'
 import type { Planner } from './plan.ts'
@@ -22,6 +24,8 @@ export interface CriteriaParts {
   readonly types: TypeCodes
   readonly dialect: ValueContext['dialect']
   readonly systemsOf: ValueContext['systemsOf']
+  readonly implies: ImpliedSystems
+  readonly links: Links
   readonly terminology: Terminology | undefined
 }
 
@@ -83,7 +87,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf, complete, typeCode: codeOf }
+  return { toCondition, inCompartment, parameterOf, complete, typeCode: codeOf, registry }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

@@ -199,6 +199,7 @@ const WIDTHS: Readonly<Record<Kind, number>> = {
   quantity: QUANTITY_WIDTH,
   string: STRING_WIDTH,
   uri: STRING_WIDTH,
+  position: COMPOSITE_WIDTH,
 }
 
 /**

@@ -4,6 +4,8 @@
  */
 import type { Eventually, Param, Transaction } from '../../database/service.ts'
 import type { StoredVersion } from '../store/version.ts'
+import { APART, containedRid } from './contained/place.ts'
+import { NO_ROWS, toContainedRows } from './contained/rows.ts'
 import type { Registry } from './registry.ts'
 import type { Rows } from './rows.ts'
 import {
@@ -34,6 +36,12 @@ export interface IndexRows {
     transaction: Transaction,
     at: { readonly rid: number; readonly type: string; readonly id: string },
     rows: Rows,
+  ): Eventually<void>
+  /** All rows of what a resource contains, of which all or some may be there already. */
+  fillContained(
+    transaction: Transaction,
+    at: { readonly rid: number; readonly type: string; readonly id: string },
+    resource: Readonly<Record<string, unknown>>,
   ): Eventually<void>
   /** Displays were removed: none counts as known any more. */
   forget(): void
@@ -109,6 +117,33 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       collect(promises, transaction.run(insertDisplay, [column, text[at + 1] as string, value]))
     }
   }
+  /** What contained resources have become: they are known by their place. */
+  const writeContained = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    { rid: holder, type: holderType, id: holderId }: Pick<StoredVersion, 'rid' | 'type' | 'id'>,
+    resource: Readonly<Record<string, unknown>> | undefined,
+    earlier: Readonly<Record<string, unknown>> | undefined,
+  ): void => {
+    const [now, before] = [toContainedRows(registry, resource), toContainedRows(registry, earlier)]
+    for (let at = 0; at < Math.max(now.length, before.length); at += 1) {
+      const rid = containedRid(holder, at)
+      const [one, other] = [now[at], before[at]]
+      for (const kind of INDEX_KINDS) {
+        const [values, old] = [(one?.rows ?? NO_ROWS)[kind], (other?.rows ?? NO_ROWS)[kind]]
+        remove(transaction, promises, kind, without(kind, old, values), rid)
+        insert(transaction, promises, kind, without(kind, values, old), rid)
+      }
+      if (other !== undefined && other.type !== one?.type)
+        collect(promises, transaction.run(deleteResourceRow, [(codeOf(other.type) ?? 0) - APART, rid]))
+      if (one === undefined) continue
+      const { type, id, masks, rows } = one
+      const ref = registry.hasher.long(`${holderType}/${holderId}#${id}`)
+      const code = (codeOf(type) ?? 0) - APART
+      collect(promises, transaction.run(insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      writeDisplays(transaction, promises, rows)
+    }
+  }
   const done = (promises: Promise<void>[]): Eventually<void> =>
     promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
 
@@ -116,11 +151,12 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
     write(transaction, next, resource, previous) {
       const { rid, type, id } = next
       const code = codeOf(type) ?? 0
-      const before =
-        previous === undefined || previous.deleted
-          ? undefined
-          : registry.extract(JSON.parse(previous.plain.toString('utf8')) as Record<string, unknown>)
+      const earlier =
+        previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Record<string, unknown>)
+      const before = earlier === undefined ? undefined : registry.extract(earlier)
       const promises: Promise<void>[] = []
+      if (resource?.contained !== undefined || earlier?.contained !== undefined)
+        writeContained(transaction, promises, next, resource, earlier)
       if (resource === undefined) {
         if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
         collect(promises, transaction.run(deleteResourceRow, [code, rid]))
@@ -151,6 +187,11 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       )
       for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
       writeDisplays(transaction, promises, rows)
+      return done(promises)
+    },
+    fillContained(transaction, at, resource) {
+      const promises: Promise<void>[] = []
+      writeContained(transaction, promises, at, resource, undefined)
       return done(promises)
     },
     forget: () => displays.clear(),

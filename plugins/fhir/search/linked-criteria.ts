@@ -1,8 +1,10 @@
 /** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
 import type { Asking } from './asking.ts'
-import { anyCondition, type Condition, chainCondition, hasCondition, neverCondition } from './condition.ts'
+import { anyCondition, type Condition, neverCondition } from './condition.ts'
 import type { CriteriaParts } from './criteria.ts'
 import { SearchChain, SearchParameterUnknown, SearchTooCostly } from './errors.ts'
+import type { Ends } from './link.ts'
+import { chainCondition, hasCondition } from './linked-condition.ts'
 import { type Name, short } from './parameter-name.ts'
 import { matches } from './plan.ts'
 import type { Parameter } from './registry.ts'
@@ -19,11 +21,16 @@ export type ToCondition = (
 ) => Promise<Condition>
 
 export const createLinkedCriteria = (
-  { planner, types }: CriteriaParts,
+  { planner, types, links: linksOf, registry }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
   toCondition: ToCondition,
 ) => {
   const codeOf = (type: string): number => types.code(type) ?? 0
+
+  const endsOf = (type: string): Ends => {
+    const column = registry.canonicalColumn(type)
+    return { types: [codeOf(type)], canonicals: column === undefined ? [] : [column] }
+  }
 
   const inner = async (type: string, name: string, value: string, asking: Asking, depth: number) => {
     if (depth >= MOST_DEPTH) throw SearchTooCostly(`more than ${MOST_DEPTH} links in one parameter`)
@@ -55,15 +62,15 @@ export const createLinkedCriteria = (
       text: `${name}=${value}`,
       understood: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}`,
     }
-    const byRefers = parameter.columns
     const links: Condition[] = []
     let failure: unknown
     for (const target of targets) {
-      const columns = byRefers.filter(({ refers }) => refers === undefined || refers === target).map((one) => one.code)
+      const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === target)
       if (columns.length === 0 || types.code(target) === undefined) continue
       try {
         const found = await inner(target, rest as string, value, asking, depth)
-        if (found !== undefined) links.push(chainCondition(named, columns, { type: codeOf(target), ...found }))
+        if (found !== undefined)
+          links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.baseUrl), found))
       } catch (error) {
         // Of several possible targets only those that know the parameter are meant.
         if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
@@ -93,12 +100,10 @@ export const createLinkedCriteria = (
       text: `${name}=${value}`,
       understood: `referred to by ${parameter.url} of a ${source} with ${rest.join(':')}`,
     }
-    const columns = parameter.columns
-      .filter(({ refers }) => refers === undefined || refers === type)
-      .map((one) => one.code)
+    const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type)
     const found = await inner(source, rest.join(':'), value, asking, depth)
     if (columns.length === 0 || found === undefined) return neverCondition(named)
-    return hasCondition(named, codeOf(type), columns, found)
+    return hasCondition(named, await linksOf(columns, endsOf(type), asking.baseUrl), found)
   }
 
   return { chain, reverse }

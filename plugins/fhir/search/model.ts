@@ -4,7 +4,7 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 import { type Branch, Exotic, toBranches } from './branches.ts'
-import type { Kind } from './convert/kind.ts'
+import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
 import { convertible } from './convert.ts'
 import { type Expression, parseExpression, spell, unionParts } from './expression.ts'
 import { type Context, createShapes, type Shapes, type StructureDefinition } from './shape.ts'
@@ -53,6 +53,8 @@ export interface StoredParameter {
 export interface StoredModel {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
+  /** Type → place of the column with the canonical names of its resources. */
+  readonly canonicals: Readonly<Record<string, number>>
   /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
@@ -93,6 +95,8 @@ const KIND: Partial<Record<ParameterType, Kind>> = {
   token: 'token',
   reference: 'reference',
   uri: 'uri',
+  // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
+  special: 'position',
 }
 
 /** The resource type an expression begins with, if it names one. */
@@ -248,19 +252,21 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
     return made.length === 0 ? undefined : { ...shared, columns: made, components: [] }
   }
 
-  return { columns, compileFor }
+  return { columns, place, compileFor }
 }
 
-/** Keeps the columns that some parameter uses, and no others. */
+/** Keeps the columns that some parameter uses or that hold canonical names, and no others. */
 export const pack = (
   columns: readonly StoredColumn[],
   parameters: readonly StoredParameter[],
-): Pick<StoredModel, 'columns' | 'parameters'> => {
-  const used = new Set(
-    parameters.flatMap((one) =>
+  canonicals: StoredModel['canonicals'],
+): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals'> => {
+  const used = new Set([
+    ...Object.values(canonicals),
+    ...parameters.flatMap((one) =>
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
     ),
-  )
+  ])
   const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
@@ -274,13 +280,15 @@ export const pack = (
         ...(entry.present === undefined ? {} : { present: move(entry.present) }),
       })),
     })),
+    canonicals: Object.fromEntries(Object.entries(canonicals).map(([type, at]) => [type, move(at)])),
   }
 }
 
 export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
   const byUrl = new Map(parameters.map((one) => [one.url, one]))
-  const { columns, compileFor } = createCompiler({
-    shapes: createShapes(structures),
+  const shapes = createShapes(structures)
+  const { columns, place, compileFor } = createCompiler({
+    shapes,
     typeOf: (url) => byUrl.get(url)?.type,
   })
   // Of two parameters with one code the later package's counts, and an example never before a real one.
@@ -296,9 +304,22 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         const compiled = compileFor(type, parameter)
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
+  // What canonicals lead to: types whose resources have a url of their own.
+  const canonicals = new Map<string, number>()
+  for (const type of types)
+    if (shapes.children(type, 'url').some(({ context, many }) => context === 'uri' && !many))
+      canonicals.set(
+        type,
+        place({
+          type,
+          kind: 'reference',
+          expression: `${type}.url | version`,
+          branches: [{ steps: [], type: OWN_CANONICAL }],
+        }),
+      )
   return {
     // A second definition may have replaced the only user of a column: those stay out.
-    ...pack(columns, [...chosen.values()]),
+    ...pack(columns, [...chosen.values()], Object.fromEntries(canonicals)),
     compartments: Object.fromEntries(
       compartments
         .filter(({ code }) => known.has(code))

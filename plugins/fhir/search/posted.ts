@@ -128,7 +128,7 @@ export const createPostedCompiler = (
             })),
           })
       }
-      return { ...pack(columns, parameters), compartments: packages.compartments }
+      return { ...pack(columns, parameters, packages.canonicals), compartments: packages.compartments }
     },
   }
 }

@@ -2,6 +2,7 @@
 import { type ColumnRow, keyOf } from './columns.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import type { Kind } from './convert/kind.ts'
+import { SearchIndexing } from './errors.ts'
 import type { Extract } from './extractor.ts'
 import type { ParameterType, StoredColumn, StoredModel } from './model.ts'
 import { GONE } from './tables.ts'
@@ -14,6 +15,10 @@ export interface ParameterColumn {
   /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
   readonly bit: number
   readonly ready: boolean
+  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
+  readonly implied?: readonly string[]
+  /** Its references are canonicals, or may be. */
+  readonly canonical?: true
 }
 
 export interface Parameter {
@@ -32,6 +37,18 @@ export interface Numbered {
   readonly column: StoredColumn
   readonly row: ColumnRow
 }
+
+/** Where codes carry no system, the value sets they are bound to tell it. */
+const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
+  if (kind !== 'token' || branches.length === 0) return undefined
+  if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
+  const bindings = branches.map(({ type, binding }) => (type === 'code' ? binding : undefined))
+  return bindings.every((one) => one !== undefined) ? [...new Set(bindings)] : undefined
+}
+
+const CANONICALS = new Set(['canonical', 'uri', 'url'])
+const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
+  kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
 
 /** Everything that goes with one model and one reading of the columns; replaced as a whole. */
 export const createState = (
@@ -53,7 +70,8 @@ export const createState = (
     const list = parametersOf.get(base) ?? new Map<string, Parameter>()
     const behind: ColumnRow[] = []
     const used = columns.map(({ column, refers, present }): ParameterColumn => {
-      const { row } = numbered[column] as Numbered
+      const { row, column: stored } = numbered[column] as Numbered
+      const implied = impliedBy(stored)
       const alias = present === undefined ? row : (numbered[present] as Numbered).row
       const unready = [row, alias].filter(({ ready }) => ready === 0)
       behind.push(...unready)
@@ -61,6 +79,8 @@ export const createState = (
         code: row.code,
         bit: alias.bit,
         ...(refers === undefined ? {} : { refers }),
+        ...(implied === undefined ? {} : { implied }),
+        ...(isCanonical(stored) ? { canonical: true } : {}),
         ready: unready.length === 0,
       }
     })
@@ -82,17 +102,24 @@ export const createState = (
     packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
     pending: numbered.map(({ row }) => row).filter(({ ready }) => ready === 0),
     gone: held.filter(({ reach }) => reach === GONE),
-    /** Columns of all parameters, of those of a type, of those with a code. */
-    columnsOf: (wanted: { readonly type?: string | undefined; readonly code?: string | undefined }): ColumnRow[] => [
-      ...new Set(
-        model.parameters
-          .filter(({ base, code }) => (wanted.type ?? base) === base && (wanted.code ?? code) === code)
-          .flatMap(({ columns }) =>
-            columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
-          )
-          .map((at) => (numbered[at] as Numbered).row),
-      ),
-    ],
+    /** The column of the canonical names of a type's resources. Throws 503 when it is not complete. */
+    canonicalColumn(type: string): number | undefined {
+      const place = model.canonicals[type]
+      const row = place === undefined ? undefined : numbered[place]?.row
+      if (row?.ready === 0) throw SearchIndexing(`${type}.url`, row.indexed, row.expected)
+      return row?.code
+    },
+    /** Columns of everything, of a type, of the parameters with a code. */
+    columnsOf(wanted: { readonly type?: string | undefined; readonly code?: string | undefined }): ColumnRow[] {
+      if (wanted.code === undefined)
+        return numbered.map(({ row }) => row).filter(({ type }) => (wanted.type ?? type) === type)
+      const places = model.parameters
+        .filter(({ base, code }) => (wanted.type ?? base) === base && wanted.code === code)
+        .flatMap(({ columns }) =>
+          columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+        )
+      return [...new Set(places)].map((at) => (numbered[at] as Numbered).row)
+    },
     isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
   }
 }

@@ -7,7 +7,7 @@ import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { type ColumnRow, isSettled, keyOf, MASK_BITS, settleColumns } from './columns.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
-import { createConverters } from './convert.ts'
+import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import { createHasher, type Hasher } from './hash.ts'
@@ -25,10 +25,12 @@ export interface Registry {
   readonly compartments: StoredModel['compartments']
   /** By code; an empty map for a type that is not known. */
   parameters(type: string): ReadonlyMap<string, Parameter>
+  /** The column of the canonical names of a type's resources. */
+  canonicalColumn(type: string): number | undefined
   /** Index rows of a resource. */
   extract(resource: Record<string, unknown>): Rows
-  /** Index rows of some columns of a type only. */
-  partial(type: string, codes: readonly number[]): Extract
+  /** An extractor of some columns, with converters of its own for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters?: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
   /** Columns that do not hold all stored resources yet. */
@@ -147,11 +149,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     ...(column.of === undefined ? {} : { refers: column.of.refers }),
     ...(column.exotic === true && toNodes !== undefined ? { nodes: toNodes(column.expression) } : {}),
   })
-  const compile = (type: string, wanted: (code: number) => boolean): Extract =>
-    compileExtractor(
-      (state.byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn),
-      converters,
-    )
+  const compile = (type: string, wanted: (code: number) => boolean, own: Converters = converters): Extract =>
+    compileExtractor((state.byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn), own)
   const extractorOf = (type: string): Extract => {
     const found = state.extractors.get(type)
     if (found !== undefined) return found
@@ -167,14 +166,15 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     packages,
     compartments: packages.compartments,
     parameters: (type) => state.parametersOf.get(type) ?? NONE,
+    canonicalColumn: (type) => state.canonicalColumn(type),
     extract(resource) {
       const made = new Rows()
       extractorOf(resource.resourceType as string)(resource, made)
       return made
     },
-    partial(type, codes) {
+    collector(type, codes, own) {
       const wanted = new Set(codes)
-      return compile(type, (code) => wanted.has(code))
+      return compile(type, (code) => wanted.has(code), own)
     },
     masks(_type, made) {
       const { bitOf } = state

@@ -103,6 +103,9 @@ export const createReindex = ({ database, registry, backfill, types, clock }: Re
     }
     await registry.refresh()
     const all = [...new Set(columnsOf(scope).map(({ type }) => type))].sort()
+    // Before anything is filled: a resource brings rows of the types it contains.
+    for (const type of all)
+      while (registry.pending.some((row) => row.type === type && row.reach === DIRTY)) await backfill.step(type)
     const counts = new Map<string, number>()
     for (const type of all) counts.set(type, await countOf(type))
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0)

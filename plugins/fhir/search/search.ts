@@ -1,16 +1,20 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Clock, Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
+import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { createBackfill } from './backfill.ts'
+import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
 import { q } from './fragment.ts'
+import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
 import { createIndexRows, type IndexRows } from './index-rows.ts'
 import { createIndexer, type Indexer } from './indexer.ts'
+import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
@@ -22,6 +26,8 @@ export interface Search {
   readonly registry: Registry
   readonly index: IndexRows
   readonly criteria: Criteria
+  /** The same for contained resources. */
+  readonly containedCriteria: ContainedCriteria
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
@@ -53,6 +59,7 @@ export interface SearchParts {
   readonly store: Store
   /** Resolves when the transactions that are open now have ended. */
   readonly settled: () => Promise<void>
+  readonly definitions: Pick<Definitions, 'find'>
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
   readonly cacheBytes: number
@@ -68,6 +75,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const { database, random, clock, log, model, typeNames, shapes, store, settled, terminology, cacheBytes } = parts
   const { types } = store
   const registry = await openRegistry({ database, random, model, types: typeNames, codeOf: types.code, shapes })
+  const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
   const shared = database.kind === 'postgres'
@@ -104,23 +112,28 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       return systems.size > MOST_SYSTEMS ? undefined : [...systems]
     }
 
-    const criteria = createCriteria({
+    const links = createLinks(source, statements, registry)
+    const parts = {
       registry,
       planner,
       types,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
       systemsOf,
+      implies,
+      links,
       terminology: terms,
-    })
+    } as const
+    const criteria = createCriteria(parts)
     const executor = createExecutor(source, types, statements, keptBytes)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
       index,
       criteria,
+      containedCriteria: createContainedCriteria(parts, criteria),
       planner,
       executor,
-      includer: createIncluder({ registry, criteria, executor, types }),
+      includer: createIncluder({ registry, criteria, executor, types, links }),
       async pin() {
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)

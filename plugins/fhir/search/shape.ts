@@ -11,6 +11,8 @@ export interface Child {
   readonly member: string
   readonly context: Context
   readonly many: boolean
+  /** Value set a `code` must be from. */
+  readonly binding?: string
 }
 
 interface ElementDefinition {
@@ -18,6 +20,7 @@ interface ElementDefinition {
   readonly max?: string
   readonly contentReference?: string
   readonly type?: readonly { readonly code: string }[]
+  readonly binding?: { readonly strength: string; readonly valueSet?: string }
 }
 
 export interface StructureDefinition {
@@ -43,19 +46,19 @@ const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text
 const codeOf = (code: string): string =>
   code.startsWith('http://hl7.org/fhirpath/System.') ? code.slice(31).replace(/^./, (one) => one.toLowerCase()) : code
 
-/** Members by context and name, as they are kept: `[member, context, 1 when it repeats]`. */
-export type StoredShapes = Readonly<
-  Record<Context, Readonly<Record<string, readonly (readonly [string, Context, 0 | 1])[]>>>
->
+type StoredChild = readonly [member: string, context: Context, many: 0 | 1, binding?: string]
+
+/** Members by context and name, as they are kept. */
+export type StoredShapes = Readonly<Record<Context, Readonly<Record<string, readonly StoredChild[]>>>>
 
 export const storeShapes = (structures: readonly StructureDefinition[]): StoredShapes => {
-  const made: Record<Context, Record<string, [string, Context, 0 | 1][]>> = Object.create(null)
-  const put = (parent: string, name: string, children: [string, Context, 0 | 1][]): void => {
+  const made: Record<Context, Record<string, StoredChild[]>> = Object.create(null)
+  const put = (parent: string, name: string, children: StoredChild[]): void => {
     const names = made[parent] ?? Object.create(null)
     names[name] = children
     made[parent] = names
   }
-  const addElement = ({ path, max, contentReference, type = [] }: ElementDefinition): void => {
+  const addElement = ({ path, max, contentReference, type = [], binding }: ElementDefinition): void => {
     const dot = path.lastIndexOf('.')
     if (dot === -1) return
     const parent = path.slice(0, dot)
@@ -72,7 +75,9 @@ export const storeShapes = (structures: readonly StructureDefinition[]): StoredS
       )
     } else {
       const code = codeOf(type[0]?.code ?? 'Element')
-      put(parent, name, [[name, INLINE.has(code) ? path : code, many]])
+      const valueSet = code === 'code' && binding?.strength === 'required' ? binding.valueSet : undefined
+      const context = INLINE.has(code) ? path : code
+      put(parent, name, [valueSet === undefined ? [name, context, many] : [name, context, many, valueSet]])
     }
   }
   for (const { derivation, snapshot } of structures)
@@ -89,7 +94,14 @@ export const openShapes = (stored: StoredShapes): Shapes => {
       new Map(
         Object.entries(names).map(([name, children]) => [
           name,
-          children.map(([member, type, many]): Child => ({ member, context: type, many: many === 1 })),
+          children.map(
+            ([member, type, many, binding]): Child => ({
+              member,
+              context: type,
+              many: many === 1,
+              ...(binding === undefined ? {} : { binding }),
+            }),
+          ),
         ]),
       ),
     ]),

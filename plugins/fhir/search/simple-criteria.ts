@@ -7,6 +7,7 @@ import type { CriteriaParts } from './criteria.ts'
 import { SearchModifierUnknown, SearchUnsupportedParameter } from './errors.ts'
 import { createExpand } from './expand.ts'
 import type { Lookup } from './lookup.ts'
+import { nearLookups } from './near-lookups.ts'
 import { dateLookup, numberLookup, quantityLookup } from './ordered-lookups.ts'
 import { type Name, short } from './parameter-name.ts'
 import { presence } from './presence.ts'
@@ -21,7 +22,7 @@ import { valuesOf } from './values.ts'
 
 /** `parameterOf` throws 400 for a parameter that is not known. */
 export const createSimpleCriteria = (
-  { registry, types, dialect, systemsOf, terminology }: CriteriaParts,
+  { registry, types, dialect, systemsOf, implies, terminology }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
 ) => {
   const expand = createExpand(terminology)
@@ -56,6 +57,8 @@ export const createSimpleCriteria = (
         return values.map((value) => quantityLookup(name, hasher, codes, value))
       case 'composite':
         return compositeLookups(context, parameter.components as readonly Kind[], values)
+      case 'special':
+        return nearLookups(context, values)
       default:
         throw SearchUnsupportedParameter(name, 'it is no index of values')
     }
@@ -92,6 +95,7 @@ export const createSimpleCriteria = (
       baseUrl: asking.baseUrl,
       now: asking.now,
       systemsOf,
+      implies,
     }
     const lookups = await lookupsOf(parameter, context, modifier, valuesOf(name, value))
     const negated = modifier === 'not' || modifier === 'not-in'

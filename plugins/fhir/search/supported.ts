@@ -20,4 +20,5 @@ export const MODIFIERS: Readonly<Record<string, readonly string[]>> = {
   number: ['missing'],
   quantity: ['missing'],
   composite: ['missing'],
+  special: ['missing'],
 }

@@ -87,9 +87,11 @@ export const INDEX_KINDS = Object.keys(TABLES) as readonly IndexKind[]
 /** Most rows of one statement: each count has a prepared statement of its own. */
 export const MOST_ROWS = 24
 
-const insertText = ({ name, columns }: IndexTable, rows: number): string => {
+const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: string; postgres: string } => {
   const row = `(${columns.map(() => '?').join(', ')}, ?)`
-  return `INSERT INTO ${name} (${columns.join(', ')}, rid) VALUES ${Array(rows).fill(row).join(', ')} ON CONFLICT DO NOTHING`
+  const text = `INTO ${name} (${columns.join(', ')}, rid) VALUES ${Array(rows).fill(row).join(', ')}`
+  // A statement that cannot fail half-way needs no copies of the pages it touches.
+  return { sqlite: `INSERT OR IGNORE ${text}`, postgres: `INSERT ${text} ON CONFLICT DO NOTHING` }
 }
 
 /** Statements that insert 1, 2, … rows at once. */
@@ -231,6 +233,11 @@ export const readUsedTypes = sql(
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
 )
 export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')
+/** Resources of a type that others contain, from a place on. */
+export const readContained = sql(
+  'search.contained',
+  'SELECT rid FROM ix_res WHERE type = ? AND rid >= ? ORDER BY rid LIMIT ?',
+)
 export const countResources = sql(
   'search.count-resources',
   'SELECT count(*) AS n FROM resource WHERE type = ? AND (flags & 1) = 0',

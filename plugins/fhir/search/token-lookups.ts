@@ -5,6 +5,7 @@ import { splitEscaped, unescapeValue } from './escape.ts'
 import { fold, toKey } from './fold.ts'
 import { and, isIn, q } from './fragment.ts'
 import { anyRow, type Lookup } from './lookup.ts'
+import type { ParameterColumn } from './registry.ts'
 import type { Rows } from './rows.ts'
 import { codesOf, LAST, type ValueContext } from './value-context.ts'
 
@@ -96,15 +97,48 @@ export const hashToken = ({ hasher }: ValueContext, { system, code }: TokenValue
   system: system === undefined ? undefined : system === '' ? 0 : hasher.short(system),
 })
 
-export const tokenLookups = (context: ValueContext, values: readonly string[], beside = 0): Promise<Lookup[]> =>
-  tokensOf(
-    context,
-    codesOf(context.columns, beside),
-    values.map((value) => hashToken(context, readToken(context.name, value))),
-  )
+/** Tokens as a column holds them: without a system that its codes imply. */
+const impliedTokens = async (
+  { implies }: ValueContext,
+  { implied }: ParameterColumn,
+  tokens: readonly TokenValue[],
+): Promise<readonly TokenValue[]> => {
+  if (implied === undefined) return tokens
+  const found: TokenValue[] = []
+  for (const token of tokens)
+    found.push(token.system && (await implies(implied, token.system)) ? { ...token, system: '' } : token)
+  return found
+}
+
+export const tokenLookups = async (
+  context: ValueContext,
+  values: readonly string[],
+  beside = 0,
+): Promise<readonly Lookup[]> => {
+  const tokens = values.map((value) => readToken(context.name, value))
+  const lookups: Lookup[] = []
+  const plain = context.columns.filter(({ implied }) => implied === undefined)
+  const parts = [
+    ...(plain.length > 0 ? [{ columns: plain, tokens }] : []),
+    ...(await Promise.all(
+      context.columns
+        .filter(({ implied }) => implied !== undefined)
+        .map(async (column) => ({ columns: [column], tokens: await impliedTokens(context, column, tokens) })),
+    )),
+  ]
+  for (const { columns, tokens: own } of parts)
+    lookups.push(
+      ...(await tokensOf(
+        context,
+        codesOf(columns, beside),
+        own.map((token) => hashToken(context, token)),
+      )),
+    )
+  return lookups
+}
 
 /** `:identifier` on a reference. */
-export const identifierLookups = (context: ValueContext, values: readonly string[]): Promise<Lookup[]> =>
+export const identifierLookups = (context: ValueContext, values: readonly string[]): Promise<readonly Lookup[]> =>
   tokenLookups(context, values, IDENTIFIER)
 
 /** `:of-type` with system|code|value. */

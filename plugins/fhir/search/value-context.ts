@@ -1,5 +1,6 @@
 /** What the value of a search parameter needs to know of its parameter and the server. */
 import type { Hasher } from './hash.ts'
+import type { ImpliedSystems } from './implied-systems.ts'
 import type { ParameterColumn } from './registry.ts'
 
 /** What every value needs to know of its parameter and the server. */
@@ -12,6 +13,8 @@ export interface ValueContext {
   readonly baseUrl: string
   /** Milliseconds since the epoch. */
   readonly now: number
+  /** Is a system the one of codes that carry none? */
+  readonly implies: ImpliedSystems
   /** Systems under which a code occurs, when they are few: then rows come in order and can be sought by rid. */
   readonly systemsOf: (params: readonly number[], value: number) => Promise<readonly number[] | undefined>
 }

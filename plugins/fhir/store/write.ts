@@ -30,6 +30,7 @@ import {
   METHODS,
   type Method,
   updateResource,
+  type VersionRow,
 } from './tables.ts'
 import { StoredVersion } from './version.ts'
 
@@ -140,9 +141,9 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
   ): StoredVersion => {
     const version = (previous?.version ?? 0) + 1
     const stamp = store.stamper.next()
-    const body =
-      content === undefined ? undefined : packBody(content.template.fill(change.id, version, toInstant(stamp)))
-    return new StoredVersion(change.type, {
+    const text = content?.template.fill(change.id, version, toInstant(stamp))
+    const body = text === undefined ? undefined : packBody(text)
+    const row: VersionRow = {
       rid: previous?.rid ?? store.nextRid(),
       type: types.code(change.type) ?? 0,
       id: change.id,
@@ -150,7 +151,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       upd: stamp,
       flags: flagsOf(change, body?.gzip ?? false),
       body: body?.bytes ?? null,
-    })
+    }
+    return new StoredVersion(change.type, row, text)
   }
 
   const save = async (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Promise<void> => {

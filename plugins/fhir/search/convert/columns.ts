@@ -2,6 +2,9 @@
 export const TEXT = 1
 export const OF_TYPE = 2
 export const IDENTIFIER = 3
+/** Beside a reference column: canonicals as they are written, and absolute references to a `[base]/Type/id`. */
+export const CANONICAL = 1
+export const ABSOLUTE = 2
 /** Codes of columns are this far apart. */
 export const COLUMN_STEP = 4
 

@@ -1,7 +1,7 @@
 /** What kinds of values are indexed, and how a value becomes rows. */
 import type { Rows } from '../rows.ts'
 
-export type Kind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri'
+export type Kind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri' | 'position'
 
 export type Json = Record<string, unknown>
 
@@ -12,6 +12,9 @@ export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** In the place of a FHIR type: the canonical names of the resource itself. */
+export const OWN_CANONICAL = '(own canonical)'
 
 /** One converter for several FHIR types. */
 export const alike = (convert: Convert, names: string): Record<string, Convert> =>
