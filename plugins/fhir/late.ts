@@ -9,6 +9,10 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import type { OwnInvocation } from './operations/own.ts'
+import type { Operations } from './operations/registry.ts'
+import type { OwnedTypes } from './owned.ts'
+import { createElements } from './patch/elements.ts'
 import { createJudge } from './search/judge.ts'
 import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
@@ -29,6 +33,8 @@ export interface LateParts {
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
   readonly checks: readonly WriteCheck[]
+  readonly operations: Operations<OwnInvocation>
+  readonly owned: OwnedTypes
   readonly log: Logger
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
@@ -47,7 +53,7 @@ export const createLateServer = () => {
     },
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks: given, terminology } = parts
+      const { validator, checks: given, operations, owned, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const writes = trackWrites(database)
@@ -89,6 +95,9 @@ export const createLateServer = () => {
         search,
         judge,
         links: createLinks(catalog.links),
+        elements: createElements(definitions),
+        operations,
+        owned,
         validator,
         checks,
         page,

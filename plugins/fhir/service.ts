@@ -2,9 +2,21 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+import type { Operation } from './operations/operation.ts'
 import type { Reindex } from './search/reindex.ts'
 
 export type { CapabilityPart } from './capability.ts'
+export type { Data, Held } from './operations/data.ts'
+export type { Inputs } from './operations/inputs.ts'
+export type {
+  Invocation,
+  Operation,
+  OperationAnswer,
+  OperationChange,
+  OperationChanged,
+  OperationChanges,
+  OperationParameter,
+} from './operations/operation.ts'
 export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './search/reindex.ts'
 
 /** A resource that is about to be written. */
@@ -23,7 +35,7 @@ export interface MadeChange {
   readonly version: { readonly rid: number; readonly type: string; readonly id: string; readonly deleted: boolean }
   /** Undefined for a deletion. */
   readonly resource: Readonly<Record<string, unknown>> | undefined
-  /** False when nothing had to be written: deleting what is deleted. */
+  /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
   readonly written: boolean
 }
 
@@ -63,6 +75,13 @@ export interface Fhir {
   deferIndexing(): void
   /** Once started: rebuilds index rows. Throws `fhir/reindex-unknown`. */
   readonly reindex: Reindex
+  /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
+  operation(operation: Operation): void
+  /**
+   * In setup only: nobody changes resources of this type over HTTP; each attempt is answered 405 and told to the trail.
+   * `why` follows the name of the type: `is written by the audit trail`.
+   */
+  owns(type: string, why: string): void
 }
 
 export const Fhir = defineService<Fhir>('fhir')

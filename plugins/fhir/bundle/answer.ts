@@ -37,7 +37,7 @@ export const answeredEntry = (request: RequestContext, { method }: BundleEntry, 
     if (status === 201) response += `,"location":"${versionPath(known)}"`
     response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${new Date(known.lastUpdated).toISOString()}"`
   }
-  if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version)}`
+  if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version, answer.warnings)}`
   return `{${fullUrl}${resource === undefined ? '' : `"resource":${resource},`}"response":{${response}}}`
 }
 

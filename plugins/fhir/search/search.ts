@@ -20,6 +20,7 @@ import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
 import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
+import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
 
 export interface Search {
@@ -86,8 +87,10 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
     return isKnown ? false : registry.refresh()
   }
+  const sizes = createSizes(store.newestRid)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
-    const planner = createPlanner(source, statements)
+    const isCommitted = source === database
+    const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
 
     /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
     const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
@@ -135,6 +138,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       executor,
       includer: createIncluder({ registry, criteria, executor, types, links }),
       async pin() {
+        // This process writes alone, and knows what it has committed.
+        if (isCommitted && database.kind !== 'postgres') return store.newestRid()
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)
       },

@@ -74,7 +74,7 @@ const populate = async (bench: Bench, house: House, size: number): Promise<Popul
       name: (with_) =>
         `/Patient?${query({ name: `${with_.pick(['Keebler', 'Okafor', 'Novak'])}${10 + with_.below(90)}` })}`,
       tokens: (with_) =>
-        `/Observation?${query({ status: 'final', category: CATEGORY, code: `http://loinc.org|${with_.pick(seen).code}`, _sort: '-_lastUpdated', _count: '20' })}`,
+        `/Observation?${query({ status: 'final', category: CATEGORY, code: `http://loinc.org|${with_.pick(seen).code}`, _count: '20' })}`,
     },
   }
 }
