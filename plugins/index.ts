@@ -4,6 +4,7 @@ import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
+import references from './references/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
@@ -11,5 +12,6 @@ export const firstParty: readonly AnyPlugin[] = [
   packages, // what resource types there are
   validation, // what a resource of a type may look like
   fhir, // resources of those types
+  references, // what they may refer to
   probes, // may show what all others report
 ]

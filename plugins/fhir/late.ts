@@ -9,6 +9,7 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import { createReferences } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
@@ -58,6 +59,7 @@ export const createLateServer = () => {
       const types = [...catalog.types.keys()]
       const writes = trackWrites(database)
       const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
+      const links = createLinks(catalog.links)
       const search = await openSearch({
         database,
         random,
@@ -66,6 +68,7 @@ export const createLateServer = () => {
         model: catalog.search,
         typeNames: types,
         shapes: catalog.shapes,
+        links,
         store,
         settled: writes.settled,
         terminology,
@@ -94,7 +97,8 @@ export const createLateServer = () => {
         write,
         search,
         judge,
-        links: createLinks(catalog.links),
+        links,
+        references: createReferences({ links, registry: search.registry, types: store.types }),
         elements: createElements(definitions),
         operations,
         owned,

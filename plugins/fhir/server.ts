@@ -5,6 +5,7 @@ import type { Validator } from '../validation/service.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
+import type { References } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
@@ -47,6 +48,7 @@ export interface FhirServer {
   readonly elements: Elements
   readonly owned: OwnedTypes
   readonly operations: Operations<OwnInvocation>
+  readonly references: References
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
   readonly checks: readonly WriteCheck[]

@@ -2,10 +2,12 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+import type { References } from './links/references.ts'
 import type { Operation } from './operations/operation.ts'
 import type { Reindex } from './search/reindex.ts'
 
 export type { CapabilityPart } from './capability.ts'
+export type { ReadReference, References, Referrer, Target } from './links/references.ts'
 export type { Data, Held } from './operations/data.ts'
 export type { Inputs } from './operations/inputs.ts'
 export type {
@@ -82,6 +84,8 @@ export interface Fhir {
    * `why` follows the name of the type: `is written by the audit trail`.
    */
   owns(type: string, why: string): void
+  /** While the server runs: where references point, what they find, and what refers to a resource. */
+  readonly references: References
 }
 
 export const Fhir = defineService<Fhir>('fhir')

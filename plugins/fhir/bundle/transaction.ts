@@ -194,7 +194,7 @@ export const transaction = async (
     }
     const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
       for (const { one } of prepared) await one.target.verify?.(here, opened)
-      await resolved.verify(here, opened)
+      await resolved.verify(here)
       const changed = await changeAll(opened, here)
       await lookAll(here)
       progress.interaction = undefined

@@ -106,8 +106,10 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     JSON.parse(unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8'))
   const extractorOf = (type: string, codes: readonly number[]): Extract => {
     const key = `${type} ${codes.join(' ')}`
-    if (extract?.key !== key) extract = { key, run: registry.collector(type, codes) }
-    return extract.run
+    if (extract?.key === key) return extract.run
+    const run = registry.needWhole(codes) ? registry.extractInto : registry.collector(type, codes)
+    extract = { key, run }
+    return run
   }
 
   /** Rows of a range of columns, so many at most. True when some are left. */

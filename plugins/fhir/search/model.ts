@@ -3,6 +3,7 @@
  * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
  * https://hl7.org/fhir/R4/searchparameter.html
  */
+import { REST } from '../links/rest.ts'
 import { type Branch, Exotic, toBranches } from './branches.ts'
 import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
 import { convertible } from './convert.ts'
@@ -255,11 +256,12 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
   return { columns, place, compileFor }
 }
 
-/** Keeps the columns that some parameter uses or that hold canonical names, and no others. */
+/** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
 export const pack = (
   columns: readonly StoredColumn[],
   parameters: readonly StoredParameter[],
   canonicals: StoredModel['canonicals'],
+  keeps: (column: StoredColumn) => boolean = () => false,
 ): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals'> => {
   const used = new Set([
     ...Object.values(canonicals),
@@ -267,7 +269,7 @@ export const pack = (
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
     ),
   ])
-  const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
+  const kept = columns.map((column, at) => ({ column, at })).filter(({ column, at }) => used.has(at) || keeps(column))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
   return {
@@ -317,9 +319,13 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
           branches: [{ steps: [], type: OWN_CANONICAL }],
         }),
       )
+  /** Filled without an expression: references that are in no other column. */
+  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
+  // A second definition may have replaced the only user of a column: those stay out.
+  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals))
   return {
-    // A second definition may have replaced the only user of a column: those stay out.
-    ...pack(columns, [...chosen.values()], Object.fromEntries(canonicals)),
+    ...packed,
+    columns: [...packed.columns, ...rest],
     compartments: Object.fromEntries(
       compartments
         .filter(({ code }) => known.has(code))

@@ -3,6 +3,7 @@ import type { Clock, Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { createBackfill } from './backfill.ts'
@@ -57,6 +58,7 @@ export interface SearchParts {
   /** Concrete resource types. */
   readonly typeNames: readonly string[]
   readonly shapes: () => Promise<Shapes>
+  readonly links: Links
   readonly store: Store
   /** Resolves when the transactions that are open now have ended. */
   readonly settled: () => Promise<void>
@@ -73,9 +75,9 @@ const nextSystem = sql(
 )
 
 export const openSearch = async (parts: SearchParts): Promise<Search> => {
-  const { database, random, clock, log, model, typeNames, shapes, store, settled, terminology, cacheBytes } = parts
+  const { database, clock, log, store, settled, terminology, cacheBytes } = parts
   const { types } = store
-  const registry = await openRegistry({ database, random, model, types: typeNames, codeOf: types.code, shapes })
+  const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
   const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)

@@ -211,7 +211,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
   const apply = async (transaction: Transaction, change: Change, isRehearsal = false): Promise<Changed> => {
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
-    const previous = change.kind === 'create' ? undefined : await store.lock(transaction, type, id)
+    const previous =
+      change.kind === 'create' ? undefined : await store.lock(transaction, type, id, change.kind === 'delete')
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
     if (change.kind === 'delete' && created) {
