@@ -15,8 +15,13 @@ export interface Additions {
   readonly service: Fhir
 }
 
-/** `server`: once it has started. */
-export const createAdditions = (server: () => FhirServer): Additions => {
+export interface AdditionsParts {
+  /** Once it has started. */
+  get(): FhirServer
+  deferIndexing(): void
+}
+
+export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
@@ -26,6 +31,8 @@ export const createAdditions = (server: () => FhirServer): Additions => {
     check: (check) => void checks.push(check),
     operation: operations.add,
     owns: owned.add,
+    deferIndexing,
+    reindex: (scope, watch) => server().search.reindex(scope, watch),
     get references() {
       return server().references
     },

@@ -16,9 +16,11 @@ import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
 import { createPatients } from './patients.ts'
 import { createJudge } from './search/judge.ts'
+import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
 import type { WriteCheck } from './service.ts'
+import { trackWrites } from './store/open-writes.ts'
 import { openStore } from './store/store.ts'
 import { createWrite } from './store/write.ts'
 
@@ -44,6 +46,8 @@ export interface LateParts {
 
 export const createLateServer = () => {
   let server: FhirServer | undefined
+  let stop: (() => Promise<void>) | undefined
+  let deferred = false
   return {
     get(): FhirServer {
       if (server === undefined) throw NotStarted()
@@ -51,24 +55,37 @@ export const createLateServer = () => {
     },
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks, operations, owned, terminology } = parts
+      const { validator, checks: given, operations, owned, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
-      const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
+      const writes = trackWrites(database)
+      const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
       const links = createLinks(catalog.links)
       const search = await openSearch({
         database,
         random,
+        clock,
+        log,
         model: catalog.search,
+        typeNames: types,
+        shapes: catalog.shapes,
         links,
         store,
+        settled: writes.settled,
         terminology,
         definitions,
         cacheBytes: fhir.cache_bytes / 4,
       })
-      busy('search indexes backfilling')
-      await search.backfill(log, signal)
-      if (signal.aborted) return
+      const { registry, indexer } = search
+      if (!deferred) {
+        busy('search indexes backfilling')
+        await indexer.complete(signal)
+        if (signal.aborted) return
+        indexer.start()
+        stop = () => indexer.stop()
+      }
+      const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
+      const checks = [posted, ...given]
       const judge = createJudge({ search, store, now: () => clock.now() })
       const patients = createPatients(catalog.search)
       const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
@@ -92,6 +109,12 @@ export const createLateServer = () => {
         checks,
         page,
       }
+    },
+    deferIndexing(): void {
+      deferred = true
+    },
+    async close(): Promise<void> {
+      await stop?.()
     },
   }
 }

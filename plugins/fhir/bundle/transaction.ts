@@ -209,7 +209,8 @@ export const transaction = async (
       await refused(run, ctx, interaction, error)
       throw placed(error, interaction.entry)
     })
-    write.committed(ctx, changed)
+    const later = write.committed(ctx, changed)
+    if (later !== undefined) await later
     return answers.toBundle(server.random.id(), 'transaction')
   })
 }
