@@ -4,18 +4,15 @@ import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { Terminology } from '../terminology/service.ts'
 import { Validator } from '../validation/service.ts'
+import { createAdditions } from './additions.ts'
 import { allErrors } from './all-errors.ts'
-import type { CapabilityPart } from './capability.ts'
 import { conformanceSection, fhirSection } from './config.ts'
 import { createLateServer } from './late.ts'
-import type { OwnInvocation } from './operations/own.ts'
 import { ownOperations } from './operations/own-operations.ts'
-import { createOperations } from './operations/registry.ts'
-import { createOwnedTypes } from './owned.ts'
 import { fhirRoutes } from './routes.ts'
 import { searchMigrations } from './search/tables.ts'
 import { wordMigrations } from './search/words/tables.ts'
-import { Fhir, type WriteCheck } from './service.ts'
+import { Fhir } from './service.ts'
 import { migrations } from './store/tables.ts'
 
 export default definePlugin({
@@ -27,29 +24,22 @@ export default definePlugin({
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations, ...wordMigrations],
   errors: allErrors,
+  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
-    const parts: CapabilityPart[] = []
-    const checks: WriteCheck[] = []
-    const owned = createOwnedTypes()
-    const operations = createOperations<OwnInvocation>()
+    const additions = createAdditions(late)
     const validator = optional(Validator)
-    for (const operation of ownOperations({ ...needs, validator })) operations.add(operation)
-    provide(Fhir, {
-      describe: (part) => void parts.push(part),
-      check: (check) => void checks.push(check),
-      operation: operations.add,
-      owns: owned.add,
-    })
+    for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
+    provide(Fhir, additions.service)
     const updateAsCreate = conformance.update_as_create
-    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts, operations }))
+    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, ...additions }))
     return {
       async start(signal) {
         busy('reading the definitions')
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(Terminology)
         const shared = { ...needs, run, clock, random, log, busy, signal }
-        await late.open({ ...shared, updateAsCreate, fhir, validator, checks, operations, owned, terminology })
+        await late.open({ ...shared, updateAsCreate, fhir, validator, ...additions, terminology })
       },
       stop: () => late.close(),
     }

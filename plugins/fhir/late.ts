@@ -9,10 +9,12 @@ import { loadCatalog } from './catalog.ts'
 import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import { createReferences } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
+import { createPatients } from './patients.ts'
 import { createJudge } from './search/judge.ts'
 import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
@@ -45,6 +47,7 @@ export interface LateParts {
 export const createLateServer = () => {
   let server: FhirServer | undefined
   let stop: (() => Promise<void>) | undefined
+  let deferred = false
   return {
     get(): FhirServer {
       if (server === undefined) throw NotStarted()
@@ -57,6 +60,7 @@ export const createLateServer = () => {
       const types = [...catalog.types.keys()]
       const writes = trackWrites(database)
       const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
+      const links = createLinks(catalog.links)
       const search = await openSearch({
         database,
         random,
@@ -65,6 +69,7 @@ export const createLateServer = () => {
         model: catalog.search,
         typeNames: types,
         shapes: catalog.shapes,
+        links,
         store,
         settled: writes.settled,
         terminology,
@@ -73,16 +78,19 @@ export const createLateServer = () => {
         cacheBytes: fhir.cache_bytes / 4,
       })
       const { registry, indexer } = search
-      busy('search indexes backfilling')
-      await indexer.complete(signal)
-      await search.words.complete(signal)
-      if (signal.aborted) return
-      indexer.start()
-      stop = () => indexer.stop()
+      if (!deferred) {
+        busy('search indexes backfilling')
+        await indexer.complete(signal)
+        await search.words.complete(signal)
+        if (signal.aborted) return
+        indexer.start()
+        stop = () => indexer.stop()
+      }
       const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
       const checks = [posted, ...given]
       const judge = createJudge({ search, store, now: () => clock.now() })
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
+      const patients = createPatients(catalog.search)
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,
@@ -93,14 +101,19 @@ export const createLateServer = () => {
         write,
         search,
         judge,
-        links: createLinks(catalog.links),
+        links,
+        references: createReferences({ links, registry: search.registry, types: store.types }),
         elements: createElements(definitions),
         operations,
         owned,
+        patients,
         validator,
         checks,
         page,
       }
+    },
+    deferIndexing(): void {
+      deferred = true
     },
     async close(): Promise<void> {
       await stop?.()

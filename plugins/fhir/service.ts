@@ -2,9 +2,12 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+import type { References } from './links/references.ts'
 import type { Operation } from './operations/operation.ts'
+import type { Reindex } from './search/reindex.ts'
 
 export type { CapabilityPart } from './capability.ts'
+export type { ReadReference, References, Referrer, Target } from './links/references.ts'
 export type { Data, Held } from './operations/data.ts'
 export type { Inputs } from './operations/inputs.ts'
 export type {
@@ -16,6 +19,7 @@ export type {
   OperationChanges,
   OperationParameter,
 } from './operations/operation.ts'
+export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './search/reindex.ts'
 
 /** A resource that is about to be written. */
 export interface Incoming {
@@ -69,6 +73,10 @@ export interface Fhir {
   describe(part: CapabilityPart): void
   /** In setup only. */
   check(check: WriteCheck): void
+  /** Before the start: columns that are not complete are left to `reindex`. For its command. */
+  deferIndexing(): void
+  /** Once started: rebuilds index rows. Throws `fhir/reindex-unknown`. */
+  readonly reindex: Reindex
   /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
   operation(operation: Operation): void
   /**
@@ -76,6 +84,8 @@ export interface Fhir {
    * `why` follows the name of the type: `is written by the audit trail`.
    */
   owns(type: string, why: string): void
+  /** While the server runs: where references point, what they find, and what refers to a resource. */
+  readonly references: References
 }
 
 export const Fhir = defineService<Fhir>('fhir')

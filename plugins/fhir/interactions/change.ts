@@ -90,7 +90,8 @@ const performSeveral = async (
     await tellOperation(server, ctx, interaction, changes, answered.status, transaction)
     return { changed: made, answer: answered }
   })
-  write.committed(ctx, changed)
+  const later = write.committed(ctx, changed)
+  if (later !== undefined) await later
   return answer
 }
 

@@ -9,6 +9,7 @@ import { unpackBody } from '../store/body.ts'
 import { GZIP } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { type ColumnRow, MASK_BITS } from './columns.ts'
+import { APART, containedRid, containerOf } from './contained/place.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import type { Extract } from './extractor.ts'
 import type { IndexRows } from './index-rows.ts'
@@ -24,6 +25,7 @@ import {
   lockUnready,
   MOST_REMOVED,
   nextGeneration,
+  readContained,
   readStride,
   removals,
   removeTexts,
@@ -35,15 +37,22 @@ import {
 const BATCH = 100 // resources of one transaction, at most
 const BATCH_MS = 4 // of work on the main thread, then others get their turn
 const EVERY_BIT = 2 ** MASK_BITS - 1
+/** Of `reach`: the resources of the type are done, those that others contain begin; behind it, how many containers. */
+const CONTAINED = 2 ** 52
+const ALL = Number.MAX_SAFE_INTEGER
 
 const BATCH_ROWS =
-  'SELECT rid, id, flags, body FROM resource WHERE type = ? AND rid > ? AND rid <= ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?'
+  'SELECT rid, type, id, flags, body FROM resource WHERE type = ? AND rid > ? AND rid <= ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?'
 // On PostgreSQL a change of the same resource waits for the few milliseconds of the batch: else rows of the version
 // that was read could be added after those of the version that replaced it.
 const readBatch = sql('search.backfill-batch', { sqlite: BATCH_ROWS, postgres: `${BATCH_ROWS} FOR UPDATE` })
 
+const CONTAINER = 'SELECT rid, type, id, flags, body FROM resource WHERE rid = ? AND (flags & 1) = 0'
+const readContainer = sql('search.backfill-container', { sqlite: CONTAINER, postgres: `${CONTAINER} FOR UPDATE` })
+
 interface BatchRow {
   readonly rid: number
+  readonly type: number
   readonly id: string
   readonly flags: number
   readonly body: Buffer
@@ -60,6 +69,8 @@ export interface BackfillParts {
 /** What a step has done: the type is complete when `left` is false. */
 export interface Filled {
   readonly left: boolean
+  /** It took out what was there before, and filled nothing yet. */
+  readonly cleaned?: boolean
   /** Columns that hold more than before. */
   readonly moved: readonly ColumnRow[]
   /** Columns that were completed, with what was gone through. */
@@ -77,24 +88,34 @@ interface Cleared {
   readonly column: ColumnRow
   readonly state: 'left' | 'clean' | 'changed'
   /** Where taking out bits goes on. */
-  readonly next?: number
+  readonly next?: Place
+}
+
+/** Among the resources of a type, then among those that others contain. */
+interface Place {
+  readonly apart: number
+  readonly from: number
 }
 
 export const createBackfill = ({ database, registry, rows, types, clock }: BackfillParts): Backfill => {
   // How far the bits of a column have been taken out, in this process; another one begins again.
-  const cleared = new Map<number, number>()
+  const cleared = new Map<number, Place>()
   let extract: { readonly key: string; readonly run: Extract } | undefined
 
+  const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
+    JSON.parse(unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8'))
   const extractorOf = (type: string, codes: readonly number[]): Extract => {
     const key = `${type} ${codes.join(' ')}`
-    if (extract?.key !== key) extract = { key, run: registry.partial(type, codes) }
-    return extract.run
+    if (extract?.key === key) return extract.run
+    const run = registry.needWhole(codes) ? registry.extractInto : registry.collector(type, codes)
+    extract = { key, run }
+    return run
   }
 
-  /** Rows of one table that a column has, so many at most. True when some are left. */
-  const removeRows = async (transaction: Transaction, { code }: ColumnRow): Promise<boolean> => {
+  /** Rows of a range of columns, so many at most. True when some are left. */
+  const removeRows = async (transaction: Transaction, from: number): Promise<boolean> => {
     for (const { count, some, all } of removals) {
-      const range = [code, code + COLUMN_STEP]
+      const range = [from, from + COLUMN_STEP]
       const { n } = (await transaction.get<{ n: number }>(count, range)) as { n: number }
       const many = Number(n) > MOST_REMOVED
       if (Number(n) > 0) await transaction.run(many ? some : all, range)
@@ -102,16 +123,17 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     }
     return false
   }
-  /** The column's bit in a stretch of the resources of its type: where the next one begins, undefined after the last. */
-  const removeBits = async (transaction: Transaction, { code, type, bit }: ColumnRow): Promise<number | undefined> => {
-    const typeCode = types.code(type)
-    if (bit < 0 || typeCode === undefined) return undefined
-    const from = cleared.get(code) ?? 0
-    const stride = await transaction.get<{ rid: number }>(readStride, [typeCode, from])
+  /** A bit in a stretch of the resources of a type: where the next one begins, undefined after the last. */
+  const removeBits = async (
+    transaction: Transaction,
+    type: number,
+    bit: number,
+    from: number,
+  ): Promise<number | undefined> => {
+    const stride = await transaction.get<{ rid: number }>(readStride, [type, from])
     const mask = 2 ** (bit % MASK_BITS)
     const statement = clearBits[Math.floor(bit / MASK_BITS)] as (typeof clearBits)[number]
-    const to = stride?.rid ?? Number.MAX_SAFE_INTEGER
-    await transaction.run(statement, [EVERY_BIT - mask, typeCode, from, to, mask])
+    await transaction.run(statement, [EVERY_BIT - mask, type, from, stride?.rid ?? ALL, mask])
     return stride?.rid
   }
   const clear = async (transaction: Transaction, column: ColumnRow): Promise<Cleared> => {
@@ -119,9 +141,13 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     const now = await transaction.get<ColumnRow>(lockColumn, [code])
     // Another server was faster, or a parameter uses the column again.
     if (now?.reach !== column.reach) return { column, state: 'changed' }
-    if (await removeRows(transaction, column)) return { column, state: 'left' }
-    const next = await removeBits(transaction, column)
-    return next === undefined ? { column, state: 'clean' } : { column, state: 'left', next }
+    for (const apart of [0, APART]) if (await removeRows(transaction, code - apart)) return { column, state: 'left' }
+    const type = types.code(column.type)
+    if (column.bit < 0 || type === undefined) return { column, state: 'clean' }
+    const at = cleared.get(code) ?? { apart: 0, from: 0 }
+    const next = await removeBits(transaction, type - at.apart, column.bit, at.from)
+    if (next !== undefined) return { column, state: 'left', next: { ...at, from: next } }
+    return at.apart === 0 ? { column, state: 'left', next: { apart: APART, from: 0 } } : { column, state: 'clean' }
   }
   /** After COMMIT: a transaction that is undone has taken out nothing. */
   const noteCleared = ({ column: { code }, state, next }: Cleared): void => {
@@ -177,18 +203,37 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     const started = clock.monotonic()
     let last = from
     let done = 0
-    for (const { rid, id, flags, body } of batch) {
-      const text = unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8')
+    for (const row of batch) {
+      const { rid, id } = row
+      const resource = resourceOf(row)
       const made = new Rows()
-      run(JSON.parse(text) as Record<string, unknown>, made)
+      run(resource, made)
       const filled = rows.fill(transaction, { rid, type, id }, made)
       if (filled !== undefined) await filled
+      if (resource.contained !== undefined) await rows.fillContained(transaction, { rid, type, id }, resource)
       last = rid
       done += 1
       if (clock.monotonic() - started > BATCH_MS) break
     }
     const atEnd = done === batch.length && batch.length < BATCH
     return { reach: atEnd ? to : last, count: done }
+  }
+  /** The same for resources of the type that others contain: the containers are known by them. */
+  const fillContained = async (transaction: Transaction, type: string, from: number, to: number): Promise<number> => {
+    const first = from === CONTAINED ? 0 : containedRid(from - CONTAINED + 1, 0)
+    const held = await transaction.all<{ rid: number }>(readContained, [(types.code(type) ?? 0) - APART, first, BATCH])
+    const containers = [...new Set(held.map(({ rid }) => containerOf(rid)))]
+    const started = clock.monotonic()
+    for (const container of containers) {
+      if (CONTAINED + container > to) return to
+      const row = await transaction.get<BatchRow>(readContainer, [container])
+      if (row !== undefined) {
+        const at = { rid: row.rid, type: types.name(row.type), id: row.id }
+        await rows.fillContained(transaction, at, resourceOf(row))
+      }
+      if (clock.monotonic() - started > BATCH_MS) return CONTAINED + container
+    }
+    return held.length < BATCH ? to : CONTAINED + (containers.at(-1) as number)
   }
 
   /** Columns that are as far behind as the furthest; they are filled as far as the next ones have come. */
@@ -198,11 +243,14 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     const from = Math.min(...unready.map(({ reach }) => reach))
     const active = unready.filter(({ reach }) => reach === from)
     const others = unready.filter(({ reach }) => reach > from)
-    const to = Math.min(Number.MAX_SAFE_INTEGER, ...others.map(({ reach }) => reach))
-    const { reach, count: added } = await fillBatch(transaction, type, active, to)
+    const isContained = from >= CONTAINED
+    const to = Math.min(isContained ? ALL : CONTAINED, ...others.map((row) => row.reach))
+    const { reach, count: added } = isContained
+      ? { reach: await fillContained(transaction, type, from, to), count: 0 }
+      : await fillBatch(transaction, type, active, to)
     const now = active.map((row) => ({ ...row, reach, indexed: row.indexed + added }))
     for (const { code } of active) await transaction.run(advance, [reach, added, code])
-    const isEnd = reach === Number.MAX_SAFE_INTEGER
+    const isEnd = reach === ALL
     if (isEnd) await complete(transaction, active)
     return { left: !isEnd || others.length > 0, moved: now, completed: isEnd ? now : [] }
   }
@@ -213,7 +261,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
       const dirty = pending.filter(({ reach }) => reach === DIRTY)
       if (dirty.length > 0) {
         await clean(dirty)
-        return { left: true, moved: [], completed: [] }
+        return { left: true, cleaned: true, moved: [], completed: [] }
       }
       const fresh = pending.filter(({ reach, expected }) => reach === 0 && expected === 0)
       if (fresh.length > 0) await count(type, fresh)
@@ -227,7 +275,8 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
       const result = await database.transact(async (transaction) => {
         const cleaned = await clear(transaction, column)
         if (cleaned.state === 'clean') {
-          await transaction.run(removeTexts, [column.code, column.code + COLUMN_STEP])
+          for (const from of [column.code, column.code - APART])
+            await transaction.run(removeTexts, [from, from + COLUMN_STEP])
           await transaction.run(dropColumn, [column.code])
           await transaction.run(nextGeneration, [])
         }

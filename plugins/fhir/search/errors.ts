@@ -98,6 +98,12 @@ export const SearchParameterRefused = defineError(
   'business-rule',
   'The SearchParameter cannot be put to work: %s',
 )
+export const ReindexUnknown = defineError(
+  'fhir/reindex-unknown',
+  404,
+  'not-found',
+  'There is no search parameter to reindex: %s is not known.',
+)
 export const SearchPageForeign = defineError(
   'fhir/search-page-foreign',
   404,

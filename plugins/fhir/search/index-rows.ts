@@ -37,6 +37,12 @@ export interface IndexRows {
     at: { readonly rid: number; readonly type: string; readonly id: string },
     rows: Rows,
   ): Eventually<void>
+  /** All rows of what a resource contains, of which all or some may be there already. */
+  fillContained(
+    transaction: Transaction,
+    at: { readonly rid: number; readonly type: string; readonly id: string },
+    resource: Readonly<Record<string, unknown>>,
+  ): Eventually<void>
   /** Displays were removed: none counts as known any more. */
   forget(): void
 }
@@ -181,6 +187,11 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       )
       for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
       writeDisplays(transaction, promises, rows)
+      return done(promises)
+    },
+    fillContained(transaction, at, resource) {
+      const promises: Promise<void>[] = []
+      writeContained(transaction, promises, at, resource, undefined)
       return done(promises)
     },
     forget: () => displays.clear(),

@@ -6,6 +6,7 @@ import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Backfill } from './backfill.ts'
 import type { ColumnRow } from './columns.ts'
 import type { Registry } from './registry.ts'
+import { DIRTY } from './tables.ts'
 
 /** Another server's change is noticed within this; a search that asks for what is not known here looks at once. */
 export const LOOK_MS = 5_000
@@ -64,29 +65,34 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
         'search index completed',
       )
   }
+  /** What is to be cleared comes first: a resource brings rows of the types it contains. */
+  const next = (wanted: (row: ColumnRow) => boolean): ColumnRow | undefined => {
+    const pending = registry.pending.filter(wanted)
+    return pending.find(({ reach }) => reach === DIRTY) ?? pending[0]
+  }
   const fillType = async (type: string, until: AbortSignal): Promise<void> => {
     for (;;) {
       if (until.aborted) return
-      const { left, completed } = await backfill.step(type)
+      const { left, completed, cleaned } = await backfill.step(type)
       tell(type, completed)
-      if (!left) return
+      if (!left || cleaned) return
       // Whoever waits for the main thread comes first.
       await turn()
     }
   }
   /** Columns that have waited long enough; and how long the next one has to. */
-  const dueGone = (): { readonly due: ColumnRow[]; readonly next: number | undefined } => {
+  const dueGone = (): { readonly due: ColumnRow[]; readonly later: number | undefined } => {
     const now = clock.monotonic()
     const due: ColumnRow[] = []
-    let next: number | undefined
+    let later: number | undefined
     for (const column of registry.gone) {
       const since = goneSince.get(column.code) ?? now
       goneSince.set(column.code, since)
       const left = shared ? since + GRACE_MS - now : 0
       if (left <= 0) due.push(column)
-      else next = Math.min(next ?? left, left)
+      else later = Math.min(later ?? left, left)
     }
-    return { due, next }
+    return { due, later }
   }
 
   const hasWork = (): boolean => registry.pending.length + registry.gone.length > 0
@@ -95,18 +101,18 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
     await settled()
     for (;;) {
       if (signal.aborted) return
-      const [pending] = registry.pending
+      const pending = next(() => true)
       if (pending === undefined) break
       await fillType(pending.type, signal)
     }
-    const { due, next } = dueGone()
+    const { due, later } = dueGone()
     for (const column of due) {
       while (!signal.aborted && (await backfill.remove(column))) await turn()
       goneSince.delete(column.code)
     }
-    if (next !== undefined && !patient) {
+    if (later !== undefined && !patient) {
       patient = true
-      void wait(next).then(() => {
+      void wait(later).then(() => {
         patient = false
         kick()
       })
@@ -149,9 +155,9 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
   return {
     async complete(until) {
       for (;;) {
-        const next = registry.pending.find(({ code }) => registry.isPackaged(code))
-        if (next === undefined || until.aborted) return
-        await fillType(next.type, until)
+        const pending = next(({ code }) => registry.isPackaged(code))
+        if (pending === undefined || until.aborted) return
+        await fillType(pending.type, until)
       }
     },
     start() {

@@ -3,6 +3,7 @@
  * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
  * https://hl7.org/fhir/R4/searchparameter.html
  */
+import { REST } from '../links/rest.ts'
 import { type Branch, Exotic, toBranches } from './branches.ts'
 import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
 import { convertible } from './convert.ts'
@@ -53,6 +54,8 @@ export interface StoredParameter {
 export interface StoredModel {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
+  /** Type → place of the column with the canonical names of its resources. */
+  readonly canonicals: Readonly<Record<string, number>>
   /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
@@ -250,25 +253,23 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
     return made.length === 0 ? undefined : { ...shared, columns: made, components: [] }
   }
 
-  return { columns, compileFor }
+  return { columns, place, compileFor }
 }
 
-/** The column of the canonical names of a type's resources. */
-export const isOwnCanonical = ({ branches }: StoredColumn): boolean => branches[0]?.type === OWN_CANONICAL
-
-/** Keeps the columns that some parameter uses or references lead to, and no others. */
+/** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
 export const pack = (
   columns: readonly StoredColumn[],
   parameters: readonly StoredParameter[],
-): Pick<StoredModel, 'columns' | 'parameters'> => {
-  const used = new Set(
-    parameters.flatMap((one) =>
+  canonicals: StoredModel['canonicals'],
+  keeps: (column: StoredColumn) => boolean = () => false,
+): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals'> => {
+  const used = new Set([
+    ...Object.values(canonicals),
+    ...parameters.flatMap((one) =>
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
     ),
-  )
-  const kept = columns
-    .map((column, at) => ({ column, at }))
-    .filter(({ column, at }) => used.has(at) || isOwnCanonical(column))
+  ])
+  const kept = columns.map((column, at) => ({ column, at })).filter(({ column, at }) => used.has(at) || keeps(column))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
   return {
@@ -281,13 +282,14 @@ export const pack = (
         ...(entry.present === undefined ? {} : { present: move(entry.present) }),
       })),
     })),
+    canonicals: Object.fromEntries(Object.entries(canonicals).map(([type, at]) => [type, move(at)])),
   }
 }
 
 export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
   const byUrl = new Map(parameters.map((one) => [one.url, one]))
   const shapes = createShapes(structures)
-  const { columns, compileFor } = createCompiler({
+  const { columns, place, compileFor } = createCompiler({
     shapes,
     typeOf: (url) => byUrl.get(url)?.type,
   })
@@ -305,17 +307,25 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
   // What canonicals lead to: types whose resources have a url of their own.
+  const canonicals = new Map<string, number>()
   for (const type of types)
     if (shapes.children(type, 'url').some(({ context, many }) => context === 'uri' && !many))
-      columns.push({
+      canonicals.set(
         type,
-        kind: 'reference',
-        expression: `${type}.url | version`,
-        branches: [{ steps: [], type: OWN_CANONICAL }],
-      })
+        place({
+          type,
+          kind: 'reference',
+          expression: `${type}.url | version`,
+          branches: [{ steps: [], type: OWN_CANONICAL }],
+        }),
+      )
+  /** Filled without an expression: references that are in no other column. */
+  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
+  // A second definition may have replaced the only user of a column: those stay out.
+  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals))
   return {
-    // A second definition may have replaced the only user of a column: those stay out.
-    ...pack(columns, [...chosen.values()]),
+    ...packed,
+    columns: [...packed.columns, ...rest],
     compartments: Object.fromEntries(
       compartments
         .filter(({ code }) => known.has(code))

@@ -108,6 +108,9 @@ export const createPostedCompiler = (
       // Forgets what is not posted any more.
       known = new Map([...known].filter(([, one]) => compiled.includes(one)))
       const columns: StoredColumn[] = [...packages.columns]
+      // By them it is told what refers to a resource, whether anybody searches by them or not.
+      const kept = new Set(columns.filter(({ kind }) => kind === 'reference'))
+      const isKept = (column: StoredColumn): boolean => kept.has(column)
       const places = new Map(columns.map((column, at) => [columnKey(column), at]))
       const place = (column: StoredColumn): number => {
         const key = columnKey(column)
@@ -128,7 +131,7 @@ export const createPostedCompiler = (
             })),
           })
       }
-      return { ...pack(columns, parameters), compartments: packages.compartments }
+      return { ...pack(columns, parameters, packages.canonicals, isKept), compartments: packages.compartments }
     },
   }
 }

@@ -1,9 +1,11 @@
 /** What a model and one reading of its columns come to: replaced as a whole when either changes. */
+import { REST, REST_ABSOLUTE } from '../links/rest.ts'
 import { type ColumnRow, keyOf } from './columns.ts'
-import { COLUMN_STEP } from './convert/columns.ts'
+import { CANONICAL, COLUMN_STEP } from './convert/columns.ts'
 import type { Kind } from './convert/kind.ts'
+import { SearchIndexing } from './errors.ts'
 import type { Extract } from './extractor.ts'
-import { isOwnCanonical, type ParameterType, type StoredColumn, type StoredModel } from './model.ts'
+import type { ParameterType, StoredColumn, StoredModel } from './model.ts'
 import { GONE } from './tables.ts'
 
 /** A column of a parameter as a search uses it. */
@@ -49,6 +51,10 @@ const CANONICALS = new Set(['canonical', 'uri', 'url'])
 const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
   kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
 
+/** An extension may hold a Reference; what fhirpath.js is left with may be one. */
+const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
+  exotic === true || branches.some(({ type }) => type === 'Reference' || type === 'Extension')
+
 /** Everything that goes with one model and one reading of the columns; replaced as a whole. */
 export const createState = (
   model: StoredModel,
@@ -62,6 +68,23 @@ export const createState = (
   // Bits by place: column codes are multiples, so that the list stays short.
   const bitOf: number[] = []
   for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
+  const restOf = new Map<string, number>()
+  const canonicals = new Set<number>()
+  // What was posted may be gone tomorrow: the references it holds are held by others too, and it counts for none.
+  const uncounted = new Set<number>()
+  for (const { column, row } of numbered)
+    if (column.expression === REST) restOf.set(column.type, row.code)
+    else if (column.kind === 'reference') {
+      if (!packaged.has(keyOf(column))) uncounted.add(row.code)
+      if (!holdsReferences(column)) canonicals.add(row.code)
+      if (isCanonical(column)) canonicals.add(row.code + CANONICAL)
+    }
+  for (const row of held) if (row.reach === GONE) uncounted.add(row.code)
+  const canonicalColumns = [
+    ...canonicals,
+    ...[...uncounted].flatMap((code) => Array.from({ length: COLUMN_STEP }, (_, at) => code + at)),
+  ]
+  const pending = numbered.map(({ row }) => row).filter(({ ready }) => ready === 0)
   const parametersOf = new Map<string, Map<string, Parameter>>()
   const unsettled = new Set<string>()
   const words = new Set<string>()
@@ -78,9 +101,9 @@ export const createState = (
         code: row.code,
         bit: alias.bit,
         ...(refers === undefined ? {} : { refers }),
-        ready: unready.length === 0,
         ...(implied === undefined ? {} : { implied }),
         ...(isCanonical(stored) ? { canonical: true } : {}),
+        ready: unready.length === 0,
       }
     })
     const [last] = behind.sort((one, other) => one.indexed - other.indexed)
@@ -95,15 +118,39 @@ export const createState = (
   }
   return {
     parametersOf,
-    canonicalOf: new Map(
-      numbered.filter(({ column }) => isOwnCanonical(column)).map(({ column, row }) => [column.type, row.code]),
-    ),
     byType,
     bitOf,
     extractors: new Map<string, Extract>(),
     packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
-    pending: numbered.map(({ row }) => row).filter(({ ready }) => ready === 0),
+    pending,
+    restOf,
+    absolutes: new Set([...restOf.values()].map((code) => code + REST_ABSOLUTE)),
+    holdsReference: (code: number): boolean => !canonicals.has(code) && !uncounted.has(code),
+    /** Throws 503 while not every reference is in the index: what refers to a resource cannot be told then. */
+    canonicalColumns(): readonly number[] {
+      const row = pending.find((one) => one.kind === 'reference' && packaged.has(keyOf(one)))
+      if (row !== undefined) throw SearchIndexing('references', row.indexed, row.expected)
+      return canonicalColumns
+    },
     gone: held.filter(({ reach }) => reach === GONE),
+    /** The column of the canonical names of a type's resources. Throws 503 when it is not complete. */
+    canonicalColumn(type: string): number | undefined {
+      const place = model.canonicals[type]
+      const row = place === undefined ? undefined : numbered[place]?.row
+      if (row?.ready === 0) throw SearchIndexing(`${type}.url`, row.indexed, row.expected)
+      return row?.code
+    },
+    /** Columns of everything, of a type, of the parameters with a code. */
+    columnsOf(wanted: { readonly type?: string | undefined; readonly code?: string | undefined }): ColumnRow[] {
+      if (wanted.code === undefined)
+        return numbered.map(({ row }) => row).filter(({ type }) => (wanted.type ?? type) === type)
+      const places = model.parameters
+        .filter(({ base, code }) => (wanted.type ?? base) === base && wanted.code === code)
+        .flatMap(({ columns }) =>
+          columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+        )
+      return [...new Set(places)].map((at) => (numbered[at] as Numbered).row)
+    },
     isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
   }
 }

@@ -5,6 +5,8 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import type { Links } from '../links/links.ts'
+import { addRest, REST_ABSOLUTE } from '../links/rest.ts'
 import { type ColumnRow, isSettled, keyOf, MASK_BITS, settleColumns } from './columns.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import { type Converters, createConverters } from './convert.ts'
@@ -29,18 +31,24 @@ export interface Registry {
   canonicalColumn(type: string): number | undefined
   /** Index rows of a resource. */
   extract(resource: Record<string, unknown>): Rows
-  /** An extractor of some columns with converters of its own: for what the index does not hold. */
-  collector(type: string, codes: readonly number[], converters: Converters): Extract
-  /** Index rows of some columns of a type only. */
-  partial(type: string, codes: readonly number[]): Extract
+  readonly extractInto: Extract
+  /** An extractor of some columns, with converters of its own for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters?: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
+  /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside, or what others hold too. */
+  readonly canonicalColumns: readonly number[]
+  /** True for a column of absolute URLs that no search parameter holds. */
+  isAbsolute(column: number): boolean
+  /** True when what columns hold depends on what others hold: then a resource is extracted as a whole. */
+  needWhole(codes: readonly number[]): boolean
   /** Columns that do not hold all stored resources yet. */
   readonly pending: readonly ColumnRow[]
   /** Columns no parameter uses any more, whose rows are still there. */
   readonly gone: readonly ColumnRow[]
   /** Is a column one of a package's parameters? */
   isPackaged(code: number): boolean
+  columnsOf: RegistryState['columnsOf']
   /** False for a word that may be the code of a parameter that is posted, not complete or not known here. */
   isPlain(word: string): boolean
   /** The definitions of the packages and what compiles posted ones. */
@@ -57,6 +65,7 @@ export interface RegistryOptions {
   readonly database: Database
   readonly random: Random
   readonly model: StoredModel
+  readonly links: Links
   readonly types: readonly string[]
   readonly codeOf: (type: string) => number | undefined
   readonly shapes: () => Promise<Shapes>
@@ -82,7 +91,7 @@ const openSettings = async (database: Database, random: Random): Promise<{ seed:
 const NONE: ReadonlyMap<string, Parameter> = new Map()
 
 export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
-  const { database, random, model: packages, types, codeOf, shapes } = options
+  const { database, random, model: packages, links, types, codeOf, shapes } = options
   const { seed, key } = await openSettings(database, random)
   const hasher = createHasher(seed)
   const converters = createConverters(hasher)
@@ -159,6 +168,12 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     state.extractors.set(type, made)
     return made
   }
+  const extractInto: Extract = (resource, rows) => {
+    const type = resource.resourceType as string
+    extractorOf(type)(resource, rows)
+    const rest = state.restOf.get(type)
+    if (rest !== undefined) addRest(links, hasher.long, resource, rest, state.holdsReference, rows.reference)
+  }
   let tail: Promise<unknown> = Promise.resolve()
 
   return {
@@ -167,16 +182,16 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     packages,
     compartments: packages.compartments,
     parameters: (type) => state.parametersOf.get(type) ?? NONE,
-    canonicalColumn: (type) => state.canonicalOf.get(type),
+    canonicalColumn: (type) => state.canonicalColumn(type),
     extract(resource) {
       const made = new Rows()
-      extractorOf(resource.resourceType as string)(resource, made)
+      extractInto(resource, made)
       return made
     },
-    collector: (type, codes, own) => compile(type, (code) => codes.includes(code), own),
-    partial(type, codes) {
+    extractInto,
+    collector(type, codes, own) {
       const wanted = new Set(codes)
-      return compile(type, (code) => wanted.has(code))
+      return compile(type, (code) => wanted.has(code), own)
     },
     masks(_type, made) {
       const { bitOf } = state
@@ -201,6 +216,11 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
       for (const code of present) note(code)
       return masks
     },
+    get canonicalColumns() {
+      return state.canonicalColumns()
+    },
+    isAbsolute: (column) => state.absolutes.has(column),
+    needWhole: (codes) => codes.some((code) => state.absolutes.has(code + REST_ABSOLUTE)),
     get pending() {
       return state.pending
     },
@@ -208,6 +228,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
       return state.gone
     },
     isPackaged: (code) => state.packagedCodes.has(code),
+    columnsOf: (wanted) => state.columnsOf(wanted),
     isPlain: (word) => state.isPlain(word),
     compiler: getCompiler,
     toNodes: getNodes,

@@ -3,6 +3,7 @@ import type { Clock, Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { createBackfill } from './backfill.ts'
@@ -18,6 +19,7 @@ import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
+import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
@@ -42,6 +44,7 @@ export interface Search {
   readonly indexer: Indexer
   /** The index of words, which its setting may have changed. */
   readonly words: WordRows
+  readonly reindex: Reindex
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
    * there is no other server.
@@ -58,11 +61,12 @@ export interface SearchParts {
   /** Concrete resource types. */
   readonly typeNames: readonly string[]
   readonly shapes: () => Promise<Shapes>
+  readonly links: Links
   readonly store: Store
-  readonly definitions: Pick<Definitions, 'find'>
-  readonly wordMode: WordMode
   /** Resolves when the transactions that are open now have ended. */
   readonly settled: () => Promise<void>
+  readonly definitions: Pick<Definitions, 'find'>
+  readonly wordMode: WordMode
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
   readonly cacheBytes: number
@@ -75,9 +79,9 @@ const nextSystem = sql(
 )
 
 export const openSearch = async (parts: SearchParts): Promise<Search> => {
-  const { database, random, clock, log, model, typeNames, shapes, store, settled, terminology, cacheBytes } = parts
+  const { database, clock, log, store, settled, terminology, cacheBytes } = parts
   const { types } = store
-  const registry = await openRegistry({ database, random, model, types: typeNames, codeOf: types.code, shapes })
+  const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
   const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
   const words = createWordRows(database, parts.wordMode)
@@ -156,6 +160,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
       indexer,
       words,
+      reindex: createReindex({ database, registry, backfill, types, clock }),
       catchUp: shared ? catchUp : undefined,
     }
   }

@@ -46,10 +46,9 @@ const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text
 const codeOf = (code: string): string =>
   code.startsWith('http://hl7.org/fhirpath/System.') ? code.slice(31).replace(/^./, (one) => one.toLowerCase()) : code
 
-/** A member as it is kept: its name, its context, 1 when it repeats, the value set a `code` must be from. */
-type StoredChild = readonly [string, Context, 0 | 1, string?]
+type StoredChild = readonly [member: string, context: Context, many: 0 | 1, binding?: string]
 
-/** Members by context and name. */
+/** Members by context and name, as they are kept. */
 export type StoredShapes = Readonly<Record<Context, Readonly<Record<string, readonly StoredChild[]>>>>
 
 export const storeShapes = (structures: readonly StructureDefinition[]): StoredShapes => {

@@ -233,7 +233,25 @@ export const readUsedTypes = sql(
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
 )
 export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')
+/** Resources of a type that others contain, from a place on. */
+export const readContained = sql(
+  'search.contained',
+  'SELECT rid FROM ix_res WHERE type = ? AND rid >= ? ORDER BY rid LIMIT ?',
+)
 export const countResources = sql(
   'search.count-resources',
   'SELECT count(*) AS n FROM resource WHERE type = ? AND (flags & 1) = 0',
 )
+
+/** Rows of resources that are not there any more, of a type in a range. */
+export const removeStrays = sql(
+  'search.remove-strays',
+  'DELETE FROM ix_res WHERE type = ? AND rid > ? AND rid <= ? AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.rid = ix_res.rid AND (r.flags & 1) = 0)',
+)
+/** What a reindex is about, until it is done. */
+export const readReindex = sql('search.reindex', "SELECT value FROM search_setting WHERE name = 'reindex'")
+export const writeReindex = sql(
+  'search.reindex-write',
+  "INSERT INTO search_setting (name, value) VALUES ('reindex', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+)
+export const dropReindex = sql('search.reindex-drop', "DELETE FROM search_setting WHERE name = 'reindex'")

@@ -4,36 +4,11 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { until } from '../../support/until.ts'
 
-const TYPES = [
-  'Patient',
-  'Observation',
-  'Practitioner',
-  'Organization',
-  'SearchParameter',
-  'HumanName',
-  'Address',
-  'Identifier',
-  'CodeableConcept',
-  'Coding',
-  'Quantity',
-  'Reference',
-  'Period',
-  'Extension',
-  'ContactPoint',
-  'Meta',
-]
-const plugins = [
-  database,
-  stubDefinitions(
-    TYPES,
-    /^(SearchParameter-(Patient|individual|clinical|Observation|Organization)|CompartmentDefinition)/,
-  ),
-  fhir,
-]
+const plugins = [database, searchDefinitions(), fhir]
 const headers = { 'content-type': 'application/fhir+json' }
 type Resource = Record<string, any>
 
