@@ -7,6 +7,7 @@ import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { createBackfill } from './backfill.ts'
+import { createFindCanonical } from './canonical.ts'
 import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
@@ -42,6 +43,8 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
+  /** A stored resource by its canonical name. */
+  readonly findCanonical: ReturnType<typeof createFindCanonical>
   /** The index of words, which its setting may have changed. */
   readonly words: WordRows
   readonly reindex: Reindex
@@ -158,6 +161,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
+      findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
       reindex: createReindex({ database, registry, backfill, types, clock }),
