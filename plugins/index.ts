@@ -22,6 +22,6 @@ export const firstParty: readonly AnyPlugin[] = [
   limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it
-  audit, // behind what it records, so that it stops last of what is left to tell
+  audit, // records what all the others did
   probes, // may show what all others report
 ]
