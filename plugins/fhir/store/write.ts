@@ -230,6 +230,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
+    progress?: Progress,
   ): Promise<void> => {
     for (const check of checks) {
       const refusals = (await check.confirm?.(request, transaction, changes)) ?? []
@@ -238,6 +239,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
         entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
       )
+      if (progress !== undefined) progress.interaction = first.interaction
       throw first.error.with({ issues })
     }
   }
@@ -256,7 +258,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     ): Promise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      if (checks.length > 0) await confirm(request, transaction, changes)
+      if (checks.length > 0) await confirm(request, transaction, changes, progress)
       if (run.onWrite === null && run.onAudit === null) return
       for (const changed of changes) {
         if (progress !== undefined) progress.interaction = changed.interaction
