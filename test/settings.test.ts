@@ -97,8 +97,8 @@ const KEYS: Readonly<Record<string, Row>> = {
   'rate_limit.requests_per_second': { plugin: 'limits', kind: 'number' },
   'rate_limit.burst': { plugin: 'limits', kind: 'number' },
   'rate_limit.auth_failures_per_minute': { plugin: 'limits', kind: 'integer' },
-  'rate_limit.max_sync_connections': { plugin: 'sync', kind: 'integer' },
-  'rate_limit.max_live_queries': { plugin: 'sync', kind: 'integer' },
+  'rate_limit.max_sync_connections': { plugin: 'limits', kind: 'integer' },
+  'rate_limit.max_live_queries': { plugin: 'limits', kind: 'integer' },
   'rate_limit.servers': { plugin: 'limits', kind: 'integer' },
   'rate_limit.anonymous_requests_per_second': { plugin: 'limits', kind: 'number' },
   'rate_limit.anonymous_burst': { plugin: 'limits', kind: 'number' },
@@ -146,6 +146,7 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
   'conformance.validation': 'the specification says that writes are checked, not how far',
+  'audit.previous_keys': 'a key that is changed has sealed what is still there',
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',

@@ -1,34 +1,41 @@
-/** What plugins add in their setup, until the server starts with it. */
+/** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 import type { CapabilityPart } from './capability.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
 import { createOwnedTypes, type OwnedTypes } from './owned.ts'
+import type { FhirServer } from './server.ts'
 import type { Fhir, WriteCheck } from './service.ts'
 
 export interface Additions {
-  /** The service through which they do. */
-  readonly service: Fhir
   readonly parts: readonly CapabilityPart[]
   readonly checks: readonly WriteCheck[]
-  readonly owned: OwnedTypes
   readonly operations: Operations<OwnInvocation>
+  readonly owned: OwnedTypes
+  /** Where they are added. */
+  readonly service: Fhir
 }
 
-export const createAdditions = (): Additions => {
+export interface AdditionsParts {
+  /** Once it has started. */
+  get(): FhirServer
+  deferIndexing(): void
+}
+
+export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
   const operations = createOperations<OwnInvocation>()
-  return {
-    service: {
-      describe: (part) => void parts.push(part),
-      check: (check) => void checks.push(check),
-      operation: operations.add,
-      owns: owned.add,
+  const service: Fhir = {
+    describe: (part) => void parts.push(part),
+    check: (check) => void checks.push(check),
+    operation: operations.add,
+    owns: owned.add,
+    deferIndexing,
+    reindex: (scope, watch) => server().search.reindex(scope, watch),
+    get references() {
+      return server().references
     },
-    parts,
-    checks,
-    owned,
-    operations,
   }
+  return { parts, checks, operations, owned, service }
 }

@@ -22,7 +22,15 @@ const searchOf = ({ search: { registry }, catalog }: FhirServer, name: string): 
   return {
     searchInclude: ['*', ...references(name).map(({ code }) => `${name}:${code}`)],
     searchRevInclude: pointing,
-    searchParam: [...COMMON, ...parameters.map(({ code, url, type }) => ({ name: code, definition: url, type }))],
+    searchParam: [
+      ...COMMON,
+      ...parameters.map(({ code, url, type, indexing }) => ({
+        name: code,
+        definition: url,
+        type,
+        ...(indexing === undefined ? {} : { documentation: 'Being indexed; refused until that is done.' }),
+      })),
+    ],
   }
 }
 

@@ -27,9 +27,10 @@ export default definePlugin({
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
   errors: { ...ownErrors, ...bundleErrors, ...operationErrors, ...patchErrors, ...searchErrors },
+  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
-    const additions = createAdditions()
+    const additions = createAdditions(late)
     const validator = optional(Validator)
     for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
     provide(Fhir, additions.service)
@@ -43,6 +44,7 @@ export default definePlugin({
         const shared = { ...needs, run, clock, random, log, busy, signal }
         await late.open({ ...shared, ...additions, conformance, fhir, validator, terminology })
       },
+      stop: () => late.close(),
     }
   },
 })

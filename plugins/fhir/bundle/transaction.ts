@@ -9,6 +9,7 @@ import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
 import { permitChange } from '../owned.ts'
+import { detailsOf } from '../patients.ts'
 import type { Permit } from '../search/judge.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { Changed, Progress } from '../store/write.ts'
@@ -70,8 +71,9 @@ export const transaction = async (
     }
   }
 
-  const tell = async (here: FhirServer, interaction: Interaction, { status, version }: Answer): Promise<void> => {
-    await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version })
+  const tell = async (here: FhirServer, interaction: Interaction, answer: Answer): Promise<void> => {
+    const { status, version, details = detailsOf(here, version) } = answer
+    await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
   }
 
   /** Every entry is ruled on before anything is done for one of them. */
@@ -196,7 +198,7 @@ export const transaction = async (
     }
     const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
       for (const { one } of prepared) await one.target.verify?.(here, opened)
-      await resolved.verify(here, opened)
+      await resolved.verify(here)
       const changed = await changeAll(opened, here)
       await lookAll(here)
       progress.interaction = undefined
@@ -209,7 +211,8 @@ export const transaction = async (
       await refused(run, ctx, interaction, error)
       throw placed(error, interaction.entry)
     })
-    write.committed(ctx, changed)
+    const later = write.committed(ctx, changed)
+    if (later !== undefined) await later
     return answers.toBundle(server.random.id(), 'transaction')
   })
 }

@@ -93,7 +93,8 @@ const performSeveral = async (
     await tellOperation(server, ctx, interaction, changes, answered.status, transaction)
     return { changed: made, answer: answered }
   })
-  write.committed(ctx, changed)
+  const later = write.committed(ctx, changed)
+  if (later !== undefined) await later
   return answer
 }
 
@@ -120,7 +121,8 @@ export const performChange = async (server: FhirServer, asked: Asked, address: A
         await write.settle(ctx, transaction, [one])
         return one
       })
-      write.committed(ctx, [changed])
+      const later = write.committed(ctx, [changed])
+      if (later !== undefined) await later
       return prepared.answer(changed)
     })
   })

@@ -55,7 +55,7 @@ const labelled = async ({ server, request }: OwnInvocation, types: readonly stri
     ' UNION ALL ',
   )
   const rows = await executor.select<{ rid: number }>(
-    q`SELECT DISTINCT u.rid AS rid FROM (${first}) u LIMIT ${MOST_LABELLED + 1}`,
+    q`SELECT DISTINCT u.rid FROM (${first}) u LIMIT ${MOST_LABELLED + 1}`,
     request,
   )
   if (rows.length > MOST_LABELLED) throw MetaTooMany(MOST_LABELLED)

@@ -1,5 +1,5 @@
 /** One clause of a search at work: how it finds resources, how it checks one, and how it judges a version in memory. */
-import { type Fragment, isIn, join, or, q, raw } from './fragment.ts'
+import { and, type Fragment, isIn, join, or, q, raw } from './fragment.ts'
 import { type Lookup, probe, rids } from './lookup.ts'
 import type { Rows } from './rows.ts'
 
@@ -32,6 +32,8 @@ export interface Condition {
   readonly size?: number
   /** Undefined when it takes the index to tell. */
   readonly test?: (subject: Subject) => boolean
+  /** It is all of these together: a search takes them apart. */
+  readonly all?: readonly Condition[]
 }
 
 export interface Named {
@@ -67,6 +69,38 @@ export const anyCondition = (named: Named, conditions: readonly Condition[]): Co
     ...(tests.every((one) => one !== undefined)
       ? { test: (subject: Subject) => tests.some((test) => test(subject)) }
       : {}),
+  }
+}
+
+export const allCondition = (named: Named, conditions: readonly Condition[]): Condition => {
+  const parts = conditions.flatMap((one) => one.all ?? [one])
+  const [first, ...others] = [...parts].sort(
+    (one, other) => Number(other.sources !== undefined) - Number(one.sources !== undefined),
+  ) as [Condition, ...Condition[]]
+  const tests = parts.map(({ test }) => test)
+  let at = 0
+  // Inside another condition there is no planner: it starts from the first part that it can start from.
+  const name = (): string => {
+    at += 1
+    return `p${at}`
+  }
+  const rest = (d: string): Fragment => and(others.map((one) => one.probe(d, name)))
+  return {
+    ...named,
+    probe: (d, name) => q`(${and(parts.map((one) => one.probe(d, name)))})`,
+    ...(first.sources === undefined
+      ? {}
+      : {
+          sources: first.sources.map(({ rids, ordered }) => ({
+            rids: others.length === 0 ? rids : q`SELECT p.rid AS rid FROM (${rids}) p WHERE ${rest('p')}`,
+            ordered,
+          })),
+          ...(first.size === undefined ? {} : { size: first.size }),
+        }),
+    ...(tests.every((one) => one !== undefined)
+      ? { test: (subject: Subject) => tests.every((test) => test(subject)) }
+      : {}),
+    all: parts,
   }
 }
 

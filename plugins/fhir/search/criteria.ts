@@ -2,15 +2,24 @@
  * Name and value of one search parameter → a condition. What is not known is refused by name, never ignored.
  * https://hl7.org/fhir/R4/search.html
  */
+
 import type { Terminology } from '../../terminology/service.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
+import type { Asking } from './asking.ts'
 import { anyCondition, type Condition, idCondition, lookupCondition } from './condition.ts'
-import { SearchIndexing, SearchParameterUnknown, SearchUnsupportedParameter, SearchValue } from './errors.ts'
+import {
+  SearchIndexing,
+  SearchModifierUnknown,
+  SearchParameterUnknown,
+  SearchUnsupportedParameter,
+  SearchValue,
+} from './errors.ts'
+import { createFilterCriteria } from './filter/compile.ts'
 import { createGeneralCriteria } from './general-criteria.ts'
 import type { ImpliedSystems } from './implied-systems.ts'
 import type { Links } from './link.ts'
 import { createLinkedCriteria, type ToCondition } from './linked-criteria.ts'
-import { readName, short } from './parameter-name.ts'
+import { type Name, readName, short } from './parameter-name.ts'
 import type { Planner } from './plan.ts'
 import { referenceLookup, referenceTargets } from './reference-lookups.ts'
 import type { Parameter, Registry } from './registry.ts'
@@ -41,8 +50,13 @@ export const createCriteria = (parts: CriteriaParts) => {
       const known = [...registry.parameters(type).keys(), ...GENERAL].sort().join(', ')
       throw SearchParameterUnknown(short(code), type, known)
     }
-    if (found.columns.some(({ ready }) => !ready)) throw SearchIndexing(code)
-    return found
+    return complete(found)
+  }
+  /** What is not in the index yet must not look as if it were not there. */
+  const complete = (parameter: Parameter): Parameter => {
+    const { indexing, code } = parameter
+    if (indexing === undefined) return parameter
+    throw SearchIndexing(code, indexing.indexed, indexing.expected).with({ headers: { 'retry-after': '5' } })
   }
 
   /** Throws 400 for what is not understood. */
@@ -54,12 +68,24 @@ export const createCriteria = (parts: CriteriaParts) => {
     if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, depth)
     if (read.code === '_id' || read.code === '_lastUpdated' || read.code === '_list')
       return general(type, name, read, value, asking.now)
-    return simple(type, name, read, value, asking)
+    if (read.code === '_filter') return filter(type, read, value, asking, depth)
+    return simple.condition(type, name, read, value, asking)
   }
 
   const simple = createSimpleCriteria(parts, parameterOf)
   const general = createGeneralCriteria(registry, codeOf)
   const linked = createLinkedCriteria(parts, parameterOf, toCondition)
+  const filterOf = createFilterCriteria({
+    parameterOf,
+    simple,
+    general: (type, code, value, asking) =>
+      general(type, code, { code, modifier: undefined, rest: undefined }, value, asking.now),
+    follow: linked.follow,
+  })
+  const filter = (type: string, { modifier }: Name, text: string, asking: Asking, depth: number) => {
+    if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', '_filter', 'none')
+    return filterOf(type, text, asking, depth)
+  }
 
   /** In the compartment of a resource; undefined when this type never is. */
   const inCompartment = (
@@ -73,6 +99,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     for (const code of registry.compartments[of.type]?.[type] ?? []) {
       const parameter = registry.parameters(type).get(code)
       if (parameter?.type !== 'reference') continue
+      complete(parameter)
       const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === of.type)
       const targets = referenceTargets({ name: code, baseUrl }, `${of.type}/${of.id}`, []).map(registry.hasher.long)
       if (columns.length > 0) parts.push(lookupCondition(named, [referenceLookup(columns, targets)]))
@@ -81,7 +108,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf, typeCode: codeOf, registry }
+  return { toCondition, inCompartment, parameterOf, complete, typeCode: codeOf, registry }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

@@ -44,6 +44,18 @@ export const SearchChain = defineError(
   'not-supported',
   'The chain "%s" cannot be followed: %s.',
 )
+export const SearchFilter = defineError(
+  'fhir/search-filter',
+  400,
+  'value',
+  'The filter cannot be read at character %s: %s, and %s.',
+)
+export const SearchFilterOperator = defineError(
+  'fhir/search-filter-operator',
+  400,
+  'not-supported',
+  'The operator "%s" is not for a parameter of type %s, in "%s". Those are: %s.',
+)
 export const SearchTooCostly = defineError(
   'fhir/search-too-costly',
   400,
@@ -78,7 +90,19 @@ export const SearchIndexing = defineError(
   'fhir/search-indexing',
   503,
   'transient',
-  'The search parameter "%s" is being indexed. Try again later.',
+  'The search parameter "%s" is being indexed: %s of %s resources are done. Try again later.',
+)
+export const SearchParameterRefused = defineError(
+  'fhir/search-parameter-refused',
+  422,
+  'business-rule',
+  'The SearchParameter cannot be put to work: %s',
+)
+export const ReindexUnknown = defineError(
+  'fhir/reindex-unknown',
+  404,
+  'not-found',
+  'There is no search parameter to reindex: %s is not known.',
 )
 export const SearchPageForeign = defineError(
   'fhir/search-page-foreign',

@@ -1,10 +1,10 @@
 /** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
 import type { Asking } from './asking.ts'
-import { anyCondition, type Condition, neverCondition } from './condition.ts'
+import { anyCondition, type Condition, type Named, neverCondition } from './condition.ts'
 import type { CriteriaParts } from './criteria.ts'
 import { SearchChain, SearchParameterUnknown, SearchTooCostly } from './errors.ts'
 import type { Ends } from './link.ts'
-import { chainCondition, hasCondition } from './linked-condition.ts'
+import { chainCondition, hasCondition, type OtherEnd } from './linked-condition.ts'
 import { type Name, short } from './parameter-name.ts'
 import { matches } from './plan.ts'
 import type { Parameter } from './registry.ts'
@@ -20,6 +20,16 @@ export type ToCondition = (
   depth?: number,
 ) => Promise<Condition>
 
+/** References of a parameter to some types, whose resources meet what `make` says of each type. */
+export type Follow = (
+  parameter: Parameter,
+  targets: readonly string[],
+  named: Named,
+  asking: Asking,
+  depth: number,
+  make: (type: string) => Promise<readonly Condition[]>,
+) => Promise<Condition>
+
 export const createLinkedCriteria = (
   { planner, types, links: linksOf, registry }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
@@ -32,17 +42,44 @@ export const createLinkedCriteria = (
     return { types: [codeOf(type)], canonicals: column === undefined ? [] : [column] }
   }
 
-  const inner = async (type: string, name: string, value: string, asking: Asking, depth: number) => {
+  /** What the resource at the other end has to meet; undefined when nobody may look there. */
+  const otherEnd = async (
+    type: string,
+    asking: Asking,
+    depth: number,
+    make: (type: string) => Promise<readonly Condition[]>,
+  ): Promise<OtherEnd | undefined> => {
     if (depth >= MOST_DEPTH) throw SearchTooCostly(`more than ${MOST_DEPTH} links in one parameter`)
     const allowed = await asking.allowed(type)
     if (allowed === undefined) return undefined
-    const conditions = [await toCondition(type, name, value, asking, depth + 1), ...allowed]
+    const conditions = [...(await make(type)), ...allowed]
     const plan = await planner(codeOf(type), conditions)
     return {
-      conditions,
+      conditions: plan.conditions,
       found: plan.driver === undefined || plan.many ? undefined : matches(plan, asking.pin),
       size: plan.size,
     }
+  }
+
+  const follow: Follow = async (parameter, targets, named, asking, depth, make) => {
+    const links: Condition[] = []
+    let failure: unknown
+    for (const target of targets) {
+      const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === target)
+      if (columns.length === 0 || types.code(target) === undefined) continue
+      try {
+        const end = await otherEnd(target, asking, depth, make)
+        if (end !== undefined)
+          links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.baseUrl), end))
+      } catch (error) {
+        // Of several possible targets only those that know the parameter are meant.
+        if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
+        failure = error
+      }
+    }
+    if (links.length > 0) return links.length === 1 ? (links[0] as Condition) : anyCondition(named, links)
+    if (failure !== undefined) throw failure
+    return neverCondition(named)
   }
 
   const chain = async (
@@ -58,29 +95,14 @@ export const createLinkedCriteria = (
     if (modifier !== undefined && types.code(modifier) === undefined)
       throw SearchChain(short(name), `"${short(modifier)}" is no resource type`)
     const targets = modifier === undefined ? parameter.targets : [modifier]
+    if (targets.length === 0) throw SearchChain(short(name), `say which type is meant, as in ${code}:Patient.${rest}`)
     const named = {
       text: `${name}=${value}`,
       understood: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}`,
     }
-    const links: Condition[] = []
-    let failure: unknown
-    for (const target of targets) {
-      const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === target)
-      if (columns.length === 0 || types.code(target) === undefined) continue
-      try {
-        const found = await inner(target, rest as string, value, asking, depth)
-        if (found !== undefined)
-          links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.baseUrl), found))
-      } catch (error) {
-        // Of several possible targets only those that know the parameter are meant.
-        if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
-        failure = error
-      }
-    }
-    if (links.length > 0) return links.length === 1 ? (links[0] as Condition) : anyCondition(named, links)
-    if (failure !== undefined) throw failure
-    if (targets.length === 0) throw SearchChain(short(name), `say which type is meant, as in ${code}:Patient.${rest}`)
-    return neverCondition(named)
+    return follow(parameter, targets, named, asking, depth, async (target) => [
+      await toCondition(target, rest as string, value, asking, depth + 1),
+    ])
   }
 
   /** `_has:Observation:patient:code` */
@@ -101,10 +123,12 @@ export const createLinkedCriteria = (
       understood: `referred to by ${parameter.url} of a ${source} with ${rest.join(':')}`,
     }
     const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type)
-    const found = await inner(source, rest.join(':'), value, asking, depth)
+    const found = await otherEnd(source, asking, depth, async () => [
+      await toCondition(source, rest.join(':'), value, asking, depth + 1),
+    ])
     if (columns.length === 0 || found === undefined) return neverCondition(named)
     return hasCondition(named, await linksOf(columns, endsOf(type), asking.baseUrl), found)
   }
 
-  return { chain, reverse }
+  return { chain, reverse, follow }
 }

@@ -167,7 +167,8 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     return found as number[]
   }
 
-  return async (type: number, conditions: readonly Condition[]): Promise<Plan> => {
+  return async (type: number, given: readonly Condition[]): Promise<Plan> => {
+    const conditions = given.flatMap((one) => one.all ?? [one])
     const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
     const none: Plan = { type, conditions, driver: undefined, size: MANY, many: true, ordered: true }

@@ -77,33 +77,40 @@ export const createSimpleCriteria = (
     )
   }
 
-  return async (
-    type: string,
-    name: string,
-    { code, modifier }: Name,
-    value: string,
-    asking: Asking,
-  ): Promise<Condition> => {
-    const parameter = parameterOf(type, code)
-    checkModifier(name, parameter, modifier)
-    if (modifier === 'missing') return presence(types.code(type) ?? 0, name, parameter, value)
-    const context: ValueContext = {
-      name: short(name),
-      hasher: registry.hasher,
-      columns: parameter.columns,
-      dialect,
-      baseUrl: asking.baseUrl,
-      now: asking.now,
-      systemsOf,
-      implies,
-    }
-    const lookups = await lookupsOf(parameter, context, modifier, valuesOf(name, value))
-    const negated = modifier === 'not' || modifier === 'not-in'
-    const named = {
-      text: `${name}=${value}`,
-      understood: `${parameter.type} ${parameter.url}${modifier === undefined ? '' : ` :${modifier}`}: ${negated ? 'none' : 'any'} of ${value}`,
-    }
-    const condition = lookups.length === 0 ? neverCondition(named) : lookupCondition(named, lookups)
-    return negated ? notCondition(named, condition) : condition
+  const contextOf = (name: string, { columns }: Parameter, { baseUrl, now }: Asking): ValueContext => ({
+    name: short(name),
+    hasher: registry.hasher,
+    columns,
+    dialect,
+    baseUrl,
+    now,
+    systemsOf,
+    implies,
+  })
+
+  return {
+    context: contextOf,
+    lookups: lookupsOf,
+    async condition(
+      type: string,
+      name: string,
+      { code, modifier }: Name,
+      value: string,
+      asking: Asking,
+    ): Promise<Condition> {
+      const parameter = parameterOf(type, code)
+      checkModifier(name, parameter, modifier)
+      if (modifier === 'missing') return presence(types.code(type) ?? 0, name, parameter, value)
+      const lookups = await lookupsOf(parameter, contextOf(name, parameter, asking), modifier, valuesOf(name, value))
+      const negated = modifier === 'not' || modifier === 'not-in'
+      const named = {
+        text: `${name}=${value}`,
+        understood: `${parameter.type} ${parameter.url}${modifier === undefined ? '' : ` :${modifier}`}: ${negated ? 'none' : 'any'} of ${value}`,
+      }
+      const condition = lookups.length === 0 ? neverCondition(named) : lookupCondition(named, lookups)
+      return negated ? notCondition(named, condition) : condition
+    },
   }
 }
+
+export type SimpleCriteria = ReturnType<typeof createSimpleCriteria>

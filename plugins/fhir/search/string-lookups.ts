@@ -12,7 +12,7 @@ const startsWith = (dialect: ValueContext['dialect'], text: string): Fragment =>
     ? q`substr(coalesce(x.tail, x.val), 1, ${[...text].length}) = ${text}`
     : q`starts_with(coalesce(x.tail, x.val), ${text})`
 
-const contains = (dialect: ValueContext['dialect'], text: string): Fragment =>
+export const contains = (dialect: ValueContext['dialect'], text: string): Fragment =>
   dialect === 'sqlite'
     ? q`instr(coalesce(x.tail, x.val), ${text}) > 0`
     : q`strpos(coalesce(x.tail, x.val), ${text}) > 0`

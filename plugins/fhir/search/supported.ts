@@ -5,10 +5,9 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   _text: 'there is no index of narratives',
   _content: 'there is no index of whole resources',
   _query: 'there are no named queries',
-  _filter: 'give the conditions as parameters',
 }
 /** Parameters of every type that no SearchParameter's expression stands for. */
-export const GENERAL = ['_id', '_lastUpdated', '_has', '_list'] as const
+export const GENERAL = ['_id', '_lastUpdated', '_has', '_list', '_filter'] as const
 
 /** Modifiers by type of parameter, as the code below understands them. */
 export const MODIFIERS: Readonly<Record<string, readonly string[]>> = {

@@ -33,7 +33,7 @@ export const createContainedCriteria = (parts: CriteriaParts, { parameterOf, toC
     if (OF_WHOLE_RESOURCES.has(read.code))
       throw SearchUnsupportedParameter(short(name), 'it cannot be asked of contained resources')
     if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, 0)
-    return simple(type, name, read, value, asking)
+    return simple.condition(type, name, read, value, asking)
   }
 }
 
