@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import references from '../../../plugins/references/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -220,6 +221,41 @@ test('every type of parameter, extensions, several bases, and expressions that a
     ['/Patient?_sort=contact-period', ['a']],
   ]
   for (const [url, ids] of FOUND) assert.equal(await find(encodeURI(url)), ids, url)
+})
+
+test('what refers to a resource is known whatever becomes of the parameter that holds it', async () => {
+  await server.stop()
+  server = await serverWith({
+    plugins: [...plugins, references],
+    settings: { ...place.settings, conformance: { update_as_create: true, reference_policy: 'strict' } },
+  })
+  await put({ resourceType: 'Organization', id: 'o', name: 'Acme' })
+  const contact = parameter({ type: 'reference', target: ['Organization'], expression: 'Patient.contact.organization' })
+  await put(patient('before', undefined, { contact: [{ organization: { reference: 'Organization/o' } }] }))
+  await put(contact)
+  await put(patient('after', undefined, { contact: [{ organization: { reference: 'Organization/o' } }] }))
+  assert.equal(await find('/Patient?suffix=Organization/o'), ['after', 'before'])
+  const isTold = async (): Promise<void> => {
+    const answer = await server.inject({ method: 'DELETE', url: '/Organization/o' })
+    assert.is(answer.statusCode, 409, answer.body)
+    assert.match(answer.body, /2 Patient refer to it/)
+  }
+  await isTold()
+  await server.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })
+  await isTold()
+  // And without what a package has for it.
+  const own = (await searchParams('Patient')).find(({ name }) => name === 'organization')
+  await put(patient('after', undefined, { managingOrganization: { reference: 'Organization/o' } }))
+  await put(
+    parameter({
+      url: own?.definition,
+      code: 'organization',
+      type: 'reference',
+      expression: 'Patient.contact.organization',
+    }),
+  )
+  assert.equal(await find('/Patient?organization=Organization/o'), ['before'])
+  await isTold()
 })
 
 const REFUSED: readonly (readonly [string, Resource, RegExp])[] = [
