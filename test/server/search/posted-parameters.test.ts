@@ -193,6 +193,10 @@ test('every type of parameter, extensions, several bases, and expressions that a
   await made('birth-order', 'number', 'Patient.multipleBirth.ofType(integer)')
   await made('range-low', 'quantity', 'Observation.referenceRange.low', ['Observation'])
   await made('alias-two', 'string', 'Organization.alias.skip(1).first()', ['Organization'])
+  await made('second-birth-order', 'number', 'Patient.multipleBirth.ofType(integer).skip(0)')
+  await made('names', 'number', 'Patient.name.count()')
+  await made('has-name', 'token', 'Patient.name.exists()')
+  await made('first-low', 'quantity', 'Observation.referenceRange.low.take(1)', ['Observation'])
   await made('any-name', 'string', 'Patient.name.given | Organization.alias', ['Patient', 'Organization'])
   await made('range-type', 'token', 'Observation.referenceRange.type', ['Observation'])
   await made('range', 'composite', 'Observation.referenceRange', ['Observation'], {
@@ -210,6 +214,11 @@ test('every type of parameter, extensions, several bases, and expressions that a
     ['/Organization?_has:Patient:contact-organization:eye=blue', ['o']],
     ['/Patient?_include=Patient:contact-organization&eye=blue', ['a', 'o']],
     ['/Patient?birth-order=3', ['a']],
+    ['/Patient?second-birth-order=3', ['a']],
+    ['/Patient?second-birth-order=gt3', []],
+    ['/Patient?names=1', ['a']],
+    ['/Patient?has-name=true', ['a']],
+    ['/Observation?first-low=5||mg', ['obs']],
     ['/Observation?range-low=gt4', ['obs']],
     ['/Observation?range-low=gt5', []],
     ['/Organization?alias-two=small', ['o']],
