@@ -84,7 +84,10 @@ export const toCapabilityStatement = (
           versioning: 'versioned-update',
           readHistory: true,
           updateCreate: options.updateAsCreate,
+          conditionalCreate: !server.owned.has(name),
           conditionalRead: 'full-support',
+          conditionalUpdate: !server.owned.has(name),
+          conditionalDelete: server.owned.has(name) ? 'not-supported' : server.deletesMany ? 'multiple' : 'single',
           ...searchOf(server, name),
           ...list([
             ...operations.at({ level: 'type', type: name }),

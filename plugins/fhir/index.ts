@@ -42,7 +42,7 @@ export default definePlugin({
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(Terminology)
         const shared = { ...needs, run, clock, random, log, busy, signal }
-        await late.open({ ...shared, updateAsCreate, fhir, validator, ...additions, terminology })
+        await late.open({ ...shared, ...additions, conformance, fhir, validator, terminology })
       },
       stop: () => late.close(),
     }

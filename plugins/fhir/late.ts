@@ -6,7 +6,7 @@ import type { Definitions } from '../packages/service.ts'
 import type { Terminology } from '../terminology/service.ts'
 import type { Validator } from '../validation/service.ts'
 import { loadCatalog } from './catalog.ts'
-import type { fhirSection } from './config.ts'
+import type { conformanceSection, fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
 import { createReferences } from './links/references.ts'
@@ -14,6 +14,7 @@ import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
+import { createPatients } from './patients.ts'
 import { createJudge } from './search/judge.ts'
 import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
@@ -29,7 +30,7 @@ export interface LateParts {
   readonly run: Runners
   readonly clock: Clock
   readonly random: Random
-  readonly updateAsCreate: boolean
+  readonly conformance: Static<typeof conformanceSection>
   readonly fhir: Static<typeof fhirSection>
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
@@ -53,7 +54,7 @@ export const createLateServer = () => {
       return server
     },
     async open(parts: LateParts): Promise<void> {
-      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
+      const { database, definitions, run, clock, random, conformance, fhir, log, busy, signal } = parts
       const { validator, checks: given, operations, owned, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
@@ -86,7 +87,9 @@ export const createLateServer = () => {
       const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
       const checks = [posted, ...given]
       const judge = createJudge({ search, store, now: () => clock.now() })
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
+      const patients = createPatients(catalog.search)
+      const updateAsCreate = conformance.update_as_create
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,
@@ -102,9 +105,11 @@ export const createLateServer = () => {
         elements: createElements(definitions),
         operations,
         owned,
+        patients,
         validator,
         checks,
         page,
+        deletesMany: conformance.conditional_delete === 'multiple',
       }
     },
     deferIndexing(): void {

@@ -20,6 +20,8 @@ export interface Target {
   readonly id: string
   /** What a condition found. */
   readonly found?: StoredVersion | undefined
+  /** Ids of those a condition found besides. */
+  readonly others?: readonly string[]
   /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
   verify?(server: FhirServer, transaction: Transaction): Promise<void>
 }
@@ -68,6 +70,7 @@ export const tellOperation = async (
   transaction: Transaction,
 ): Promise<void> => {
   if (run.onAudit === null) return
+  if (interaction.kind !== 'operation') return
   const isTold = changes.some(({ type, id }) => type === interaction.type && id === interaction.id)
   if (!isTold) await run.onAudit({ request, interaction, status, transaction })
 }

@@ -5,6 +5,7 @@
 import {
   type AuditFact,
   type Committed,
+  type FactDetails,
   type Interaction,
   type RequestContext,
   type Runners,
@@ -15,6 +16,7 @@ import type { Eventually, Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
 import { Deleted, Exists, NoMatch, NotFound, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
+import type { Patients } from '../patients.ts'
 import type { IndexRows } from '../search/index-rows.ts'
 import type { Permit } from '../search/judge.ts'
 import type { WriteCheck } from '../service.ts'
@@ -95,6 +97,7 @@ export interface WriterParts {
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
   readonly index: IndexRows
+  readonly patients: Patients
 }
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
@@ -135,7 +138,7 @@ const chain = (before: Promise<void> | undefined, next: () => Eventually<void>):
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
 
-export const createWrite = ({ store, run, updateAsCreate, index, checks }: WriterParts) => {
+export const createWrite = ({ store, run, updateAsCreate, index, checks, patients }: WriterParts) => {
   const { types } = store
   const followers = checks.filter((check) => check.committed !== undefined)
 
@@ -188,7 +191,14 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       await run.onWrite(write)
     }
     if (run.onAudit !== null) {
-      const fact: AuditFact = { request, interaction, status, version: version.version, transaction }
+      const { type, id } = version
+      const details: FactDetails = {
+        patients: () =>
+          resource === undefined
+            ? patients.ofVersion(version.deleted && previous !== undefined ? previous : version)
+            : patients.ofResource(type, id, resource),
+      }
+      const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
       await run.onAudit(fact)
     }
   }
