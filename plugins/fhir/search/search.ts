@@ -10,6 +10,7 @@ import { createBackfill } from './backfill.ts'
 import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
+import { createTracer } from './explain.ts'
 import { q } from './fragment.ts'
 import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
@@ -42,6 +43,8 @@ export interface Search {
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
   readonly reindex: Reindex
+  /** For `_explain`: notes the statements of one search. */
+  tracer(): ReturnType<typeof createTracer>
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
    * there is no other server.
@@ -154,6 +157,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
       indexer,
       reindex: createReindex({ database, registry, backfill, types, clock }),
+      tracer: () => createTracer(source, statements, shared ? 'postgres' : 'sqlite', clock),
       catchUp: shared ? catchUp : undefined,
     }
   }
