@@ -167,7 +167,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
-      reindex: createReindex({ database, registry, backfill, types, clock }),
+      reindex: createReindex({ database, registry, backfill, types, words, clock }),
       tracer: () => createTracer(source, statements, shared ? 'postgres' : 'sqlite', clock),
       catchUp: shared ? catchUp : undefined,
     }

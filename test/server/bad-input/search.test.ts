@@ -7,6 +7,7 @@ import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
 import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { named } from '../../support/named-callers.ts'
 import { assertRefused, assertServes, type Expected } from '../../support/refused.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -69,7 +70,7 @@ const put = async (resource: Record<string, unknown>): Promise<void> => {
 }
 test.before(async () => {
   server = await serverWith({
-    plugins: [watched, searchDefinitions(), fhir],
+    plugins: [watched, searchDefinitions(), named, fhir],
     settings: { conformance: { update_as_create: true }, server: { bind: '127.0.0.1:0' } },
     clock,
   })
@@ -230,6 +231,8 @@ test('a page link that was changed, is of another search, or is old is refused a
     await refused(`${next.slice(0, at)}${page}`, VALUE)
   await refused(next.replace('_count=3', '_count=4'), VALUE)
   await refused(next.replace('/Patient', '/Organization'), VALUE)
+  const asOther = { url: next, headers: { 'x-test-client': 'another' } }
+  assertRefused(await server.inject(asOther), { status: 404, code: 'not-found' }, 'of another caller')
   now += DAY_MS + 60_000
   assertRefused(await get(next), { status: 410, code: 'expired' }, 'a day later')
   await assertServes(server, 'row 51')
