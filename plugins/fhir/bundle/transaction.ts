@@ -166,7 +166,7 @@ export const transaction = async (
           changed.push(...made)
           const answer = ready.answerAll(made)
           answered(one.step, answer)
-          await tellOperation(here, ctx, progress.interaction, ready.changes, answer.status, opened)
+          await tellOperation(here, ctx, progress.interaction, ready.changes, answer, opened)
         } else if (ready.change === undefined) {
           await tell(here, progress.interaction, ready.settled)
           answered(one.step, ready.settled)
