@@ -72,10 +72,11 @@ const IS_THERE = `(r.flags & ${DELETED}) = 0`
 const versionIs = (version: string): string =>
   `(${version} = 0 OR ${version} = r.ver OR EXISTS (SELECT 1 FROM history h WHERE h.rid = r.rid AND h.ver = ${version} AND (h.flags & ${DELETED}) = 0))`
 
+// Targets as [[type, id, version], …]; version 0 stands for whichever is current.
 const heldTargets = sql('fhir.held', {
-  sqlite: `SELECT w.value ->> 'at' AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 'type' AND r.id = w.value ->> 'id' AND ${IS_THERE} AND ${versionIs("(w.value ->> 'ver')")}`,
+  sqlite: `SELECT w.key AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
   // Locked as a foreign key locks: a deletion waits, an update does not.
-  postgres: `SELECT w.at FROM jsonb_to_recordset(?::jsonb) AS w(at int, type int, id text, ver int) CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
+  postgres: `SELECT (w.at - 1)::int AS at FROM (SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
 })
 
 /** Steps from one column of the index to the next, and looks for the targets in each. `others` hold no references. */
@@ -159,11 +160,8 @@ export const createReferences = ({ links, registry, types }: ReferencesParts): R
     of,
     paths: (resource) => links.paths(resource),
     held(transaction, targets) {
-      const wanted = targets.flatMap((target, at) => {
-        const type = types.code(target.type)
-        return type === undefined ? [] : [{ at, type, id: target.id, ver: versionOf(target) }]
-      })
-      if (wanted.length === 0) return new Set()
+      // A type that no package ever brought has no code, and no resources.
+      const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
       const rows = transaction.all<{ at: number }>(heldTargets, [JSON.stringify(wanted)])
       return rows instanceof Promise ? rows.then(toPlaces) : toPlaces(rows)
     },
