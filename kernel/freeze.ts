@@ -1,5 +1,5 @@
 /** Turns hooks into runners once all plugins are set up: null where nobody taps, so an unused hook costs one comparison. */
-import type { Hook } from 'tapable'
+import { AsyncSeriesBailHook, type Hook } from 'tapable'
 import { blame } from './blame.ts'
 import { LateTap, NotFrozen, TapUnawaited } from './errors.ts'
 import type { HookName, Hooks } from './hooks.ts'
@@ -7,10 +7,10 @@ import type { HookName, Hooks } from './hooks.ts'
 type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
   ? H extends { call(...args: any[]): any }
     ? (...args: A) => void
-    : (...args: A) => Promise<R>
+    : (...args: A) => Promise<R> | R
   : never
 
-/** A runner per hook. `null` means that nobody taps. */
+/** A runner per hook. `null` means that nobody taps. No promise when all taps are synchronous: what they throw is thrown at once then. */
 export type Runners = {
   readonly beforeRequest: Run<Hooks['beforeRequest']> | null
   readonly authenticate: Run<Hooks['authenticate']> | null
@@ -118,6 +118,23 @@ export const hooksFor = (hooks: Hooks, plugin: string, isOpen: () => boolean): H
   return own as Hooks
 }
 
+/** True when all taps are synchronous, and nobody listens in between. */
+const waitsForNothing = ({ taps, interceptors }: { taps: readonly Tap[]; interceptors: readonly unknown[] }): boolean =>
+  interceptors.length === 0 && taps.every(({ type }) => type === 'sync')
+
+/** Taps that wait for nothing, one after the other: no promise is made, and the caller goes on in the same turn. */
+const callInTurn = (hook: { taps: readonly Tap[]; constructor: unknown }): Tap['fn'] => {
+  const fns = hook.taps.map(({ fn }) => fn)
+  const bails = hook.constructor === AsyncSeriesBailHook
+  return (a, b, c) => {
+    for (let at = 0; at < fns.length; at += 1) {
+      const result = (fns[at] as Tap['fn'])(a, b, c)
+      if (bails && result !== undefined) return result
+    }
+    return undefined
+  }
+}
+
 export interface Freezer {
   readonly run: Runners
   freeze(): void
@@ -147,7 +164,9 @@ export const createFreezer = (hooks: Hooks, onLateThrow: OnLateThrow): Freezer =
             ? null
             : sync
               ? (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
-              : (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
+              : waitsForNothing(hook)
+                ? callInTurn(hook)
+                : (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
         // A plain value from here on: reading it on the hot path is one property load.
         Object.defineProperty(run, name, { value: runner, enumerable: true, writable: false, configurable: false })
       }

@@ -1,7 +1,8 @@
 /** What can be searched for and how, from the tables that the search itself goes by. */
-import { GENERAL, MODIFIERS, UNSUPPORTED } from '../../plugins/fhir/search/criteria.ts'
+
 import { PREFIXES } from '../../plugins/fhir/search/prefix.ts'
 import { RESULT_PARAMETERS } from '../../plugins/fhir/search/request.ts'
+import { GENERAL, MODIFIERS, UNSUPPORTED } from '../../plugins/fhir/search/supported.ts'
 import { row } from './row.ts'
 
 const PREFIXED = new Set(['date', 'number', 'quantity'])

@@ -59,9 +59,10 @@ export interface Database {
   slow<R>(statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<R[]>
   /**
    * Runs `work` in a transaction and resolves after COMMIT returned. What `work` throws undoes its own statements
-   * only, even where several transactions share a commit. PostgreSQL may undo a transaction because of another one (a
-   * deadlock, the same row inserted first); then `work` runs again, so it keeps nothing outside itself. A statement that
-   * failed dooms the transaction there, even when `work` catches the error. Never call it from inside another `work`.
+   * only, even where several transactions share a commit. It may run again, so it keeps nothing outside itself: SQLite
+   * undoes all transactions of a commit when one of them fails after it wrote, PostgreSQL one because of another (a
+   * deadlock, the same row inserted first). A statement that failed dooms the transaction on PostgreSQL, even when `work`
+   * catches the error. Never call it from inside another `work`.
    */
   transact<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T>
   /** MikroORM on the same connections, with the entities of all plugins. Imported on first use. */

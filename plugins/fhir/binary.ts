@@ -18,7 +18,7 @@ export interface Content {
 
 /** Throws 406 when the content is of no type that Accept names. */
 export const readContent = (version: StoredVersion, accept: string): Content => {
-  const { contentType, data } = JSON.parse(version.plain.toString('utf8')) as { contentType?: unknown; data?: unknown }
+  const { contentType, data } = JSON.parse(version.text) as { contentType?: unknown; data?: unknown }
   const type = typeof contentType === 'string' && MEDIA_TYPE.test(contentType) ? contentType : UNKNOWN
   if (!takes(accept, type)) throw NotAcceptable(accept.slice(0, 100))
   return { type, bytes: Buffer.from(typeof data === 'string' ? data : '', 'base64') }

@@ -1,11 +1,12 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
+import type { OwnOperation } from './operations/own.ts'
+import { ACCEPT_PATCH } from './patch/patch.ts'
 import type { FhirServer } from './server.ts'
 
-/** What plugins add to the statement: operations, security, further formats. */
+/** What plugins add to the statement: how access is secured. */
 export interface CapabilityPart {
   readonly security?: object
-  readonly operations?: readonly { readonly name: string; readonly definition: string; readonly type?: string }[]
 }
 
 /** What the registry that runs the searches knows of a type. */
@@ -32,15 +33,27 @@ const COMMON = [
   { name: '_list', type: 'special' },
 ]
 
-const INTERACTIONS = ['read', 'vread', 'update', 'delete', 'history-instance', 'history-type', 'create', 'search-type']
+const INTERACTIONS = [
+  'read',
+  'vread',
+  'update',
+  'patch',
+  'delete',
+  'history-instance',
+  'history-type',
+  'create',
+  'search-type',
+]
+
+/** Of a type that the server writes itself. */
+const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
 
 export const toCapabilityStatement = (
   server: FhirServer,
   request: RequestContext,
   options: { readonly updateAsCreate: boolean; readonly parts: readonly CapabilityPart[] },
 ): object => {
-  const { catalog, clock } = server
-  const operations = options.parts.flatMap((part) => part.operations ?? [])
+  const { catalog, clock, operations } = server
   const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
   return {
     resourceType: 'CapabilityStatement',
@@ -51,6 +64,7 @@ export const toCapabilityStatement = (
     implementation: { description: 'refhir FHIR server', url: request.baseUrl },
     fhirVersion: catalog.fhirVersion,
     format: ['application/fhir+json', 'json'],
+    patchFormat: ACCEPT_PATCH.split(', '),
     rest: [
       {
         mode: 'server',
@@ -58,26 +72,31 @@ export const toCapabilityStatement = (
         resource: [...catalog.types.values()].map(({ name, profile }) => ({
           type: name,
           profile,
-          interaction: INTERACTIONS.map((code) => ({ code })),
+          interaction: (server.owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
           versioning: 'versioned-update',
           readHistory: true,
           updateCreate: options.updateAsCreate,
           conditionalRead: 'full-support',
           ...searchOf(server, name),
-          ...list(
-            'operation',
-            operations.filter(({ type }) => type === name),
-          ),
+          ...list([
+            ...operations.at({ level: 'type', type: name }),
+            ...operations.at({ level: 'instance', type: name }),
+          ]),
         })),
         interaction: [{ code: 'history-system' }, { code: 'search-system' }],
-        ...list(
-          'operation',
-          operations.filter(({ type }) => type === undefined),
-        ),
+        ...list(operations.at({ level: 'system', type: undefined })),
       },
     ],
   }
 }
 
-const list = (key: string, operations: readonly { readonly name: string; readonly definition: string }[]): object =>
-  operations.length === 0 ? {} : { [key]: operations.map(({ name, definition }) => ({ name, definition })) }
+const list = (operations: readonly OwnOperation[]): object =>
+  operations.length === 0
+    ? {}
+    : {
+        operation: [...new Set(operations)].map(({ code, definition, documentation }) => ({
+          name: code,
+          definition,
+          documentation,
+        })),
+      }

@@ -3,6 +3,7 @@
  * trail, refused ones too.
  */
 import { type Interaction, type RequestContext, Ruling, type Runners, toServerError } from '../../kernel/index.ts'
+import type { Eventually } from '../database/service.ts'
 import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
 
 const NO_RULING = Object.freeze(new Ruling())
@@ -33,21 +34,41 @@ export interface Done<T> {
   readonly version?: number | undefined
 }
 
-/** A read: its fact is told after it, with the version it gave. */
-export const read = async <T>(
+const tell = <T>(run: Runners, request: RequestContext, interaction: Interaction, done: Done<T>): Eventually<T> => {
+  if (run.onAudit === null) return done.result
+  const told = run.onAudit({ request, interaction, status: done.status, version: done.version })
+  return told === undefined ? done.result : told.then(() => done.result)
+}
+
+/**
+ * A read: its fact is told after it, with the version it gave. A promise only where something has to be waited for: a
+ * hot read is answered in the turn it arrived in.
+ */
+export const read = <T>(
   run: Runners,
   request: RequestContext,
   interaction: Interaction,
-  work: (ruling: Ruling) => Done<T> | Promise<Done<T>>,
-): Promise<T> => {
-  try {
-    const ruling = run.authorize === null ? NO_RULING : await authorize(run, request, interaction)
-    const done = await work(ruling)
-    if (run.onAudit !== null) await run.onAudit({ request, interaction, status: done.status, version: done.version })
-    return done.result
-  } catch (error) {
-    if (run.onAudit !== null) await refused(run, request, interaction, error)
+  work: (ruling: Ruling) => Eventually<Done<T>>,
+): Eventually<T> => {
+  const refuse = async (error: unknown): Promise<never> => {
+    await refused(run, request, interaction, error)
     throw error
+  }
+  const later = async (waited: Promise<Done<T>>): Promise<T> => {
+    try {
+      return await tell(run, request, interaction, await waited)
+    } catch (error) {
+      return refuse(error)
+    }
+  }
+  try {
+    if (run.authorize !== null) return later(authorize(run, request, interaction).then(work))
+    const done = work(NO_RULING)
+    if (done instanceof Promise) return later(done)
+    const told = tell(run, request, interaction, done)
+    return told instanceof Promise ? told.catch(refuse) : told
+  } catch (error) {
+    return refuse(error)
   }
 }
 

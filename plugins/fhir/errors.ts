@@ -148,6 +148,13 @@ export const UpdateAsCreateOff = defineError(
   'not-supported',
   'There is no %s/%s and this server assigns ids itself; POST to %s, or set update_as_create.',
 )
+export const ServerOwned = defineError('fhir/server-owned', 405, 'not-supported', '%s %s, and can only be read.')
+export const TypeOwnedTwice = defineError(
+  'fhir/type-owned-twice',
+  500,
+  'exception',
+  'Two plugins claim that only they write %s.',
+)
 export const VersionConflict = defineError(
   'fhir/version-conflict',
   412,

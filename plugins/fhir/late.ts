@@ -10,6 +10,10 @@ import type { fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
 import { createReferences } from './links/references.ts'
+import type { OwnInvocation } from './operations/own.ts'
+import type { Operations } from './operations/registry.ts'
+import type { OwnedTypes } from './owned.ts'
+import { createElements } from './patch/elements.ts'
 import { createJudge } from './search/judge.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
@@ -28,6 +32,8 @@ export interface LateParts {
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
   readonly checks: readonly WriteCheck[]
+  readonly operations: Operations<OwnInvocation>
+  readonly owned: OwnedTypes
   readonly log: Logger
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
@@ -44,7 +50,7 @@ export const createLateServer = () => {
     },
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks, terminology } = parts
+      const { validator, checks, operations, owned, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
       const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
@@ -56,6 +62,7 @@ export const createLateServer = () => {
         links,
         store,
         terminology,
+        definitions,
         cacheBytes: fhir.cache_bytes / 4,
       })
       busy('search indexes backfilling')
@@ -75,6 +82,9 @@ export const createLateServer = () => {
         judge,
         links,
         references: createReferences({ links, registry: search.registry, types: store.types }),
+        elements: createElements(definitions),
+        operations,
+        owned,
         validator,
         checks,
         page,

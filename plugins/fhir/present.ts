@@ -3,18 +3,8 @@
  * https://hl7.org/fhir/R4/search.html#summary
  */
 import type { ResourceType } from './catalog.ts'
+import { parseExactly } from './json/exact.ts'
 import type { Presentation } from './query.ts'
-
-// TypeScript's library does not have the proposal yet: https://github.com/tc39/proposal-json-parse-with-source
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
-
-/** JSON.parse that keeps every number as its text. */
-const parseExactly = (text: string): Record<string, unknown> =>
-  JSON.parse(text, ((_key: string, value: unknown, context: { source?: string }) =>
-    typeof value === 'number' && context.source !== undefined ? rawJSON(context.source) : value) as (
-    key: string,
-    value: unknown,
-  ) => unknown) as Record<string, unknown>
 
 const ALWAYS = new Set(['resourceType', 'id', 'meta'])
 const SUBSETTED = {
@@ -63,11 +53,24 @@ const subset = (
 export const needsWork = ({ pretty, summary, elements }: Presentation): boolean =>
   pretty || summary !== undefined || elements !== undefined
 
+/** The same JSON, indented. */
+export const prettyText = (text: string): string => JSON.stringify(parseExactly(text), null, 2)
+
 /** The text to send. `_summary=count` is for searches; a single resource answers it like `true`. */
 export const present = (text: string, type: ResourceType, presentation: Presentation): string => {
-  const resource = parseExactly(text)
+  const resource = parseExactly(text) as Record<string, unknown>
   const { summary, elements, pretty } = presentation
   const wanted: Presentation = summary === 'count' ? { ...presentation, summary: 'true' } : presentation
   const shown = summary === undefined && elements === undefined ? resource : subset(resource, type, wanted)
   return JSON.stringify(shown, null, pretty ? 2 : undefined)
+}
+
+/** A contained resource by itself, its numbers as they are. */
+export const containedText = (
+  text: string,
+  at: number,
+): { readonly type: string; readonly id: string; readonly text: string } => {
+  const { contained } = parseExactly(text) as { contained: readonly { resourceType: string; id: string }[] }
+  const one = contained[at] as { resourceType: string; id: string }
+  return { type: one.resourceType, id: one.id, text: JSON.stringify(one) }
 }

@@ -5,10 +5,14 @@ import { readBody } from './body.ts'
 import { type CapabilityPart, toCapabilityStatement } from './capability.ts'
 import { BodyType, MethodNotAllowed } from './errors.ts'
 import { ADDRESSES } from './interactions/addresses.ts'
-import type { Asked } from './interactions/asked.ts'
+import type { Asked, AskedParams } from './interactions/asked.ts'
 import { bundle } from './interactions/bundle.ts'
 import { type InteractionName, perform } from './interactions/perform.ts'
 import { checkAccept, checkContentType, FHIR_JSON } from './media.ts'
+import { isChanging, type OperationLevel } from './operations/operation.ts'
+import type { OwnInvocation, OwnOperation } from './operations/own.ts'
+import type { Operations } from './operations/registry.ts'
+import { ACCEPT_PATCH, formOf } from './patch/patch.ts'
 import { readPrefer, readQuery } from './query.ts'
 import { send } from './respond.ts'
 import { SearchFormType } from './search/errors.ts'
@@ -22,6 +26,8 @@ export interface RouteParts {
   readonly bodyBytes: number
   readonly updateAsCreate: boolean
   readonly parts: readonly CapabilityPart[]
+  /** Complete when the routes are mounted. */
+  readonly operations: Operations<OwnInvocation>
 }
 
 const metadata =
@@ -35,25 +41,60 @@ const metadata =
       .send(JSON.stringify(statement, null, presentation.pretty ? 2 : undefined))
   }
 
+/** An operation by its code; any other is answered by the address of all of them. */
+const operate =
+  (code: string): Handler =>
+  async (server, request, reply) => {
+    const { ctx, headers, method, url, params, body } = request
+    const asked: Asked = { ctx, headers, method, url, params: { ...(params as AskedParams), operation: code }, body }
+    return send(request, reply, await perform(server, 'operation', asked))
+  }
+
 const interact =
   (name: InteractionName): Handler =>
-  async (server, request, reply) =>
-    send(request, reply, await perform(server, name, request as Asked))
+  (server, request, reply) => {
+    const answer = perform(server, name, request as Asked)
+    if (answer instanceof Promise) return answer.then((one) => send(request, reply, one))
+    // Not returned: Fastify takes a reply for a promise to wait for.
+    send(request, reply, answer)
+  }
 
 const postBundle: Handler = async (server, request, reply) =>
   send(request, reply, await bundle(server, request as Asked))
 
 const classOf = (name: InteractionName, method: string): RequestClass =>
-  name === 'search' ? 'search' : method === 'GET' ? 'read' : 'write'
+  name === 'search' || name === 'operation' ? name : method === 'GET' ? 'read' : 'write'
 
 interface Taken {
   readonly handler: Handler
   readonly requestClass: RequestClass
+  /** Always answered 405, by the handler. */
+  readonly isRefused?: boolean
+}
+
+const PATH_OF: Readonly<Record<OperationLevel, string>> = { system: '', type: '/:type', instance: '/:type/:id' }
+
+/** Routes of their own, for their class and for what each takes. Operations of one code share them. */
+const operationsOf = (all: readonly OwnOperation[]): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => {
+  const table = new Map<string, Map<string, Taken>>()
+  for (const operation of all)
+    for (const level of operation.levels) {
+      const path = `${PATH_OF[level]}/$${operation.code}`
+      const taken = table.get(path) ?? new Map<string, Taken>()
+      table.set(path, taken)
+      const handler = operate(operation.code)
+      const requestClass = operation.requestClass ?? 'operation'
+      // Whether it is known for the type comes before whether it takes a GET.
+      const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
+      taken.set('GET', { handler, requestClass, isRefused }).set('POST', { handler, requestClass })
+    }
+  return [...table]
 }
 
 /** Every address with what it takes; any other method there is 405 with Allow. */
 const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
   ['/metadata', new Map([['GET', { handler: metadata(parts), requestClass: 'read' }]])],
+  ...operationsOf(parts.operations.all),
   ...ADDRESSES.map(({ path, methods }): [string, Map<string, Taken>] => {
     const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
       method,
@@ -75,8 +116,9 @@ const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
   app.addContentTypeParser('*', (request, payload, done) => {
     const type = request.headers['content-type']
     try {
-      if (type === undefined) throw BodyType('none')
-      if (request.routeOptions.url?.endsWith('/_search') === true) checkForm(type)
+      if (request.method === 'PATCH') formOf(type ?? 'none')
+      else if (type === undefined) throw BodyType('none')
+      else if (request.routeOptions.url?.endsWith('/_search') === true) checkForm(type)
       else checkContentType(type)
     } catch (error) {
       return done(error as Error)
@@ -97,13 +139,16 @@ export const fhirRoutes =
           config: { requestClass },
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
-      const methods = [...taken.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-      const allow = methods.join(', ')
+      const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+      const methods = [...taken.keys()].flatMap(withHead)
+      const patchable: Record<string, string> = taken.has('PATCH') ? { 'accept-patch': ACCEPT_PATCH } : {}
+      const allow = [...taken].flatMap(([method, { isRefused }]) => (isRefused ? [] : withHead(method))).join(', ')
       app.route({
         method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
         url,
         // Refused before the body is looked at.
-        onRequest: (request, _reply, next) => next(MethodNotAllowed(request.method).with({ headers: { allow } })),
+        onRequest: (request, _reply, next) =>
+          next(MethodNotAllowed(request.method).with({ headers: { allow, ...patchable } })),
         handler: () => undefined,
       })
     }

@@ -6,6 +6,10 @@ import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
 import type { References } from './links/references.ts'
+import type { OwnInvocation } from './operations/own.ts'
+import type { Operations } from './operations/registry.ts'
+import type { OwnedTypes } from './owned.ts'
+import type { Elements } from './patch/elements.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
 import type { WriteCheck } from './service.ts'
@@ -21,6 +25,7 @@ const telling = (run: Runners, transaction: Transaction): Runners => {
 /** The server as the interactions of one transaction see it: what they read is what was written there. */
 export const within = (server: FhirServer, transaction: Transaction): FhirServer => ({
   ...server,
+  transaction,
   run: telling(server.run, transaction),
   store: server.store.within(transaction),
   search: server.search.within(transaction),
@@ -28,6 +33,8 @@ export const within = (server: FhirServer, transaction: Transaction): FhirServer
 })
 
 export interface FhirServer {
+  /** Set where all is read inside of one. */
+  readonly transaction?: Transaction
   readonly run: Runners
   readonly clock: Clock
   readonly random: Random
@@ -37,6 +44,10 @@ export interface FhirServer {
   readonly search: Search
   readonly judge: Judge
   readonly links: Links
+  /** What elements types have: for patches by path. */
+  readonly elements: Elements
+  readonly owned: OwnedTypes
+  readonly operations: Operations<OwnInvocation>
   readonly references: References
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined

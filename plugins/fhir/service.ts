@@ -3,9 +3,21 @@ import { defineService, type Interaction, type RequestContext, type ServerError 
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
 import type { References } from './links/references.ts'
+import type { Operation } from './operations/operation.ts'
 
 export type { CapabilityPart } from './capability.ts'
 export type { ReadReference, References, Referrer, Target } from './links/references.ts'
+export type { Data, Held } from './operations/data.ts'
+export type { Inputs } from './operations/inputs.ts'
+export type {
+  Invocation,
+  Operation,
+  OperationAnswer,
+  OperationChange,
+  OperationChanged,
+  OperationChanges,
+  OperationParameter,
+} from './operations/operation.ts'
 
 /** A resource that is about to be written. */
 export interface Incoming {
@@ -23,7 +35,7 @@ export interface MadeChange {
   readonly version: { readonly type: string; readonly id: string; readonly deleted: boolean }
   /** Undefined for a deletion. */
   readonly resource: Readonly<Record<string, unknown>> | undefined
-  /** False when nothing had to be written: deleting what is deleted. */
+  /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
   readonly written: boolean
 }
 
@@ -55,6 +67,13 @@ export interface Fhir {
   describe(part: CapabilityPart): void
   /** In setup only. */
   check(check: WriteCheck): void
+  /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
+  operation(operation: Operation): void
+  /**
+   * In setup only: nobody changes resources of this type over HTTP; each attempt is answered 405 and told to the trail.
+   * `why` follows the name of the type: `is written by the audit trail`.
+   */
+  owns(type: string, why: string): void
   /** While the server runs: where references point, what they find, and what refers to a resource. */
   readonly references: References
 }

@@ -14,6 +14,7 @@ import { hooks } from './figures/hooks.ts'
 import { postgres } from './figures/postgres.ts'
 import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
+import { search } from './figures/search.ts'
 import { tail } from './figures/tail.ts'
 import { housePlugins } from './plugins.ts'
 import { printProfiles } from './profile.ts'
@@ -30,6 +31,7 @@ const FIGURES: readonly Figure[] = [
   restart,
   memory,
   postgres,
+  search,
   hooks,
 ]
 

@@ -180,7 +180,7 @@ test('HEAD answers like GET without a body', async () => {
 test('a method an address does not take is 405 with Allow', async () => {
   const patient = await server.inject({ method: 'POST', url: '/Patient/p1', headers: JSON_TYPE, payload: '{}' })
   assert.is(patient.statusCode, 405)
-  assert.is(patient.headers.allow, 'GET, HEAD, PUT, DELETE')
+  assert.is(patient.headers.allow, 'GET, HEAD, PUT, PATCH, DELETE')
   const type = await server.inject({ method: 'PUT', url: '/Patient', headers: JSON_TYPE, payload: '{}' })
   assert.is(type.statusCode, 405)
   assert.match(type.headers.allow as string, /POST/)

@@ -8,10 +8,11 @@
  */
 import { Worker } from 'node:worker_threads'
 
-const GROUPS_PER_CHECKPOINT = 64 // commits between two checkpoints: a log of ten to forty megabytes
+const GROUPS_PER_LOOK = 16 // commits between two looks at how long the log has become
+const MOST_PAGES = 8_192 // a log of 32 MB; a page that was written many times by then is moved once
 
 export interface Checkpointer {
-  /** Counts a commit; asks for a checkpoint now and then. The next commit has to wait for a promise that is returned. */
+  /** Notes a commit; asks for a checkpoint now and then. The next commit has to wait for a promise that is returned. */
   committed(): Promise<void> | undefined
   close(): Promise<void>
 }
@@ -21,7 +22,12 @@ const WORKER = new URL(
   import.meta.url,
 )
 
-export const createCheckpointer = (path: string, onError: (message: string) => void): Checkpointer => {
+export const createCheckpointer = (
+  path: string,
+  /** Pages in the log that are not in the file yet. */
+  countPages: () => number,
+  onError: (message: string) => void,
+): Checkpointer => {
   let worker: Worker | undefined
   let count = 0
   /** `following` moves what is there while more is written, `followed` has, `finishing` moves the rest. */
@@ -54,9 +60,9 @@ export const createCheckpointer = (path: string, onError: (message: string) => v
   return {
     committed() {
       count += 1
-      if (state === 'idle' && count >= GROUPS_PER_CHECKPOINT) {
+      if (state === 'idle' && count >= GROUPS_PER_LOOK) {
         count = 0
-        ask('following')
+        if (countPages() >= MOST_PAGES) ask('following')
       }
       if (state !== 'followed') return undefined
       ask('finishing')

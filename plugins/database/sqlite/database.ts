@@ -57,6 +57,15 @@ const guard = <T>(work: () => T): T => {
   }
 }
 
+/** https://sqlite.org/pragma.html#pragma_wal_checkpoint: NOOP moves nothing and tells how much there would be. */
+const pagesInLog = (handle: BetterSqlite.Database): (() => number) => {
+  const look = handle.prepare<[], { log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
+  return () => {
+    const found = look.get()
+    return found === undefined ? 0 : found.log - found.checkpointed
+  }
+}
+
 export const openSqlite = async (options: OpenOptions & { readonly clock: Clock }): Promise<Opened> => {
   const { log } = options
   const inMemory = options.kind === 'memory'
@@ -75,7 +84,9 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   const statements = createStatements(handle)
   const checkpointer: Checkpointer | undefined = inMemory
     ? undefined
-    : createCheckpointer(path, (message) => log.warn({ message }, 'the write-ahead log could not be moved'))
+    : createCheckpointer(path, pagesInLog(handle), (message) =>
+        log.warn({ message }, 'the write-ahead log could not be moved'),
+      )
   const writer = createWriter(handle, statements, options.clock, () => checkpointer?.committed())
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)

@@ -1,6 +1,8 @@
 /**
- * The one writer of a SQLite database. All transactions that wait share the next commit, each in a savepoint of its
- * own, so that a failing one undoes only itself; one fsync then serves many, and FULL costs little more than NORMAL.
+ * The one writer of a SQLite database. All transactions that wait share the next commit; one fsync then serves many, and
+ * FULL costs little more than NORMAL. A failing one undoes only itself: what the group wrote is undone, and the group
+ * runs once more with a savepoint for each. Savepoints from the start would copy every page that is touched, for each
+ * transaction anew, which costs as much as the writing itself.
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
@@ -9,11 +11,17 @@ import { fromSqlite } from './failure.ts'
 import type { Statements } from './statements.ts'
 
 const GROUP_MS = 2 // a group closes after this long, so that nobody waits long for a commit he shares
+const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom come alone, and running twice costs more
 
 interface Job {
   readonly work: (transaction: Transaction) => Eventually<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+}
+
+interface Done {
+  readonly job: Job
+  readonly value: unknown
 }
 
 export interface Writer {
@@ -42,15 +50,40 @@ export const createWriter = (
   let waiting: Job[] = []
   let running: Promise<void> | undefined
   let closed = false
+  let careful = 0
+  /** Whether the job that runs has written anything. */
+  let wrote = false
 
+  /** A statement with an answer; with RETURNING it may write too. */
+  const prepared = (statement: Sql): BetterSqlite.Statement => {
+    const found = statements.of(statement)
+    if (!found.readonly) wrote = true
+    return found
+  }
   const transaction: Transaction = {
-    get: <R>(statement: Sql, params: readonly Param[]) => statements.of(statement).get(...params) as R | undefined,
-    all: <R>(statement: Sql, params: readonly Param[]) => statements.of(statement).all(...params) as R[],
-    run: (statement, params) => void statements.of(statement).run(...params),
+    get: <R>(statement: Sql, params: readonly Param[]) => prepared(statement).get(...params) as R | undefined,
+    all: <R>(statement: Sql, params: readonly Param[]) => prepared(statement).all(...params) as R[],
+    run(statement, params) {
+      wrote = true
+      statements.of(statement).run(...params)
+    },
+  }
+
+  /** One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. */
+  const runBoldly = async (job: Job, done: Done[]): Promise<boolean> => {
+    wrote = false
+    try {
+      done.push({ job, value: await job.work(transaction) })
+      return true
+    } catch (error) {
+      if (wrote) return false
+      job.reject(fromSqlite(error))
+      return true
+    }
   }
 
   /** One job in its savepoint; in `done` when its changes stand and wait for the commit. */
-  const runJob = async (job: Job, done: { job: Job; value: unknown }[]): Promise<void> => {
+  const runCarefully = async (job: Job, done: Done[]): Promise<void> => {
     savepoint.run()
     try {
       const value = await job.work(transaction)
@@ -68,15 +101,40 @@ export const createWriter = (
     }
   }
 
-  /** One group: everything that waits now, or what fits in two milliseconds, and one COMMIT. */
+  /** Takes jobs out of the queue, whatever fits in two milliseconds: whatever happens then, none is taken twice. */
+  const runWaiting = async (run: (job: Job) => Promise<boolean>): Promise<void> => {
+    const started = clock.monotonic()
+    for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false)
+      if (!(await run(waiting.shift() as Job))) return
+  }
+
+  /** Runs jobs in the transaction that is open; `done` are those whose changes stand in it. */
+  const runJobs = async (done: Done[]): Promise<void> => {
+    if (careful > 0) {
+      careful -= 1
+      return runWaiting((job) => runCarefully(job, done).then(() => true))
+    }
+    let failed: Job | undefined
+    await runWaiting(async (job) => {
+      const stands = await runBoldly(job, done)
+      if (!stands) failed = job
+      return stands
+    })
+    if (failed === undefined) return
+    // A full disk may already have rolled everything back.
+    if (handle.inTransaction) rollback.run()
+    careful = CAREFUL_GROUPS
+    waiting.unshift(...done.splice(0).map(({ job }) => job), failed)
+    begin.run()
+    return runJobs(done)
+  }
+
+  /** One group: everything that waits now, or what fits in the time, and one COMMIT. */
   const runGroup = async (): Promise<void> => {
-    const done: { job: Job; value: unknown }[] = []
+    const done: Done[] = []
     try {
       begin.run()
-      const started = clock.monotonic()
-      for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false)
-        // Out of the queue before it runs: whatever happens, it never runs twice.
-        await runJob(waiting.shift() as Job, done)
+      await runJobs(done)
       commit.run()
     } catch (error) {
       if (handle.inTransaction) rollback.run()

@@ -16,7 +16,7 @@ const statusText = (status: number): string => `${status} ${STATUS_CODES[status]
 const resourceOf = ({ shows, version, type, presentation, text }: Answer): string | undefined => {
   if (shows === 'text') return text?.toString()
   if (shows !== 'version' || version === undefined) return undefined
-  const stored = version.plain.toString('utf8')
+  const stored = version.text
   return type !== undefined && presentation !== undefined && needsWork(presentation)
     ? present(stored, type, presentation)
     : stored
@@ -37,7 +37,7 @@ export const answeredEntry = (request: RequestContext, { method }: BundleEntry, 
     if (status === 201) response += `,"location":"${versionPath(known)}"`
     response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${new Date(known.lastUpdated).toISOString()}"`
   }
-  if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version)}`
+  if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version, answer.warnings)}`
   return `{${fullUrl}${resource === undefined ? '' : `"resource":${resource},`}"response":{${response}}}`
 }
 

@@ -1,6 +1,7 @@
 /** batch: every entry by itself, as if it had been sent alone. https://hl7.org/fhir/R4/http.html#brules */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isServerError, type RequestContext, toServerError } from '../../../kernel/index.ts'
+import { isAnswering } from '../interactions/operation.ts'
 import { perform } from '../interactions/perform.ts'
 import type { FhirServer } from '../server.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
@@ -37,7 +38,8 @@ export const batch = async (
     try {
       const { asked, name } = toAsked(ctx, entry, headers)
       const { type, id } = asked.params
-      if (type !== undefined && id !== undefined && RANK[entry.method] !== RANK.GET) {
+      const changes = RANK[entry.method] !== RANK.GET && !(name === 'operation' && isAnswering(server, asked.params))
+      if (type !== undefined && id !== undefined && changes) {
         const target = `${type}/${id}`
         if (changed.has(target)) throw DuplicateTarget(target)
         changed.add(target)

@@ -8,6 +8,7 @@ import { Contended } from '../errors.ts'
 import { matching } from '../interactions/conditional.ts'
 import { type FhirServer, typeOf } from '../server.ts'
 import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
+import { isAboutResource } from './step.ts'
 import type { Located } from './transaction.ts'
 
 export interface Resolved {
@@ -44,7 +45,7 @@ export const resolveCondition = async (
   const found = new Set<string>()
   for (const { step, target } of located) {
     const { interaction } = step.addressed
-    if (interaction.type !== type || step.entry.method === 'PATCH') continue
+    if (interaction.type !== type || step.entry.method === 'PATCH' || !isAboutResource(step)) continue
     if (step.entry.method === 'POST' && target.found !== undefined) continue
     replaced.add(target.id)
     const draft = drafts.get(step.entry.index)

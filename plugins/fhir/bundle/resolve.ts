@@ -10,6 +10,7 @@ import { breathe } from './breathe.ts'
 import { type Resolved, resolveCondition, splitCondition } from './condition.ts'
 import { issuesOfEntry } from './entry-error.ts'
 import { createIdentities } from './identities.ts'
+import { isAboutResource } from './step.ts'
 import { toBody } from './text.ts'
 import type { Located } from './transaction.ts'
 
@@ -36,7 +37,7 @@ export const resolveLinks = async (
   const identities = createIdentities(ctx.baseUrl)
   for (const { step, target } of located) {
     const { fullUrl, method, resource } = step.entry
-    if (fullUrl === undefined || method === 'DELETE') continue
+    if (fullUrl === undefined || method === 'DELETE' || !isAboutResource(step)) continue
     const sent = (resource?.meta as { versionId?: unknown } | undefined)?.versionId
     identities.add(fullUrl, {
       type: step.addressed.interaction.type as string,

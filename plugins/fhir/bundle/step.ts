@@ -5,7 +5,7 @@ import { type AddressMethod, findAddress } from '../interactions/addresses.ts'
 import type { Asked } from '../interactions/asked.ts'
 import type { Addressed } from '../interactions/change.ts'
 import type { AddressedLook } from '../interactions/look.ts'
-import { CHANGES, type InteractionName, isChange, LOOKS } from '../interactions/perform.ts'
+import { address, type InteractionName } from '../interactions/perform.ts'
 import type { FhirServer } from '../server.ts'
 import type { BundleEntry } from './envelope.ts'
 import { EntryAddress, EntryResource, EntryUrl, NestedBundle } from './errors.ts'
@@ -16,6 +16,9 @@ export interface AskedEntry {
   readonly asked: Asked
   readonly name: InteractionName
 }
+
+/** True when the entry stands for the resource that its URL names and a change makes of it. */
+export const isAboutResource = ({ name }: Pick<AskedEntry, 'name'>): boolean => name !== 'operation'
 
 /** The same, addressed. */
 export type Step = AskedEntry &
@@ -57,7 +60,7 @@ export const toAsked = (ctx: RequestContext, entry: BundleEntry, headers: Incomi
   const { methods } = found.address
   const name = methods[(method === 'HEAD' ? 'GET' : method) as AddressMethod]
   if (name === undefined) throw MethodRefused(method)
-  if (NEEDS_RESOURCE.has(method) && entry.resource === undefined) throw EntryResource()
+  if (NEEDS_RESOURCE.has(method) && name !== 'operation' && entry.resource === undefined) throw EntryResource()
   const path = `/${segments.map(encodeURIComponent).join('/')}`
   return {
     entry,
@@ -65,6 +68,7 @@ export const toAsked = (ctx: RequestContext, entry: BundleEntry, headers: Incomi
     asked: {
       ctx,
       headers: { ...headers, ...entry.headers },
+      method,
       url: query === '' ? path : `${path}?${query}`,
       params: found.params,
       entry: entry.index,
@@ -73,9 +77,7 @@ export const toAsked = (ctx: RequestContext, entry: BundleEntry, headers: Incomi
 }
 
 /** Throws 4xx for what address, parameters and conditions cannot be. */
-export const toStep = (server: FhirServer, given: AskedEntry): Step => {
-  const { asked, name } = given
-  return isChange(name)
-    ? { ...given, kind: 'change', addressed: CHANGES[name](server, asked) }
-    : { ...given, kind: 'look', addressed: LOOKS[name](server, asked) }
-}
+export const toStep = (server: FhirServer, given: AskedEntry): Step => ({
+  ...given,
+  ...address(server, given.name, given.asked),
+})

@@ -7,7 +7,8 @@ import { type Interaction, type RequestContext, type Ruling, toServerError } fro
 import type { Transaction } from '../../database/service.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
-import { isContended, type Prepared, type Target, untilUncontended } from '../interactions/change.ts'
+import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
+import { permitChange } from '../owned.ts'
 import type { Permit } from '../search/judge.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { Changed, Progress } from '../store/write.ts'
@@ -18,6 +19,7 @@ import { type Envelope, isRefused, RANK } from './envelope.ts'
 import { DuplicateTarget } from './errors.ts'
 import { resolveLinks } from './resolve.ts'
 import { type AskedEntry, type Step, toAsked, toStep } from './step.ts'
+import { toBody } from './text.ts'
 
 /** An entry that is about to be performed. */
 export interface Ruled {
@@ -52,7 +54,7 @@ export const transaction = async (
   { entries }: Envelope,
   headers: IncomingHttpHeaders,
 ): Promise<string> => {
-  const { run, judge, store, write } = server
+  const { run, store, write } = server
 
   /** Does one step of an entry; a refusal is told to the trail and names the entry. */
   const atEntry = async <T>(
@@ -79,7 +81,7 @@ export const transaction = async (
     const { interaction } = step.addressed
     return atEntry(index, interaction, async () => {
       const ruling = await authorize(run, ctx, interaction)
-      const permit = step.kind === 'change' ? await judge.permit(ctx, ruling, interaction.type as string) : undefined
+      const permit = step.kind === 'change' ? await permitChange(server, ctx, ruling, interaction) : undefined
       return { step, ruling, permit }
     })
   }
@@ -94,7 +96,9 @@ export const transaction = async (
   )
   const ruled: Ruled[] = []
   for (const one of asked) {
-    ruled.push(await rule({ ...one, asked: { ...one.asked, gone } }))
+    const { text, resource } = one.entry
+    const body = one.name === 'operation' && text !== undefined ? toBody(text, resource) : undefined
+    ruled.push(await rule({ ...one, asked: { ...one.asked, gone, body } }))
     await breathe(ruled.length)
   }
   const changes = ruled
@@ -137,7 +141,7 @@ export const transaction = async (
       prepared.push({
         one,
         prepared: await atEntry(entry.index, addressed.interaction, () =>
-          addressed.prepare(one.permit as Permit, one.target, body),
+          addressed.prepare(one.permit as Permit, one.target, body, one.ruling),
         ),
       })
       await breathe(at)
@@ -152,7 +156,14 @@ export const transaction = async (
       const changed: Changed[] = []
       for (const [at, { one, prepared: ready }] of prepared.entries()) {
         progress.interaction = one.step.addressed.interaction
-        if (ready.change === undefined) {
+        if (ready.change === undefined && ready.changes !== undefined) {
+          const made: Changed[] = []
+          for (const change of ready.changes) made.push(await write.apply(opened, change))
+          changed.push(...made)
+          const answer = ready.answerAll(made)
+          answered(one.step, answer)
+          await tellOperation(here, ctx, progress.interaction, ready.changes, answer.status, opened)
+        } else if (ready.change === undefined) {
           await tell(here, progress.interaction, ready.settled)
           answered(one.step, ready.settled)
         } else {

@@ -19,11 +19,14 @@ export interface Address {
 export const ADDRESSES: readonly Address[] = [
   { path: '/', methods: { GET: 'search' } },
   { path: '/_search', methods: { POST: 'search' }, isForm: true },
+  { path: '/$:operation', methods: { GET: 'operation', POST: 'operation' } },
   { path: '/_history', methods: { GET: 'history' } },
-  { path: '/:type', methods: { GET: 'search', POST: 'create', PUT: 'update', DELETE: 'delete' } },
+  { path: '/:type', methods: { GET: 'search', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } },
+  { path: '/:type/$:operation', methods: { GET: 'operation', POST: 'operation' } },
   { path: '/:type/_search', methods: { POST: 'search' }, isForm: true },
   { path: '/:type/_history', methods: { GET: 'history' } },
-  { path: '/:type/:id', methods: { GET: 'read', PUT: 'update', DELETE: 'delete' } },
+  { path: '/:type/:id', methods: { GET: 'read', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } },
+  { path: '/:type/:id/$:operation', methods: { GET: 'operation', POST: 'operation' } },
   { path: '/:type/:id/_history', methods: { GET: 'history' } },
   { path: '/:type/:id/_history/:version', methods: { GET: 'vread' } },
   { path: '/:type/:id/:other', methods: { GET: 'search' } },
@@ -34,8 +37,16 @@ const segmentsOf = (path: string): readonly string[] => path.split('/').filter((
 const PATTERNS = ADDRESSES.map((address) => ({ address, pattern: segmentsOf(address.path) }))
 
 /** A parameter takes anything but what begins like a path of the server's own. */
-const fits = (pattern: string, segment: string): boolean =>
-  pattern.startsWith(':') ? !/^[_$]/.test(segment) : pattern === segment
+const fits = (pattern: string, segment: string): boolean => {
+  if (pattern.startsWith(':')) return !/^[_$]/.test(segment)
+  return pattern.startsWith('$:') ? segment.startsWith('$') : pattern === segment
+}
+
+/** `:id` and `/Patient/1` → id and 1; `$:operation` and `$meta` → operation and meta. */
+const readParam = (pattern: string, segment: string): readonly (readonly [string, string])[] => {
+  const colon = pattern.indexOf(':')
+  return colon === -1 ? [] : [[pattern.slice(colon + 1), segment.slice(colon)]]
+}
 
 /** The address that segments of a path name, and the parameters in it; undefined when there is none. */
 export const findAddress = (
@@ -44,7 +55,7 @@ export const findAddress = (
   for (const { address, pattern } of PATTERNS) {
     if (pattern.length !== segments.length) continue
     if (!pattern.every((one, at) => fits(one, segments[at] as string))) continue
-    const params = pattern.flatMap((one, at) => (one.startsWith(':') ? [[one.slice(1), segments[at]]] : []))
+    const params = pattern.flatMap((one, at) => readParam(one, segments[at] as string))
     return { address, params: Object.fromEntries(params) }
   }
   return undefined

@@ -1,4 +1,5 @@
 /** What became of an interaction: turned into an HTTP answer by respond.ts, into an entry by a Bundle. */
+import type { Issue } from '../../../kernel/index.ts'
 import type { Content } from '../binary.ts'
 import type { ResourceType } from '../catalog.ts'
 import type { Prefer, Presentation } from '../query.ts'
@@ -14,8 +15,12 @@ export interface Answer {
   readonly type?: ResourceType
   readonly presentation?: Presentation
   readonly content?: Content
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
+  /** What was said about a change that was made, for its outcome. */
+  readonly warnings?: readonly Issue[] | undefined
 }
 
 const SHOWN: Readonly<Record<Prefer['return'], Answer['shows']>> = {
@@ -31,4 +36,5 @@ export const changedAnswer = (
   type: ResourceType,
   prefer: Prefer,
   presentation: Presentation,
-): Answer => ({ status, version, shows: SHOWN[prefer.return], type, presentation })
+  warnings?: readonly Issue[] | undefined,
+): Answer => ({ status, version, shows: SHOWN[prefer.return], type, presentation, warnings })

@@ -18,6 +18,7 @@ export interface AskedParams {
 export interface Asked {
   readonly ctx: RequestContext
   readonly headers: IncomingHttpHeaders
+  readonly method: string
   /** Path and query. */
   readonly url: string
   readonly params: AskedParams

@@ -3,10 +3,11 @@
  * asked, before anybody may know more), located (which resource it is about), prepared (the body read and checked),
  * applied inside a transaction.
  */
-import { type Interaction, isServerError } from '../../../kernel/index.ts'
+import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
 import { change } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
+import { permitChange } from '../owned.ts'
 import type { Permit } from '../search/judge.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
@@ -25,15 +26,17 @@ export interface Target {
 
 export type Prepared =
   | { readonly change: Change; answer(changed: Changed): Answer }
+  /** Several, of an operation. */
+  | { readonly change?: undefined; readonly changes: readonly Change[]; answerAll(changed: readonly Changed[]): Answer }
   /** There is nothing to change, and this is the answer. */
-  | { readonly change?: undefined; readonly settled: Answer }
+  | { readonly change?: undefined; readonly changes?: undefined; readonly settled: Answer }
 
 export interface Addressed {
   readonly interaction: Interaction
   /** `body` as it was asked. Throws 400, 412. */
   locate(body: unknown): Target | Promise<Target>
-  /** Reads the body and checks it. `permit` goes with the change. Throws 4xx. */
-  prepare(permit: Permit, target: Target, body: unknown): Prepared | Promise<Prepared>
+  /** Reads the body and checks it. `permit` goes with a change of the type addressed. Throws 4xx. */
+  prepare(permit: Permit, target: Target, body: unknown, ruling: Ruling): Prepared | Promise<Prepared>
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
@@ -55,16 +58,54 @@ export const untilUncontended = async <T>(work: () => Promise<T>): Promise<T> =>
   }
 }
 
+/** The fact of an operation, unless one of the changes it made says all of it. */
+export const tellOperation = async (
+  { run }: FhirServer,
+  request: RequestContext,
+  interaction: Interaction,
+  changes: readonly Change[],
+  status: number,
+  transaction: Transaction,
+): Promise<void> => {
+  if (run.onAudit === null) return
+  const isTold = changes.some(({ type, id }) => type === interaction.type && id === interaction.id)
+  if (!isTold) await run.onAudit({ request, interaction, status, transaction })
+}
+
+type Several = Extract<Prepared, { readonly changes: readonly Change[] }>
+
+/** The changes of an operation, in one transaction. */
+const performSeveral = async (
+  server: FhirServer,
+  ctx: RequestContext,
+  interaction: Interaction,
+  { changes, answerAll }: Several,
+): Promise<Answer> => {
+  const { store, write } = server
+  const { changed, answer } = await store.database.transact(async (transaction) => {
+    const made: Changed[] = []
+    for (const one of changes) made.push(await write.apply(transaction, one))
+    await write.settle(ctx, transaction, made)
+    const answered = answerAll(made)
+    await tellOperation(server, ctx, interaction, changes, answered.status, transaction)
+    return { changed: made, answer: answered }
+  })
+  write.committed(ctx, changed)
+  return answer
+}
+
 /** A change that is a transaction of its own. */
 export const performChange = async (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
   const { interaction, locate, prepare } = address(server, asked)
   const { ctx, body } = asked
-  const { run, store, write, judge } = server
+  const { run, store, write } = server
   return change(run, ctx, interaction, async (ruling) => {
-    const permit = await judge.permit(ctx, ruling, interaction.type as string)
+    const permit = await permitChange(server, ctx, ruling, interaction)
     return untilUncontended(async () => {
       const target = await locate(body)
-      const prepared = await prepare(permit, target, body)
+      const prepared = await prepare(permit, target, body, ruling)
+      if (prepared.change === undefined && prepared.changes !== undefined)
+        return performSeveral(server, ctx, interaction, prepared)
       if (prepared.change === undefined) {
         const { status, version } = prepared.settled
         if (run.onAudit !== null) await run.onAudit({ request: ctx, interaction, status, version: version?.version })

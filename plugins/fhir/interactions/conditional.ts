@@ -37,10 +37,19 @@ const readCriteria = (query: string): readonly (readonly [string, string])[] => 
 /** What the query of a conditional interaction stands for, within what the ruling lets be seen. */
 export const matching = async (
   server: FhirServer,
-  { baseUrl, signal }: RequestContext,
+  context: RequestContext,
   ruling: Ruling,
   type: string,
   query: string,
+): Promise<Matching> => matchingAll(server, context, ruling, type, readCriteria(query))
+
+/** The same for criteria that were read, also for none. */
+export const matchingAll = async (
+  server: FhirServer,
+  { baseUrl, signal }: Pick<RequestContext, 'baseUrl' | 'signal'>,
+  ruling: Ruling,
+  type: string,
+  asked: readonly (readonly [string, string])[],
 ): Promise<Matching> => {
   const { criteria } = server.search
   const base = { baseUrl, now: server.clock.now(), pin: Number.MAX_SAFE_INTEGER }
@@ -48,7 +57,7 @@ export const matching = async (
   const seen = await access.conditions(type)
   if (seen === undefined) throw TypeForbidden(type)
   const conditions: Condition[] = []
-  for (const [name, value] of readCriteria(query))
+  for (const [name, value] of asked)
     conditions.push(await criteria.toCondition(type, name, value, { ...base, allowed: access.conditions }))
   conditions.push(...seen)
   return {

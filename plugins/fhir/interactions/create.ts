@@ -12,7 +12,7 @@ import { changedAnswer } from './answer.ts'
 import { interactionOf } from './asked.ts'
 import type { AddressChange } from './change.ts'
 import { locateMatch } from './conditional.ts'
-import { examine } from './examine.ts'
+import { examine, warningsFor } from './examine.ts'
 
 /** `identifier=x`, also as `?identifier=x` and `Patient?identifier=x`. */
 const readNoneExist = (header: string | string[] | undefined, type: string): string | undefined => {
@@ -41,10 +41,11 @@ export const create: AddressChange = (server, asked) => {
       // A match answers whatever was sent: R4 ignores the body then.
       if (found !== undefined) return { settled: changedAnswer(200, found, type, prefer, presentation) }
       const content = readIncoming(server, body, type.name)
-      await examine(server, ctx, interaction, content)
+      const warnings = warningsFor(prefer)
+      await examine(server, ctx, interaction, content, warnings)
       return {
         change: { kind: 'create', interaction: { ...interaction, id }, type: type.name, permit, id, ...content },
-        answer: ({ version }) => changedAnswer(201, version, type, prefer, presentation),
+        answer: ({ version }) => changedAnswer(201, version, type, prefer, presentation, warnings),
       }
     },
   }

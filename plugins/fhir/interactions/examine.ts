@@ -1,6 +1,7 @@
 /** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
-import type { Interaction, RequestContext } from '../../../kernel/index.ts'
+import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
 import type { Incoming } from '../incoming.ts'
+import type { Prefer } from '../query.ts'
 import type { FhirServer } from '../server.ts'
 
 const then = (before: undefined | Promise<void>, next: () => unknown): undefined | Promise<void> => {
@@ -9,15 +10,30 @@ const then = (before: undefined | Promise<void>, next: () => unknown): undefined
   return asked instanceof Promise ? asked.then(() => undefined) : undefined
 }
 
-/** Throws 4xx. A promise only when a check is one: then it cannot be asked inside a transaction. */
+const keep = (warnings: Issue[], found: readonly Issue[] | Promise<readonly Issue[]>): undefined | Promise<void> => {
+  if (found instanceof Promise) return found.then((issues) => void warnings.push(...issues))
+  warnings.push(...found)
+  return undefined
+}
+
+/** What did not refuse a change is kept only for who asks for it: `Prefer: return=OperationOutcome`. */
+export const warningsFor = (prefer: Prefer): Issue[] | undefined =>
+  prefer.return === 'OperationOutcome' ? [] : undefined
+
+/** `warnings` gets what does not refuse it. Throws 4xx. A promise only when a check is one: then it cannot be asked inside a transaction. */
 export const examine = (
   { validator, checks }: FhirServer,
   request: RequestContext,
   interaction: Interaction,
   { resource, text }: Pick<Incoming, 'resource' | 'text'>,
+  warnings?: Issue[] | undefined,
 ): undefined | Promise<void> => {
   let all: undefined | Promise<void>
-  if (validator !== undefined) all = then(all, () => validator.admit(resource, { text }))
+  if (validator !== undefined)
+    all = then(all, () => {
+      const found = validator.admit(resource, { text })
+      return warnings === undefined ? found : keep(warnings, found)
+    })
   for (const check of checks)
     if (check.examine !== undefined) all = then(all, () => check.examine?.({ request, interaction, resource, text }))
   return all

@@ -54,7 +54,7 @@ const toEntry = (
   presentation: Presentation,
 ): string => {
   const { type, id, method } = version
-  const stored = version.deleted ? '' : version.plain.toString('utf8')
+  const stored = version.deleted ? '' : version.text
   const described = server.catalog.types.get(type)
   const shown =
     stored !== '' && described !== undefined && needsWork(presentation)

@@ -3,7 +3,8 @@
  * asked), and answered once it was ruled on.
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
-import { read } from '../dispatch.ts'
+import type { Eventually } from '../../database/service.ts'
+import { type Done, read } from '../dispatch.ts'
 import type { FhirServer } from '../server.ts'
 import type { Answer } from './answer.ts'
 import type { Asked } from './asked.ts'
@@ -11,16 +12,18 @@ import type { Asked } from './asked.ts'
 export interface AddressedLook {
   readonly interaction: Interaction
   /** `server` may be one that reads inside a transaction. Throws 4xx. */
-  answer(server: FhirServer, ruling: Ruling): Promise<Answer>
+  answer(server: FhirServer, ruling: Ruling): Eventually<Answer>
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
 export type AddressLook = (server: FhirServer, asked: Asked) => AddressedLook
 
-export const performLook = async (server: FhirServer, asked: Asked, address: AddressLook): Promise<Answer> => {
+const toDone = (result: Answer): Done<Answer> => ({ result, status: result.status, version: result.version?.version })
+
+export const performLook = (server: FhirServer, asked: Asked, address: AddressLook): Eventually<Answer> => {
   const { interaction, answer } = address(server, asked)
-  return read(server.run, asked.ctx, interaction, async (ruling) => {
-    const result = await answer(server, ruling)
-    return { result, status: result.status, version: result.version?.version }
+  return read(server.run, asked.ctx, interaction, (ruling) => {
+    const answered = answer(server, ruling)
+    return answered instanceof Promise ? answered.then(toDone) : toDone(answered)
   })
 }

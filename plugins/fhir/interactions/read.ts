@@ -1,5 +1,6 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { Ruling } from '../../../kernel/index.ts'
+import type { Eventually } from '../../database/service.ts'
 import { readContent } from '../binary.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
 import { checkAccept, takesFhir } from '../media.ts'
@@ -7,6 +8,7 @@ import { isUnchanged, toETag } from '../precondition.ts'
 import { readPrefer, readQuery } from '../query.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
+import type { Answer } from './answer.ts'
 import { type Asked, interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
 
@@ -16,11 +18,6 @@ const VERSION = /^[1-9]\d{0,9}$/
 const toNumber = (version: string | undefined): number | undefined =>
   version !== undefined && VERSION.test(version) ? Number(version) : undefined
 
-const readCurrent = async ({ store }: FhirServer, type: string, id: string): Promise<StoredVersion | undefined> => {
-  const held = isId(id) ? store.read(type, id) : undefined
-  return held instanceof Promise ? await held : held
-}
-
 const readPast = async (
   { store }: FhirServer,
   type: string,
@@ -29,22 +26,41 @@ const readPast = async (
 ): Promise<StoredVersion | undefined> =>
   isId(id) && VERSION.test(number) ? store.vread(type, id, Number(number)) : undefined
 
-/** The version to answer with. Throws 404 and 410. What must not be seen is not there. */
-const find = async (server: FhirServer, { ctx, params }: Asked, type: string, ruling: Ruling) => {
+/** Throws 404 and 410. */
+const checkFound = ({ params }: Asked, type: string, found: StoredVersion | undefined): StoredVersion => {
   const { id = '', version: number } = params
-  const version = await (number === undefined ? readCurrent(server, type, id) : readPast(server, type, id, number))
-  const { judge } = server
-  const seen =
-    version !== undefined &&
-    (ruling.restrictions.length === 0 || (await judge.sees(ctx, judge.access(ctx, ruling), version)))
-  if (!seen)
+  if (found === undefined)
     throw number === undefined
       ? NotFound(type, id.slice(0, 64))
       : VersionNotFound(number.slice(0, 20), type, id.slice(0, 64))
-  if (!version.deleted) return version
+  if (!found.deleted) return found
   throw number === undefined
-    ? Deleted(type, id).with({ headers: { etag: toETag(version.version) } })
+    ? Deleted(type, id).with({ headers: { etag: toETag(found.version) } })
     : VersionDeleted(number, type, id)
+}
+
+/** The version to answer with. Throws 404 and 410. What must not be seen is not there. */
+const find = (server: FhirServer, asked: Asked, type: string, ruling: Ruling): Eventually<StoredVersion> => {
+  const { id = '', version: number } = asked.params
+  const held =
+    number !== undefined ? readPast(server, type, id, number) : isId(id) ? server.store.read(type, id) : undefined
+  if (ruling.restrictions.length === 0 && !(held instanceof Promise)) return checkFound(asked, type, held)
+  return findSeen(server, asked, type, ruling, held)
+}
+
+const findSeen = async (
+  { judge }: FhirServer,
+  asked: Asked,
+  type: string,
+  ruling: Ruling,
+  held: Eventually<StoredVersion | undefined>,
+): Promise<StoredVersion> => {
+  const version = await held
+  const { ctx } = asked
+  const seen =
+    version !== undefined &&
+    (ruling.restrictions.length === 0 || (await judge.sees(ctx, judge.access(ctx, ruling), version)))
+  return checkFound(asked, type, seen ? version : undefined)
 }
 
 const address =
@@ -57,13 +73,16 @@ const address =
     const asContent = type.name === 'Binary' && presentation.format === undefined && !takesFhir(accept)
     if (!asContent) checkAccept(accept, presentation.format)
     const { id, version } = params
+    const toAnswer = (found: StoredVersion): Answer => {
+      if (isUnchanged(headers, found)) return { status: 304, version: found, shows: 'nothing' }
+      if (!asContent) return { status: 200, version: found, shows: 'version', type, presentation }
+      return { status: 200, version: found, shows: 'content', content: readContent(found, accept ?? '') }
+    }
     return {
       interaction: interactionOf(asked, { kind, type: type.name, id, version: toNumber(version) }),
-      async answer(here, ruling) {
-        const found = await find(here, asked, type.name, ruling)
-        if (isUnchanged(headers, found)) return { status: 304, version: found, shows: 'nothing' }
-        if (!asContent) return { status: 200, version: found, shows: 'version', type, presentation }
-        return { status: 200, version: found, shows: 'content', content: readContent(found, accept ?? '') }
+      answer(here, ruling) {
+        const found = find(here, asked, type.name, ruling)
+        return found instanceof Promise ? found.then(toAnswer) : toAnswer(found)
       },
     }
   }

@@ -6,9 +6,11 @@ import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from 
 import { checkAccept } from '../media.ts'
 import { readPairs, readPrefer } from '../query.ts'
 import { type Access, OPEN, toAccess } from '../search/access.ts'
+import type { Asking } from '../search/asking.ts'
 import { toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
-import type { Asking } from '../search/criteria.ts'
+import { askContained } from '../search/contained/ask.ts'
+import { containedPage, countContained } from '../search/contained/page.ts'
 import {
   SearchChain,
   SearchModifierNeeds,
@@ -18,6 +20,7 @@ import {
   SearchUnsupportedParameter,
 } from '../search/errors.ts'
 import { MOST_INCLUDED } from '../search/include.ts'
+import { linkParameters } from '../search/link-parameters.ts'
 import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
 import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
@@ -125,27 +128,6 @@ const understand = async (
   return { request: { ...request, criteria: kept, sort }, ignored, conditions, keys, count: Math.min(wanted, most) }
 }
 
-/** The parameters a link repeats: what was understood, `_count` as it is applied. */
-const linkParameters = ({ request, count }: Understood): URLSearchParams => {
-  const { presentation, types, sort, total, includes, revincludes, explain } = request
-  const found = new URLSearchParams(request.criteria.map(([name, value]): [string, string] => [name, value]))
-  const add = (name: string, value: string | undefined): void => {
-    if (value !== undefined) found.append(name, value)
-  }
-  add('_type', types?.join(','))
-  for (const { text } of [...includes, ...revincludes])
-    add(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1))
-  add('_sort', sort)
-  add('_total', total === 'none' ? undefined : total)
-  add('_summary', presentation.summary)
-  add('_elements', presentation.elements?.join(','))
-  add('_format', presentation.format)
-  add('_pretty', presentation.pretty ? 'true' : undefined)
-  add('_explain', explain ? 'true' : undefined)
-  add('_count', String(count))
-  return found
-}
-
 const explain = (understood: Understood, plans: readonly Plan[], names: (code: number) => string): Issue[] => {
   const tell = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
   return plans.flatMap(({ type, conditions, driver, size, many, ordered }) => [
@@ -183,7 +165,7 @@ const refuse = (error: ServerError): never => {
   throw error
 }
 
-const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<Buffer> => {
+const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<string> => {
   const { search, catalog, clock } = server
   const { criteria, planner, executor, includer, registry } = search
   const { ctx, headers } = asked
@@ -205,7 +187,7 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
   for (const include of [...request.includes, ...request.revincludes])
     includer.check(include, (type) => catalog.types.has(type))
 
-  const parameters = linkParameters(understood)
+  const parameters = linkParameters(understood.request, understood.count)
   const bound = `${scope.path}?${parameters}`
   const position: PagePosition =
     request.page === undefined
@@ -224,6 +206,18 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
     plans.push(await planner(server.store.types.code(type) ?? 0, conditions))
   }
 
+  const inner =
+    request.contained === 'false'
+      ? undefined
+      : await askContained(
+          search,
+          server.store.types,
+          scope.compartment === undefined ? scope.type : undefined,
+          understood.request,
+          asking,
+          access,
+          plans[0],
+        )
   const countOnly = understood.count === 0 || request.presentation.summary === 'count'
   const issues: Issue[] = understood.ignored.map(({ name, reason }) => ({
     severity: 'warning',
@@ -231,17 +225,24 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
     diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
   }))
   if (request.explain) issues.push(...explain(understood, plans, server.store.types.name))
+  const limit = understood.count + 1
   const found =
     countOnly || plans.length === 0
       ? []
-      : await executor.page(plans, position, understood.keys, understood.count + 1, ctx)
+      : inner === undefined
+        ? await executor.page(plans, position, understood.keys, limit, ctx)
+        : await containedPage(executor, inner, position, limit, ctx)
   const shown = found.slice(0, understood.count)
   const last = shown.at(-1)
   const accurate = countOnly || request.total === 'accurate'
   let total: number | undefined
   if (accurate || request.total === 'estimate')
     total =
-      plans.length === 0 ? 0 : await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, ctx)
+      plans.length === 0
+        ? 0
+        : inner === undefined
+          ? await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, ctx)
+          : await countContained(executor, inner, position.pin, ctx)
   const included = await includer.include(
     request,
     shown.map(({ version: { rid, type } }) => ({ rid, type })),
@@ -259,7 +260,7 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
   if (found.length > shown.length && last !== undefined) {
     const page = sealPage(registry.key, clock, ctx.caller, bound, {
       pin: position.pin,
-      rid: last.version.rid,
+      rid: last.place ?? last.version.rid,
       keys: last.keys,
     })
     links.push({ relation: 'next', url: `${ctx.baseUrl}${scope.path}?${parameters}&_page=${page}` })
@@ -271,7 +272,7 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
     total,
     links,
     entries: [
-      ...shown.map(({ version }) => ({ version, mode: 'match' as const })),
+      ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
       ...included.versions.map((version) => ({ version, mode: 'include' as const })),
     ],
     issues,

@@ -13,7 +13,7 @@ import { changedAnswer } from './answer.ts'
 import { interactionOf } from './asked.ts'
 import type { AddressChange } from './change.ts'
 import { locateMatch } from './conditional.ts'
-import { examine } from './examine.ts'
+import { examine, warningsFor } from './examine.ts'
 import { queryOf } from './query-of.ts'
 
 export const update: AddressChange = (server, asked) => {
@@ -40,7 +40,8 @@ export const update: AddressChange = (server, asked) => {
     async prepare(permit, target, body) {
       const isFound = id === undefined
       const content = readIncoming(server, body, type.name, target.id, isFound)
-      await examine(server, ctx, interaction, content)
+      const warnings = warningsFor(prefer)
+      await examine(server, ctx, interaction, content, warnings)
       // None matches and the client names no id: a create, whatever update_as_create says.
       const creates = isFound && target.found === undefined && content.resource.id === undefined
       return {
@@ -53,7 +54,8 @@ export const update: AddressChange = (server, asked) => {
           id: target.id,
           ...content,
         },
-        answer: ({ version, created }) => changedAnswer(created ? 201 : 200, version, type, prefer, presentation),
+        answer: ({ version, created }) =>
+          changedAnswer(created ? 201 : 200, version, type, prefer, presentation, warnings),
       }
     },
   }

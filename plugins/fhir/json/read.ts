@@ -31,6 +31,12 @@ export interface ReadResource {
   readonly members: readonly Member[]
 }
 
+interface ReadJson {
+  readonly text: string
+  readonly value: unknown
+  readonly members: readonly Member[]
+}
+
 /** Where the text is broken, in words, without an excerpt of it. */
 const describeSyntax = (text: string): string => {
   const at = locateSyntaxError(text)
@@ -79,25 +85,31 @@ const walk = (value: unknown, checkStrings: boolean): number => {
   return keys + own
 }
 
-/** Throws 400 with what is wrong. The result is an object; whether it is a resource the caller decides. */
-export const readResource = (bytes: Uint8Array): ReadResource => {
+/** Any JSON as strictly as a resource is read. Throws 400 with what is wrong. */
+export const readJson = (bytes: Uint8Array): ReadJson => {
   if (!isUtf8(bytes)) throw NotUtf8()
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
   const { members, keys, depth } = scan(text, MOST_DEPTH)
   if (depth > MOST_DEPTH) throw JsonDepth(MOST_DEPTH)
-  let resource: unknown
+  let value: unknown
   try {
-    resource = JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     // V8's own message quotes the text.
     throw text.trim() === '' ? JsonEmpty() : JsonMalformed(describeSyntax(text))
   }
-  if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) throw NotAnObject()
   // Only an escape can make a NUL or a lone surrogate: raw ones are no UTF-8 or no JSON.
-  const counted = walk(resource, text.includes('\\u'))
+  const counted = walk(value, text.includes('\\u'))
   if (counted !== keys) throw JsonDuplicate((duplicateKey(text) ?? '?').slice(0, 64))
-  return { text, resource: resource as Record<string, unknown>, members }
+  return { text, value, members }
+}
+
+/** Throws 400 with what is wrong. The result is an object; whether it is a resource the caller decides. */
+export const readResource = (bytes: Uint8Array): ReadResource => {
+  const { text, value, members } = readJson(bytes)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw NotAnObject()
+  return { text, resource: value as Record<string, unknown>, members }
 }
 
 /** Which key is there twice: asked only when it is known that one is, of a text that JSON.parse accepts. */

@@ -9,7 +9,7 @@ import { readLiteral } from './literal.ts'
 /** Expression of the column that holds them: one for each type. */
 export const REST = '%resource.references'
 /** Beside it: targets of absolute URLs, by type and id alone. Which server they mean is told from the resource. */
-export const ABSOLUTE = 1
+export const REST_ABSOLUTE = 1
 
 /** From so many on a list is searched as a set. */
 const FEW = 16
@@ -46,7 +46,7 @@ export const addRest = (
     const literal = readLiteral(reference)
     if (literal === undefined || inside.entry(reference, scope) !== undefined) continue
     const target = long(`${literal.type}/${literal.id}`)
-    if (literal.base !== '') rows.push(column + ABSOLUTE, target)
+    if (literal.base !== '') rows.push(column + REST_ABSOLUTE, target)
     else if (!isKnown(target)) rows.push(column, target)
   }
 }

@@ -3,8 +3,9 @@
  * refuses. The same conditions go into searches, chains, includes and counts, and judge single versions.
  */
 import type { Restriction, Ruling } from '../../../kernel/index.ts'
+import type { Asking } from './asking.ts'
 import type { Condition } from './condition.ts'
-import type { Asking, Criteria } from './criteria.ts'
+import type { Criteria } from './criteria.ts'
 
 export interface Access {
   /** True when nothing is restricted: the usual case, asked before anything is computed. */

@@ -30,6 +30,8 @@ export interface Branch {
   readonly steps: readonly Step[]
   /** FHIR type of the values: `CodeableConcept`, `boolean`, `Observation.component`. */
   readonly type: Context
+  /** Value set that a `code` must be from: its systems are implied. */
+  readonly binding?: string
   readonly judgement?: Judgement
   /** Starts at the resource, not at the element a composite stands on. */
   readonly root?: true
@@ -94,10 +96,11 @@ export const toBranches = (
       return []
     }
     return walk(on).flatMap((branch) =>
-      shapes.children(branch.type, name).map(({ member: key, context, many }) => ({
+      shapes.children(branch.type, name).map(({ member: key, context, many, binding }) => ({
         ...branch,
         steps: [...branch.steps, { step: 'member', name: key, many } as const],
         type: context,
+        ...(binding === undefined ? {} : { binding }),
       })),
     )
   }

@@ -1,13 +1,15 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../catalog.ts'
-import { needsWork, present } from '../present.ts'
+import { containedText, needsWork, present } from '../present.ts'
 import type { Presentation } from '../query.ts'
 import type { StoredVersion } from '../store/version.ts'
 
 export interface SearchEntry {
   readonly version: StoredVersion
   readonly mode: 'match' | 'include'
+  /** Place in `contained`, when that resource is what is shown. */
+  readonly contained?: number | undefined
 }
 
 export interface SearchSet {
@@ -22,43 +24,39 @@ export interface SearchSet {
   readonly types: ReadonlyMap<string, ResourceType>
 }
 
-const tail = (mode: string): Buffer => Buffer.from(`,"search":{"mode":"${mode}"}}`)
-const MATCH = tail('match')
-const INCLUDE = tail('include')
-const COMMA = Buffer.from(',')
+const MATCH = ',"search":{"mode":"match"}}'
+const INCLUDE = ',"search":{"mode":"include"}}'
+const OUTCOME = ',"search":{"mode":"outcome"}}'
 
-export const toSearchSet = (set: SearchSet): Buffer => {
+export const toSearchSet = (set: SearchSet): string => {
   const { id, lastUpdated, baseUrl, total, links, entries, issues, presentation, types } = set
-  const parts: Buffer[] = [
-    Buffer.from(
-      `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
-        `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`,
-    ),
-  ]
+  let text =
+    `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
+    `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
   const worked = needsWork(presentation)
-  const open = Buffer.from(',"entry":[')
-  let first = true
-  const separate = (): void => {
-    parts.push(first ? open : COMMA)
-    first = false
+  let separator = ',"entry":['
+  const add = (fullUrl: string, resource: string, end: string): void => {
+    text += `${separator}{"fullUrl":${JSON.stringify(fullUrl)},"resource":${resource}${end}`
+    separator = ','
   }
-  for (const { version, mode } of entries) {
+  for (const { version, mode, contained } of entries) {
     const { type, id: resourceId } = version
+    const url = `${baseUrl}/${type}/${resourceId}`
+    if (contained !== undefined) {
+      const inner = containedText(version.text, contained)
+      const inside = types.get(inner.type)
+      const shown = worked && inside !== undefined ? present(inner.text, inside, presentation) : inner.text
+      add(`${url}#${inner.id}`, shown, MATCH)
+      continue
+    }
     const described = types.get(type)
-    separate()
-    parts.push(
-      Buffer.from(`{"fullUrl":${JSON.stringify(`${baseUrl}/${type}/${resourceId}`)},"resource":`),
-      worked && described !== undefined
-        ? Buffer.from(present(version.plain.toString('utf8'), described, presentation))
-        : version.plain,
-      mode === 'match' ? MATCH : INCLUDE,
-    )
+    const resource = worked && described !== undefined ? present(version.text, described, presentation) : version.text
+    add(url, resource, mode === 'match' ? MATCH : INCLUDE)
   }
   if (issues.length > 0) {
-    separate()
     const outcome = { resourceType: 'OperationOutcome', issue: issues }
-    parts.push(Buffer.from(`{"resource":${JSON.stringify(outcome)}`), tail('outcome'))
+    text += `${separator}{"resource":${JSON.stringify(outcome)}${OUTCOME}`
+    separator = ','
   }
-  parts.push(Buffer.from(first ? '}' : ']}'))
-  return Buffer.concat(parts)
+  return text + (separator === ',' ? ']}' : '}')
 }

@@ -1,5 +1,5 @@
 /** One clause of a search at work: how it finds resources, how it checks one, and how it judges a version in memory. */
-import { type Fragment, isIn, join, or, q, raw } from './fragment.ts'
+import { and, type Fragment, isIn, join, or, q, raw } from './fragment.ts'
 import { type Lookup, probe, rids } from './lookup.ts'
 import type { Rows } from './rows.ts'
 
@@ -32,6 +32,8 @@ export interface Condition {
   readonly size?: number
   /** Undefined when it takes the index to tell. */
   readonly test?: (subject: Subject) => boolean
+  /** It is all of these together: a search takes them apart. */
+  readonly all?: readonly Condition[]
 }
 
 export interface Named {
@@ -67,6 +69,38 @@ export const anyCondition = (named: Named, conditions: readonly Condition[]): Co
     ...(tests.every((one) => one !== undefined)
       ? { test: (subject: Subject) => tests.some((test) => test(subject)) }
       : {}),
+  }
+}
+
+export const allCondition = (named: Named, conditions: readonly Condition[]): Condition => {
+  const parts = conditions.flatMap((one) => one.all ?? [one])
+  const [first, ...others] = [...parts].sort(
+    (one, other) => Number(other.sources !== undefined) - Number(one.sources !== undefined),
+  ) as [Condition, ...Condition[]]
+  const tests = parts.map(({ test }) => test)
+  let at = 0
+  // Inside another condition there is no planner: it starts from the first part that it can start from.
+  const name = (): string => {
+    at += 1
+    return `p${at}`
+  }
+  const rest = (d: string): Fragment => and(others.map((one) => one.probe(d, name)))
+  return {
+    ...named,
+    probe: (d, name) => q`(${and(parts.map((one) => one.probe(d, name)))})`,
+    ...(first.sources === undefined
+      ? {}
+      : {
+          sources: first.sources.map(({ rids, ordered }) => ({
+            rids: others.length === 0 ? rids : q`SELECT p.rid AS rid FROM (${rids}) p WHERE ${rest('p')}`,
+            ordered,
+          })),
+          ...(first.size === undefined ? {} : { size: first.size }),
+        }),
+    ...(tests.every((one) => one !== undefined)
+      ? { test: (subject: Subject) => tests.every((test) => test(subject)) }
+      : {}),
+    all: parts,
   }
 }
 
@@ -130,62 +164,6 @@ export const presenceCondition = (
     test: ({ rows }) => test(rows) === present,
   }
 }
-
-/** Resources that refer, by some columns, to one of a type that meets the conditions there. */
-export const chainCondition = (
-  named: Named,
-  columns: readonly number[],
-  target: {
-    readonly type: number
-    readonly conditions: readonly Condition[]
-    readonly found: Fragment | undefined
-    readonly size: number
-  },
-): Condition => ({
-  ...named,
-  probe: (d, name) => {
-    const [r, t] = [name(), name()]
-    const inner = target.conditions.map((one) => q` AND ${one.probe(t, name)}`)
-    return q`(SELECT 1 FROM ix_ref ${raw(r)} CROSS JOIN ix_res ${raw(t)} WHERE ${raw(r)}.rid = ${raw(d)}.rid AND ${isIn(`${r}.param`, columns)} AND ${raw(t)}.ref = ${raw(r)}.target AND ${raw(t)}.type = ${target.type}${join(inner, '')} LIMIT 1) IS NOT NULL`
-  },
-  ...(target.found === undefined
-    ? {}
-    : {
-        sources: [
-          {
-            rids: q`SELECT r.rid AS rid FROM (${target.found}) m CROSS JOIN ix_res t CROSS JOIN ix_ref r WHERE t.type = ${target.type} AND t.rid = m.rid AND ${isIn('r.param', columns)} AND r.target = t.ref`,
-            ordered: false,
-          },
-        ],
-        size: target.size,
-      }),
-})
-
-/** Resources that one of another type, which meets conditions, refers to. */
-export const hasCondition = (
-  named: Named,
-  own: number,
-  columns: readonly number[],
-  source: { readonly conditions: readonly Condition[]; readonly found: Fragment | undefined; readonly size: number },
-): Condition => ({
-  ...named,
-  probe: (d, name) => {
-    const [r, i] = [name(), name()]
-    const inner = source.conditions.map((one) => q` AND ${one.probe(r, name)}`)
-    return q`(SELECT 1 FROM ix_ref ${raw(r)} WHERE ${isIn(`${r}.param`, columns)} AND ${raw(r)}.target = (SELECT ${raw(i)}.ref FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${own} AND ${raw(i)}.rid = ${raw(d)}.rid)${join(inner, '')} LIMIT 1) IS NOT NULL`
-  },
-  ...(source.found === undefined
-    ? {}
-    : {
-        sources: [
-          {
-            rids: q`SELECT t.rid AS rid FROM (${source.found}) m CROSS JOIN ix_ref r CROSS JOIN ix_res t WHERE r.rid = m.rid AND ${isIn('r.param', columns)} AND t.ref = r.target AND t.type = ${own}`,
-            ordered: false,
-          },
-        ],
-        size: source.size,
-      }),
-})
 
 /** Resources a List names. */
 export const listCondition = (

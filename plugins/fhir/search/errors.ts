@@ -44,6 +44,18 @@ export const SearchChain = defineError(
   'not-supported',
   'The chain "%s" cannot be followed: %s.',
 )
+export const SearchFilter = defineError(
+  'fhir/search-filter',
+  400,
+  'value',
+  'The filter cannot be read at character %s: %s, and %s.',
+)
+export const SearchFilterOperator = defineError(
+  'fhir/search-filter-operator',
+  400,
+  'not-supported',
+  'The operator "%s" is not for a parameter of type %s, in "%s". Those are: %s.',
+)
 export const SearchTooCostly = defineError(
   'fhir/search-too-costly',
   400,

@@ -9,6 +9,7 @@ import { type Fragment, isIn, join, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
 import { along, createNames, matches, newest, type Plan, type Statements } from './plan.ts'
 import { behind, orderBy, type SortKey, selected } from './sort.ts'
+import { sortInMemory } from './sort-in-memory.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
 const SMALL = 500
@@ -21,6 +22,10 @@ export interface Signalled {
 export interface Match {
   readonly version: StoredVersion
   readonly keys: readonly (string | number)[]
+  /** Its number in the order of the page, when that is not its rid. */
+  readonly place?: number
+  /** Place in `contained` of its version, when that is what was found. */
+  readonly contained?: number | undefined
 }
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
@@ -54,6 +59,20 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
   const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
     (!many && size <= SMALL) || (ordered && conditions.length <= (driver === undefined ? 0 : 1))
+
+  const versions = async (rids: readonly number[], asking: Signalled): Promise<readonly StoredVersion[]> => {
+    if (rids.length === 0) return []
+    const rows = await all<VersionRow>(
+      q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`,
+      rids.length <= SMALL,
+      asking,
+    )
+    const byRid = new Map(rows.map((row) => [row.rid, row]))
+    return rids.flatMap((rid) => {
+      const row = byRid.get(rid)
+      return row === undefined ? [] : [toVersion(row)]
+    })
+  }
 
   return {
     /** One page: at most `limit` matches after `position`. Several plans: several types. */
@@ -103,6 +122,12 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
         plans.map((one) => matches(one, pin)),
         ' UNION ALL ',
       )
+      if (keys.some(({ texts }) => texts !== undefined)) {
+        const placed = await sortInMemory(source, statements, set, keys, position, limit, asking.signal)
+        const byRid = new Map(placed.map((one) => [one.rid, one.keys]))
+        const found = await versions([...byRid.keys()], asking)
+        return found.map((version) => ({ version, keys: byRid.get(version.rid) ?? [] }))
+      }
       const after = values.length === 0 ? raw('1 = 1') : behind(keys, values, rid)
       const columns = raw(keys.map((_key, at) => `k.s${at}`).join(', '))
       const rows = await all<VersionRow & Record<string, string | number>>(
@@ -144,22 +169,10 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
       )
       return rows.map(({ rid }) => rid)
     },
-    /** Rows of any statement that selects rid and type. */
-    related: (statement: Fragment, asking: Signalled): Promise<{ rid: number; type: number }[]> =>
-      all(statement, false, asking),
-    async versions(rids: readonly number[], asking: Signalled): Promise<readonly StoredVersion[]> {
-      if (rids.length === 0) return []
-      const rows = await all<VersionRow>(
-        q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`,
-        rids.length <= SMALL,
-        asking,
-      )
-      const byRid = new Map(rows.map((row) => [row.rid, row]))
-      return rids.flatMap((rid) => {
-        const row = byRid.get(rid)
-        return row === undefined ? [] : [toVersion(row)]
-      })
-    },
+    /** Rows of any statement, read off the main thread. */
+    select: <R>(statement: Fragment, asking: Signalled): Promise<R[]> => all<R>(statement, false, asking),
+    version: toVersion,
+    versions,
   }
 }
 

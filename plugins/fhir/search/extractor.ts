@@ -3,7 +3,8 @@
  * of parameters asks for it. Needs no more than the branches of the columns.
  */
 import type { Branch, Step, Test } from './branches.ts'
-import type { Convert, Converters, Kind } from './convert.ts'
+import type { Convert, Kind } from './convert/kind.ts'
+import type { Converters } from './convert.ts'
 import {
   COMPOSITE_WIDTH,
   DATE_WIDTH,
@@ -198,6 +199,7 @@ const WIDTHS: Readonly<Record<Kind, number>> = {
   quantity: QUANTITY_WIDTH,
   string: STRING_WIDTH,
   uri: STRING_WIDTH,
+  position: COMPOSITE_WIDTH,
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Criteria } from './criteria.ts'
 import { SearchChain } from './errors.ts'
 import type { Executor, Signalled } from './execute.ts'
 import { type Fragment, isIn, q, raw } from './fragment.ts'
+import type { Ends, Links } from './link.ts'
 import type { ParameterColumn, Registry } from './registry.ts'
 import type { Include } from './request.ts'
 
@@ -27,6 +28,7 @@ export interface IncludeParts {
   readonly criteria: Criteria
   readonly executor: Executor
   readonly types: TypeCodes
+  readonly links: Links
 }
 
 interface Held {
@@ -34,7 +36,7 @@ interface Held {
   readonly type: string
 }
 
-export const createIncluder = ({ registry, criteria, executor, types }: IncludeParts) => {
+export const createIncluder = ({ registry, criteria, executor, types, links: linksOf }: IncludeParts) => {
   const codeOf = (type: string): number => types.code(type) ?? 0
 
   /** Reference columns an include names on one type. Throws 400 for a parameter that is none. */
@@ -57,49 +59,49 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
     columnsOf(include, include.source)
   }
 
-  const forward = (include: Include, from: readonly Held[]): readonly Fragment[] => {
+  /** Ends of the types that are meant: one, or all. */
+  const endsOf = (only: string | undefined, all: readonly string[]): Ends => ({
+    types: only === undefined ? undefined : [codeOf(only)],
+    canonicals: (only === undefined ? all : [only]).flatMap((type) => registry.canonicalColumn(type) ?? []),
+  })
+
+  const forward = async (include: Include, from: readonly Held[], all: readonly string[], baseUrl: string) => {
     const { source, target } = include
-    const byType = Map.groupBy(from, ({ type }) => type)
-    return [...byType].flatMap(([type, list]) => {
-      if (source !== '*' && source !== type) return []
-      const columns = columnsOf(include, type)
+    const statements: Fragment[] = []
+    for (const [type, list] of Map.groupBy(from, (held) => held.type)) {
+      if (source !== '*' && source !== type) continue
       const rids = isIn(
         'r.rid',
         list.map(({ rid }) => rid),
       )
-      const groups = Map.groupBy(columns, ({ refers }) => refers ?? target)
-      return [...groups].flatMap(([only, members]) => {
-        if (target !== undefined && only !== target) return []
-        const narrowed = only === undefined ? raw('1 = 1') : q`t.type = ${codeOf(only)}`
-        const codes = [...new Set(members.map(({ code }) => code))]
-        return codes.length === 0
-          ? []
-          : [
-              q`SELECT DISTINCT t.rid AS rid, t.type AS type FROM ix_ref r CROSS JOIN ix_res t WHERE ${rids} AND ${isIn('r.param', codes)} AND t.ref = r.target AND ${narrowed}`,
-            ]
-      })
-    })
+      for (const [only, columns] of Map.groupBy(columnsOf(include, type), ({ refers }) => refers ?? target)) {
+        if (target !== undefined && only !== target) continue
+        for (const link of await linksOf(columns, endsOf(only, all), baseUrl))
+          statements.push(
+            q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ix_ref r CROSS JOIN ${raw(link.table)} t CROSS JOIN resource s WHERE ${rids} AND ${link.reference('r')} AND ${link.toTarget('r', 't')} AND ${link.target('t')} AND s.rid = t.rid`,
+          )
+      }
+    }
+    return statements
   }
-  const backward = (include: Include, from: readonly Held[], all: readonly string[]): readonly Fragment[] => {
+  const backward = async (include: Include, from: readonly Held[], all: readonly string[], baseUrl: string) => {
     const { source, target } = include
-    const byType = Map.groupBy(from, ({ type }) => type)
-    const sources = source === '*' ? all : [source]
-    return [...byType].flatMap(([type, list]) => {
-      if (target !== undefined && target !== type) return []
-      const codes = sources.flatMap((one) =>
-        columnsOf(include, one)
-          .filter(({ refers }) => refers === undefined || refers === type)
-          .map(({ code }) => code),
-      )
-      if (codes.length === 0) return []
+    const statements: Fragment[] = []
+    for (const [type, list] of Map.groupBy(from, (held) => held.type)) {
+      if (target !== undefined && target !== type) continue
+      const columns = (source === '*' ? all : [source])
+        .flatMap((one) => columnsOf(include, one))
+        .filter(({ refers }) => refers === undefined || refers === type)
       const rids = isIn(
-        'p.rid',
+        't.rid',
         list.map(({ rid }) => rid),
       )
-      return [
-        q`SELECT DISTINCT t.rid AS rid, t.type AS type FROM ix_res p CROSS JOIN ix_ref r CROSS JOIN resource t WHERE p.type = ${codeOf(type)} AND ${rids} AND r.target = p.ref AND ${isIn('r.param', [...new Set(codes)])} AND t.rid = r.rid LIMIT ${MOST_INCLUDED * 2}`,
-      ]
-    })
+      for (const link of await linksOf(columns, endsOf(type, all), baseUrl))
+        statements.push(
+          q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ${raw(link.table)} t CROSS JOIN ix_ref r CROSS JOIN resource s WHERE ${link.target('t')} AND ${rids} AND ${link.reference('r')} AND ${link.toReference('r', 't')} AND s.rid = r.rid LIMIT ${MOST_INCLUDED * 2}`,
+        )
+    }
+    return statements
   }
 
   return {
@@ -110,7 +112,7 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
       matches: readonly Held[],
       access: Access,
       all: readonly string[],
-      asking: Signalled,
+      asking: Signalled & { readonly baseUrl: string },
     ): Promise<Included> {
       const seen = new Set(matches.map(({ rid }) => rid))
       const found: number[] = []
@@ -119,13 +121,13 @@ export const createIncluder = ({ registry, criteria, executor, types }: IncludeP
       for (let round = 0; from.length > 0 && !cut; round += 1) {
         const active = (list: readonly Include[]): readonly Include[] =>
           list.filter(({ iterate }) => round === 0 || iterate)
-        const statements = [
-          ...active(request.includes).flatMap((include) => forward(include, from)),
-          ...active(request.revincludes).flatMap((include) => backward(include, from, all)),
-        ]
+        const statements: Fragment[] = []
+        for (const one of active(request.includes)) statements.push(...(await forward(one, from, all, asking.baseUrl)))
+        for (const one of active(request.revincludes))
+          statements.push(...(await backward(one, from, all, asking.baseUrl)))
         const next = new Map<number, Held>()
         for (const statement of statements)
-          for (const { rid, type } of await executor.related(statement, asking))
+          for (const { rid, type } of await executor.select<{ rid: number; type: number }>(statement, asking))
             if (!seen.has(rid)) next.set(rid, { rid, type: types.name(type) })
         const allowed: Held[] = []
         for (const [type, list] of Map.groupBy(next.values(), ({ type }) => type)) {

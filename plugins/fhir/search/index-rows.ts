@@ -4,6 +4,8 @@
  */
 import type { Eventually, Param, Transaction } from '../../database/service.ts'
 import type { StoredVersion } from '../store/version.ts'
+import { APART, containedRid } from './contained/place.ts'
+import { NO_ROWS, toContainedRows } from './contained/rows.ts'
 import type { Registry } from './registry.ts'
 import type { Rows } from './rows.ts'
 import {
@@ -108,6 +110,33 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       collect(promises, transaction.run(insertDisplay, [column, text[at + 1] as string, value]))
     }
   }
+  /** What contained resources have become: they are known by their place. */
+  const writeContained = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    { rid: holder, type: holderType, id: holderId }: Pick<StoredVersion, 'rid' | 'type' | 'id'>,
+    resource: Readonly<Record<string, unknown>> | undefined,
+    earlier: Readonly<Record<string, unknown>> | undefined,
+  ): void => {
+    const [now, before] = [toContainedRows(registry, resource), toContainedRows(registry, earlier)]
+    for (let at = 0; at < Math.max(now.length, before.length); at += 1) {
+      const rid = containedRid(holder, at)
+      const [one, other] = [now[at], before[at]]
+      for (const kind of INDEX_KINDS) {
+        const [values, old] = [(one?.rows ?? NO_ROWS)[kind], (other?.rows ?? NO_ROWS)[kind]]
+        remove(transaction, promises, kind, without(kind, old, values), rid)
+        insert(transaction, promises, kind, without(kind, values, old), rid)
+      }
+      if (other !== undefined && other.type !== one?.type)
+        collect(promises, transaction.run(deleteResourceRow, [(codeOf(other.type) ?? 0) - APART, rid]))
+      if (one === undefined) continue
+      const { type, id, masks, rows } = one
+      const ref = registry.hasher.long(`${holderType}/${holderId}#${id}`)
+      const code = (codeOf(type) ?? 0) - APART
+      collect(promises, transaction.run(insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      writeDisplays(transaction, promises, rows)
+    }
+  }
   const done = (promises: Promise<void>[]): Eventually<void> =>
     promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
 
@@ -115,11 +144,12 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
     write(transaction, next, resource, previous) {
       const { rid, type, id } = next
       const code = codeOf(type) ?? 0
-      const before =
-        previous === undefined || previous.deleted
-          ? undefined
-          : registry.extract(JSON.parse(previous.plain.toString('utf8')) as Record<string, unknown>)
+      const earlier =
+        previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Record<string, unknown>)
+      const before = earlier === undefined ? undefined : registry.extract(earlier)
       const promises: Promise<void>[] = []
+      if (resource?.contained !== undefined || earlier?.contained !== undefined)
+        writeContained(transaction, promises, next, resource, earlier)
       if (resource === undefined) {
         if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
         collect(promises, transaction.run(deleteResourceRow, [code, rid]))
@@ -151,6 +181,8 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       )
       for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
       writeDisplays(transaction, promises, rows)
+      if (resource.contained !== undefined)
+        writeContained(transaction, promises, { rid, type, id }, resource, undefined)
       return done(promises)
     },
   }

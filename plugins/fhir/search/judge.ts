@@ -52,12 +52,7 @@ export const createJudge = ({ search, store, now }: JudgeParts): Judge => {
     rows: registry.extract(resource as Record<string, unknown>),
   })
   const parse = (version: StoredVersion): Subject =>
-    toSubject(
-      version.type,
-      version.id,
-      version.stamp,
-      JSON.parse(version.plain.toString('utf8')) as Record<string, unknown>,
-    )
+    toSubject(version.type, version.id, version.stamp, JSON.parse(version.text) as Record<string, unknown>)
 
   /** Conditions that need other resources hold for the present only: a past version with one is not shown. */
   const meets = async (

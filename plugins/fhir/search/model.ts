@@ -5,7 +5,8 @@
  */
 import { REST } from '../links/rest.ts'
 import { type Branch, Exotic, toBranches } from './branches.ts'
-import { convertible, type Kind } from './convert.ts'
+import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
+import { convertible } from './convert.ts'
 import { type Expression, parseExpression, spell, unionParts } from './expression.ts'
 import { type Context, createShapes, type Shapes, type StructureDefinition } from './shape.ts'
 
@@ -53,6 +54,8 @@ export interface StoredParameter {
 export interface StoredModel {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
+  /** Type → place of the column with the canonical names of its resources. */
+  readonly canonicals: Readonly<Record<string, number>>
   /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
@@ -93,6 +96,8 @@ const KIND: Partial<Record<ParameterType, Kind>> = {
   token: 'token',
   reference: 'reference',
   uri: 'uri',
+  // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
+  special: 'position',
 }
 
 /** The resource type an expression begins with, if it names one. */
@@ -256,12 +261,26 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         const compiled = compileFor(type, parameter)
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
+  // What canonicals lead to: types whose resources have a url of their own.
+  const canonicals = new Map<string, number>()
+  for (const type of types)
+    if (shapes.children(type, 'url').some(({ context, many }) => context === 'uri' && !many))
+      canonicals.set(
+        type,
+        place({
+          type,
+          kind: 'reference',
+          expression: `${type}.url | version`,
+          branches: [{ steps: [], type: OWN_CANONICAL }],
+        }),
+      )
   // A second definition may have replaced the only user of a column: those stay out.
-  const used = new Set(
-    [...chosen.values()].flatMap((one) =>
+  const used = new Set([
+    ...canonicals.values(),
+    ...[...chosen.values()].flatMap((one) =>
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
     ),
-  )
+  ])
   const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
@@ -277,6 +296,7 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         ...(entry.present === undefined ? {} : { present: move(entry.present) }),
       })),
     })),
+    canonicals: Object.fromEntries([...canonicals].map(([type, at]) => [type, move(at)])),
     compartments: Object.fromEntries(
       compartments
         .filter(({ code }) => known.has(code))

@@ -7,10 +7,11 @@ import type { Source as Queries } from '../store/source.ts'
 import type { Condition, Source } from './condition.ts'
 import { type Fragment, join, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
+import type { Sizes } from './sizes.ts'
 import type { Walk } from './sort.ts'
 
 /** Counting stops here: first among few, then among many. */
-const FEW = 20
+const FEW = 64
 const MANY = 2_000
 /** Sources read in order and merged; more are collected and sorted. */
 const MOST_STREAMS = 8
@@ -126,18 +127,48 @@ export const newest = (plan: Plan, pin: number, before: number, limit: number): 
   return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid DESC LIMIT ${limit}`
 }
 
-export const createPlanner = (source: Queries, statements: Statements) => {
-  /** How many rows each condition's sources give, up to `most`. */
-  const count = async (conditions: readonly Condition[], most: number): Promise<number[]> => {
-    const counts = conditions.map(
-      ({ sources }, at) =>
-        q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${unite(sources as readonly Source[])}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`,
+/** `sizes`: what was counted before; undefined inside a transaction, where nothing is kept. */
+export const createPlanner = (source: Queries, statements: Statements, sizes: Sizes | undefined) => {
+  /** How many rows each clause gives, up to `most`. */
+  const count = async (clauses: readonly Fragment[], most: number): Promise<readonly number[]> => {
+    const counts = clauses.map(
+      (clause, at) =>
+        q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clause}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`,
     )
     const { text, params } = q`SELECT ${join(counts, ', ')}`
     const row = await source.get<Record<string, number>>(statements(text), params)
-    return conditions.map((_one, at) => Number(row?.[`n${at}`] ?? 0))
+    return clauses.map((clause, at) => {
+      const rows = Number(row?.[`n${at}`] ?? 0)
+      sizes?.set(clause, rows)
+      return rows
+    })
   }
-  return async (type: number, conditions: readonly Condition[]): Promise<Plan> => {
+  /** Counts those of which `isOpen` is true, and puts their numbers in place. */
+  const fill = async (
+    found: (number | undefined)[],
+    clauses: readonly Fragment[],
+    most: number,
+    isOpen: (size: number | undefined) => boolean,
+  ): Promise<void> => {
+    const open = found.flatMap((size, at) => (isOpen(size) ? [at] : []))
+    if (open.length === 0) return
+    const counted = await count(
+      open.map((at) => clauses[at] as Fragment),
+      most,
+    )
+    for (const [n, at] of open.entries()) found[at] = counted[n]
+  }
+  const sizesOf = async (conditions: readonly Condition[]): Promise<readonly number[]> => {
+    const clauses = conditions.map(({ sources }) => unite(sources as readonly Source[]))
+    const found = clauses.map((clause) => sizes?.get(clause))
+    await fill(found, clauses, FEW, (size) => size === undefined)
+    // All are long: which is the shortest?
+    if (found.every((size) => (size as number) >= FEW)) await fill(found, clauses, MANY, (size) => size === FEW)
+    return found as number[]
+  }
+
+  return async (type: number, given: readonly Condition[]): Promise<Plan> => {
+    const conditions = given.flatMap((one) => one.all ?? [one])
     const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
     const none: Plan = { type, conditions, driver: undefined, size: MANY, many: true, ordered: true }
@@ -146,37 +177,18 @@ export const createPlanner = (source: Queries, statements: Statements) => {
     // One clause that is read in order needs no count: its newest rows are the page.
     if (conditions.length === 1 && only !== undefined && isOrdered(only))
       return { type, conditions, driver: only, size: MANY, many: true, ordered: true }
-    let sizes = able.length === 0 ? [] : await count(able, FEW)
-    let most = FEW
-    if (sizes.length > 0 && sizes.every((size) => size >= FEW)) {
-      sizes = await count(able, MANY)
-      most = MANY
-    }
+    const counted = await sizesOf(able)
     const ranked = [
-      ...able.map((condition, at) => ({
-        condition,
-        size: sizes[at] as number,
-        many: (sizes[at] as number) >= most && most === MANY,
-      })),
-      ...sized.map((condition) => ({
-        condition,
-        size: condition.size as number,
-        many: (condition.size as number) >= MANY,
-      })),
+      ...able.map((condition, at) => ({ condition, size: counted[at] as number })),
+      ...sized.map((condition) => ({ condition, size: condition.size as number })),
     ].sort(
       (one, other) => one.size - other.size || Number(isOrdered(other.condition)) - Number(isOrdered(one.condition)),
     )
-    const best = ranked[0] as (typeof ranked)[number]
+    const { condition: driver, size } = ranked[0] as (typeof ranked)[number]
+    const many = size >= MANY
+    const ordered = isOrdered(driver)
     // Where all are long, one that has to be sorted first costs more than going through the newest.
-    if (best.many && !isOrdered(best.condition)) return none
-    return {
-      type,
-      conditions,
-      driver: best.condition,
-      size: best.size,
-      many: best.many,
-      ordered: isOrdered(best.condition),
-    }
+    return many && !ordered ? none : { type, conditions, driver, size, many, ordered }
   }
 }
 

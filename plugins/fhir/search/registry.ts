@@ -5,8 +5,10 @@
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { Links } from '../links/links.ts'
-import { ABSOLUTE, addRest, REST } from '../links/rest.ts'
-import { COLUMN_STEP, createConverters, type Kind } from './convert.ts'
+import { addRest, REST, REST_ABSOLUTE } from '../links/rest.ts'
+import { CANONICAL, COLUMN_STEP } from './convert/columns.ts'
+import type { Kind } from './convert/kind.ts'
+import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import { createHasher, type Hasher } from './hash.ts'
@@ -26,6 +28,10 @@ export interface ParameterColumn {
   /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
   readonly bit: number
   readonly ready: boolean
+  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
+  readonly implied?: readonly string[]
+  /** Its references are canonicals, or may be. */
+  readonly canonical?: true
 }
 
 export interface Parameter {
@@ -50,8 +56,12 @@ export interface Registry {
   readonly compartments: StoredModel['compartments']
   /** By code; an empty map for a type that is not known. */
   parameters(type: string): ReadonlyMap<string, Parameter>
+  /** The column of the canonical names of a type's resources. */
+  canonicalColumn(type: string): number | undefined
   /** Index rows of a resource. */
   extract(resource: Record<string, unknown>): Rows
+  /** An extractor of some columns with converters of its own: for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
   /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside. */
@@ -134,6 +144,18 @@ const openColumns = async (
   return held
 }
 
+/** Where codes carry no system, the value sets they are bound to tell it. */
+const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
+  if (kind !== 'token' || branches.length === 0) return undefined
+  if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
+  const bindings = branches.map(({ type, binding }) => (type === 'code' ? binding : undefined))
+  return bindings.every((one) => one !== undefined) ? [...new Set(bindings)] : undefined
+}
+
+const CANONICALS = new Set(['canonical', 'uri', 'url'])
+const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
+  kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
+
 export interface RegistryOptions {
   readonly database: Database
   readonly random: Random
@@ -185,8 +207,11 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
   const canonicals = new Set<number>()
   for (const { column, row } of numbered)
     if (column.expression === REST) restOf.set(column.type, row.code)
-    else if (column.kind === 'reference' && !holdsReferences(column)) canonicals.add(row.code)
-  const absolutes = new Set([...restOf.values()].map((code) => code + ABSOLUTE))
+    else if (column.kind === 'reference') {
+      if (!holdsReferences(column)) canonicals.add(row.code)
+      if (isCanonical(column)) canonicals.add(row.code + CANONICAL)
+    }
+  const absolutes = new Set([...restOf.values()].map((code) => code + REST_ABSOLUTE))
   const holdsReference = (code: number): boolean => !canonicals.has(code)
 
   // Bits by place: column codes are multiples, so that the list stays short.
@@ -199,12 +224,15 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
     list.set(parameter.code, {
       ...parameter,
       columns: columns.map(({ column, refers, present }) => {
-        const { row } = numbered[column] as (typeof numbered)[number]
+        const { row, column: stored } = numbered[column] as (typeof numbered)[number]
+        const implied = impliedBy(stored)
         const alias = present === undefined ? row : (numbered[present] as (typeof numbered)[number]).row
         return {
           code: row.code,
           bit: alias.bit,
           ...(refers === undefined ? {} : { refers }),
+          ...(implied === undefined ? {} : { implied }),
+          ...(isCanonical(stored) ? { canonical: true } : {}),
           get ready() {
             return !unready.has(base)
           },
@@ -220,6 +248,10 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
     key,
     compartments: model.compartments,
     parameters: (type) => parametersOf.get(type) ?? NONE,
+    canonicalColumn(type) {
+      const place = model.canonicals[type]
+      return place === undefined ? undefined : numbered[place]?.row.code
+    },
     extract(resource) {
       const made = new Rows()
       const type = resource.resourceType as string
@@ -228,6 +260,11 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
       if (rest !== undefined) addRest(links, hasher.long, resource, rest, holdsReference, made.reference)
       return made
     },
+    collector: (type, codes, own) =>
+      compileExtractor(
+        (byType.get(type) ?? []).filter(({ row }) => codes.includes(row.code)).map(toExtractorColumn),
+        own,
+      ),
     masks(_type, made) {
       const masks = [0, 0, 0]
       const seen = new Set<number>()

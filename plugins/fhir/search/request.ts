@@ -1,7 +1,7 @@
 /** The parameters of a search, from query and form: those that steer the result, and the criteria. */
 import { ParameterValue } from '../errors.ts'
 import type { Presentation, Summary } from '../query.ts'
-import { SearchParameterUnknown, SearchTooCostly, SearchUnsupportedParameter } from './errors.ts'
+import { SearchParameterUnknown, SearchTooCostly } from './errors.ts'
 
 export const MOST_PARAMETERS = 200
 /** Chains and `_has` of one search. */
@@ -16,6 +16,7 @@ export interface Include {
   readonly iterate: boolean
 }
 
+export type Contained = 'false' | 'true' | 'both'
 export type Total = 'none' | 'estimate' | 'accurate'
 
 export interface SearchRequest {
@@ -27,12 +28,17 @@ export interface SearchRequest {
   readonly count: number | undefined
   readonly total: Total
   readonly types: readonly string[] | undefined
+  /** Whether contained resources are searched, or only they. */
+  readonly contained: Contained
+  readonly containedType: 'container' | 'contained'
   readonly page: string | undefined
   readonly explain: boolean
   readonly presentation: Presentation
 }
 
 const SUMMARIES = new Set(['true', 'text', 'data', 'count', 'false'])
+const CONTAINED = new Set(['true', 'false', 'both'])
+const CONTAINED_TYPES = new Set(['container', 'contained'])
 const TOTALS = new Set(['none', 'estimate', 'accurate'])
 /** Steering parameters that this server takes, for `/metadata` and messages. */
 export const RESULT_PARAMETERS = [
@@ -44,6 +50,8 @@ export const RESULT_PARAMETERS = [
   '_summary',
   '_elements',
   '_type',
+  '_contained',
+  '_containedType',
   '_format',
   '_pretty',
   '_explain',
@@ -95,10 +103,6 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
         throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
       if (once.has(name) && name !== '_format') throw ParameterValue(name, 'one value; it is given twice')
       once.set(name, value)
-    } else if (name === '_contained' || name === '_containedType') {
-      // `false` is what happens anyway.
-      if (name === '_containedType' || value !== 'false')
-        throw SearchUnsupportedParameter(name, 'contained resources are not searched')
     } else {
       if (name.startsWith('_has') || name.includes('.')) linked += 1
       criteria.push([name, value])
@@ -113,6 +117,10 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
   if (summary !== undefined && !SUMMARIES.has(summary))
     throw ParameterValue('_summary', 'true, text, data, count or false')
   const types = once.get('_type')?.split(',')
+  const contained = once.get('_contained') ?? 'false'
+  if (!CONTAINED.has(contained)) throw ParameterValue('_contained', 'true, false or both')
+  const containedType = once.get('_containedType') ?? 'container'
+  if (!CONTAINED_TYPES.has(containedType)) throw ParameterValue('_containedType', 'container or contained')
   return {
     criteria,
     includes,
@@ -121,6 +129,8 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     count: count === undefined ? undefined : Number(count),
     total: total as Total,
     types,
+    contained: contained as Contained,
+    containedType: containedType as SearchRequest['containedType'],
     page: once.get('_page'),
     explain: readFlag('_explain', once.get('_explain')),
     presentation: {

@@ -1,25 +1,32 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
+import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { backfill } from './backfill.ts'
+import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
 import { q } from './fragment.ts'
+import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
 import { createIndexRows, type IndexRows } from './index-rows.ts'
+import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
+import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
 
 export interface Search {
   readonly registry: Registry
   readonly index: IndexRows
   readonly criteria: Criteria
+  /** The same for contained resources. */
+  readonly containedCriteria: ContainedCriteria
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
@@ -39,6 +46,7 @@ export interface SearchParts {
   readonly model: StoredModel
   readonly links: Links
   readonly store: Store
+  readonly definitions: Pick<Definitions, 'find'>
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
   readonly cacheBytes: number
@@ -58,13 +66,17 @@ export const openSearch = async ({
   store,
   terminology,
   cacheBytes,
+  definitions,
 }: SearchParts): Promise<Search> => {
   const { types } = store
   const registry = await openRegistry({ database, random, model, links, codeOf: types.code })
+  const implies = createImpliedSystems(definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
+  const sizes = createSizes(store.newestRid)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
-    const planner = createPlanner(source, statements)
+    const isCommitted = source === database
+    const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
 
     /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
     const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
@@ -89,24 +101,31 @@ export const openSearch = async ({
       return systems.size > MOST_SYSTEMS ? undefined : [...systems]
     }
 
-    const criteria = createCriteria({
+    const links = createLinks(source, statements, registry)
+    const parts = {
       registry,
       planner,
       types,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
       systemsOf,
+      implies,
+      links,
       terminology: terms,
-    })
+    } as const
+    const criteria = createCriteria(parts)
     const executor = createExecutor(source, types, statements, keptBytes)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
       index,
       criteria,
+      containedCriteria: createContainedCriteria(parts, criteria),
       planner,
       executor,
-      includer: createIncluder({ registry, criteria, executor, types }),
+      includer: createIncluder({ registry, criteria, executor, types, links }),
       async pin() {
+        // This process writes alone, and knows what it has committed.
+        if (isCommitted && database.kind !== 'postgres') return store.newestRid()
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)
       },

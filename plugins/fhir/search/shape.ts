@@ -11,6 +11,8 @@ export interface Child {
   readonly member: string
   readonly context: Context
   readonly many: boolean
+  /** Value set a `code` must be from. */
+  readonly binding?: string
 }
 
 interface ElementDefinition {
@@ -18,6 +20,7 @@ interface ElementDefinition {
   readonly max?: string
   readonly contentReference?: string
   readonly type?: readonly { readonly code: string }[]
+  readonly binding?: { readonly strength: string; readonly valueSet?: string }
 }
 
 export interface StructureDefinition {
@@ -50,7 +53,7 @@ export const createShapes = (structures: readonly StructureDefinition[]): Shapes
     names.set(name, children)
     childrenOf.set(parent, names)
   }
-  const addElement = ({ path, max, contentReference, type = [] }: ElementDefinition): void => {
+  const addElement = ({ path, max, contentReference, type = [], binding }: ElementDefinition): void => {
     const dot = path.lastIndexOf('.')
     if (dot === -1) return
     const parent = path.slice(0, dot)
@@ -67,7 +70,9 @@ export const createShapes = (structures: readonly StructureDefinition[]): Shapes
       )
     } else {
       const code = codeOf(type[0]?.code ?? 'Element')
-      put(parent, name, [{ member: name, context: INLINE.has(code) ? path : code, many }])
+      const valueSet = code === 'code' && binding?.strength === 'required' ? binding.valueSet : undefined
+      const context = INLINE.has(code) ? path : code
+      put(parent, name, [{ member: name, context, many, ...(valueSet === undefined ? {} : { binding: valueSet }) }])
     }
   }
   for (const { derivation, snapshot } of structures)

@@ -2,10 +2,14 @@
  * `_sort`: values of the matches from the index, the least of several ascending and the greatest descending; matches
  * without a value come last. https://hl7.org/fhir/R4/search.html#sort
  */
+import { typeOfReference } from './convert.ts'
 import type { Criteria } from './criteria.ts'
 import { SearchSort } from './errors.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from './fragment.ts'
 import { EARLIEST, LATEST } from './moment.ts'
+import type { ParameterColumn, Registry } from './registry.ts'
+import { Rows } from './rows.ts'
+import { sortTexts } from './sort-texts.ts'
 import { WIDE } from './wide.ts'
 
 /** An index to go along in the order asked for, as `w`: a page then costs its own rows and what the checks refuse. */
@@ -23,8 +27,10 @@ export interface Walk {
 export interface SortKey {
   readonly name: string
   readonly descending: boolean
-  /** The value of resource `d`, never null. */
-  readonly value: (d: string) => Fragment
+  /** The value of resource `d`, never null; undefined when only the resource itself tells it. */
+  readonly value?: (d: string) => Fragment
+  /** Texts of a resource to sort by, for what the index holds as hashes. */
+  readonly texts?: (resource: Record<string, unknown>) => readonly string[]
   /** Where the values of all resources lie in order, when they lie in one place. */
   readonly walk?: Walk
 }
@@ -52,14 +58,42 @@ const dateWalk = (codes: readonly number[], descending: boolean): Walk => {
   }
 }
 
+/** A reader of the texts of some columns. `patient` is `subject` where that names a Patient. */
+const textsOf = (registry: Registry, type: string, columns: readonly ParameterColumn[]): SortKey['texts'] => {
+  const extract = registry.collector(
+    type,
+    columns.map(({ code }) => code),
+    sortTexts,
+  )
+  const only = new Map(columns.map(({ code, refers }) => [code, refers]))
+  return (resource) => {
+    const rows = new Rows()
+    extract(resource, rows)
+    const found: string[] = []
+    for (let at = 0; at < rows.text.length; at += 3) {
+      const key = rows.text[at + 1] as string
+      const refers = only.get(rows.text[at] as number)
+      if (refers === undefined || typeOfReference(key) === refers) found.push(key)
+    }
+    return found
+  }
+}
+
+/** The greatest text comes last ascending, the least last descending. */
+export const noText = (descending: boolean): string => (descending ? '' : LAST_TEXT)
+
 /** Keys of `_sort` for one type. Throws 400 for what cannot be sorted by. */
-export const toSortKeys = (criteria: Criteria, type: string, text: string): readonly SortKey[] => {
+export const toSortKeys = (
+  { parameterOf, typeCode, registry }: Criteria,
+  type: string,
+  text: string,
+): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
   if (names.length > MOST_KEYS) throw SearchSort(text.slice(0, 100), `at most ${MOST_KEYS} keys are allowed`)
   return names.map((given): SortKey => {
     const descending = given.startsWith('-')
     const name = descending ? given.slice(1) : given
-    const key = (value: SortKey['value']): SortKey => ({ name, descending, value })
+    const key = (value: NonNullable<SortKey['value']>): SortKey => ({ name, descending, value })
     if (name === '') throw SearchSort(text.slice(0, 100), 'a key is empty')
     if (name === '_lastUpdated')
       return {
@@ -67,13 +101,13 @@ export const toSortKeys = (criteria: Criteria, type: string, text: string): read
         walk: {
           table: 'resource',
           column: 'upd',
-          parts: [q`w.type = ${criteria.typeCode(type)} AND (w.flags & 1) = 0`],
+          parts: [q`w.type = ${typeCode(type)} AND (w.flags & 1) = 0`],
           once: raw('1 = 1'),
           nothing: -1,
         },
       }
     if (name === '_id') return key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`)
-    const parameter = criteria.parameterOf(type, name)
+    const parameter = parameterOf(type, name)
     const codes = parameter.columns.map(({ code }) => code)
     const both = [...codes, ...codes.map((code) => code + WIDE)]
     switch (parameter.type) {
@@ -89,12 +123,11 @@ export const toSortKeys = (criteria: Criteria, type: string, text: string): read
       case 'string':
       case 'uri':
         return key(fromIndex('ix_str', 'val', codes, descending, descending ? '' : LAST_TEXT))
+      case 'token':
+      case 'reference':
+        return { name, descending, texts: textsOf(registry, type, parameter.columns) as NonNullable<SortKey['texts']> }
       default:
-        // Codes and references lie in the index as hashes, which have no order anybody would ask for.
-        throw SearchSort(
-          name,
-          `parameters of type ${parameter.type} have no order here; date, number, quantity, string, uri, _id and _lastUpdated have`,
-        )
+        throw SearchSort(name, `a parameter of type ${parameter.type} has no order; sort by its parts`)
     }
   })
 }
@@ -122,6 +155,6 @@ export const orderBy = (keys: readonly SortKey[]): Fragment =>
 
 export const selected = (keys: readonly SortKey[], d: string): Fragment =>
   join(
-    keys.map(({ value }, at) => q`, ${value(d)} AS ${raw(`s${at}`)}`),
+    keys.map(({ value }, at) => (value === undefined ? raw('') : q`, ${value(d)} AS ${raw(`s${at}`)}`)),
     '',
   )

@@ -75,9 +75,11 @@ export const INDEX_KINDS = Object.keys(TABLES) as readonly IndexKind[]
 /** Most rows of one statement: each count has a prepared statement of its own. */
 export const MOST_ROWS = 24
 
-const insertText = ({ name, columns }: IndexTable, rows: number): string => {
+const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: string; postgres: string } => {
   const row = `(${columns.map(() => '?').join(', ')}, ?)`
-  return `INSERT INTO ${name} (${columns.join(', ')}, rid) VALUES ${Array(rows).fill(row).join(', ')} ON CONFLICT DO NOTHING`
+  const text = `INTO ${name} (${columns.join(', ')}, rid) VALUES ${Array(rows).fill(row).join(', ')}`
+  // A statement that cannot fail half-way needs no copies of the pages it touches.
+  return { sqlite: `INSERT OR IGNORE ${text}`, postgres: `INSERT ${text} ON CONFLICT DO NOTHING` }
 }
 
 /** Statements that insert 1, 2, … rows at once. */

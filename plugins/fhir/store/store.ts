@@ -50,6 +50,8 @@ export interface Store extends Reads {
   hold(transaction: Transaction, name: string): Promise<void>
   /** The number of the next resource. Numbers are given in order and never again. */
   nextRid(): number
+  /** The number of the newest resource this process knows to be committed. */
+  readonly newestRid: () => number
   /** After COMMIT: what is current now. */
   committed(versions: readonly StoredVersion[]): void
   /** Reads where the numbering stands: at start, and when this process becomes the one that writes. */
@@ -60,10 +62,12 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
   const codes = await loadTypeCodes(database, types)
   const cache = cacheBytes > 0 ? createCache(cacheBytes) : undefined
   let rid = 0
+  let newestRid = 0
   let stamper: Stamper = createStamper(clock, 0)
   const reload = async (): Promise<void> => {
     const newest = await database.get<{ rid: number | null; upd: number | null }>(readNewest, [])
     rid = newest?.rid ?? 0
+    newestRid = rid
     stamper = createStamper(clock, newest?.upd ?? 0)
   }
   await reload()
@@ -125,7 +129,9 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       rid += 1
       return rid
     },
+    newestRid: () => newestRid,
     committed(versions) {
+      for (const version of versions) if (version.rid > newestRid) newestRid = version.rid
       if (cache !== undefined) for (const version of versions) cache.replace(version)
     },
     reload,

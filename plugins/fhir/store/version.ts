@@ -17,9 +17,11 @@ export class StoredVersion {
   readonly gzip: boolean
   /** As stored; empty for a deletion. */
   readonly bytes: Buffer
-  #plain: Buffer | undefined
+  #text: string | undefined
+  #httpDate: string | undefined
 
-  constructor(type: string, row: VersionRow) {
+  /** `text`: the body of a version made here, which is not unpacked to be sent. */
+  constructor(type: string, row: VersionRow, text?: string) {
     this.rid = row.rid
     this.type = type
     this.id = row.id
@@ -29,12 +31,19 @@ export class StoredVersion {
     this.method = METHODS[row.flags >> METHOD_SHIFT] ?? 'PUT'
     this.gzip = (row.flags & GZIP) !== 0
     this.bytes = row.body ?? EMPTY
+    this.#text = text
   }
 
-  /** The response body: UTF-8 JSON. Unpacked once. */
-  get plain(): Buffer {
-    this.#plain ??= unpackBody(this)
-    return this.#plain
+  /** The response body: JSON. Unpacked once. A string, because Node sends one together with the head. */
+  get text(): string {
+    this.#text ??= unpackBody(this).toString('utf8')
+    return this.#text
+  }
+
+  /** Last-Modified. Made once: a hot read asks for it as often as for the text. */
+  get httpDate(): string {
+    this.#httpDate ??= new Date(this.lastUpdated).toUTCString()
+    return this.#httpDate
   }
 
   /** Milliseconds since the epoch, as in meta.lastUpdated. */
@@ -53,7 +62,7 @@ export class StoredVersion {
       version,
       lastUpdated,
       get json() {
-        return stored.plain.toString('utf8')
+        return stored.text
       },
     }
   }

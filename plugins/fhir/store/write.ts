@@ -30,6 +30,7 @@ import {
   METHODS,
   type Method,
   updateResource,
+  type VersionRow,
 } from './tables.ts'
 import { StoredVersion } from './version.ts'
 
@@ -61,9 +62,10 @@ export type Change = ChangeBase & { readonly id: string } & (
         readonly kind: 'revise'
         /** The version that `content` was made from. */
         readonly base: StoredVersion
-        readonly content: Content
+        /** Undefined leaves it as it is. */
+        readonly content: Content | undefined
         /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
-        redo(current: StoredVersion): Content
+        redo(current: StoredVersion): Content | undefined
       }
     | { readonly kind: 'delete' }
   )
@@ -76,7 +78,7 @@ export interface Changed {
   readonly resource: Record<string, unknown> | undefined
   /** True when the resource did not exist (or was deleted) before. */
   readonly created: boolean
-  /** False when nothing had to be written: deleting what is deleted. */
+  /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
   readonly written: boolean
 }
 
@@ -96,7 +98,10 @@ export interface WriterParts {
 }
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
-const checkPrecondition = (change: Change, previous: StoredVersion | undefined): void => {
+export const checkPrecondition = (
+  change: Pick<Change, 'precondition' | 'type' | 'id'>,
+  previous: StoredVersion | undefined,
+): void => {
   const { precondition, type, id } = change
   if (precondition === undefined) return
   const exists = previous !== undefined && !previous.deleted
@@ -113,7 +118,9 @@ const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
   patch: 'PATCH',
 }
 
-const methodOf = ({ interaction }: Change): Method => METHOD_OF[interaction.kind] ?? 'PUT'
+const methodOf = ({ interaction, kind }: Change): Method =>
+  (interaction.kind !== 'operation' ? METHOD_OF[interaction.kind] : kind === 'revise' ? 'PATCH' : METHOD_OF[kind]) ??
+  'PUT'
 
 const flagsOf = (change: Change, gzip: boolean): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
@@ -129,9 +136,9 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
   ): StoredVersion => {
     const version = (previous?.version ?? 0) + 1
     const stamp = store.stamper.next()
-    const body =
-      content === undefined ? undefined : packBody(content.template.fill(change.id, version, toInstant(stamp)))
-    return new StoredVersion(change.type, {
+    const text = content?.template.fill(change.id, version, toInstant(stamp))
+    const body = text === undefined ? undefined : packBody(text)
+    const row: VersionRow = {
       rid: previous?.rid ?? store.nextRid(),
       type: types.code(change.type) ?? 0,
       id: change.id,
@@ -139,7 +146,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       upd: stamp,
       flags: flagsOf(change, body?.gzip ?? false),
       body: body?.bytes ?? null,
-    })
+    }
+    return new StoredVersion(change.type, row, text)
   }
 
   const save = async (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Promise<void> => {
@@ -188,7 +196,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     return previous.version === change.base.version ? change.content : change.redo(previous)
   }
 
-  const apply = async (transaction: Transaction, change: Change): Promise<Changed> => {
+  /** `isRehearsal`: it will be undone, and what the index remembers of what it wrote must not hold that. */
+  const apply = async (transaction: Transaction, change: Change, isRehearsal = false): Promise<Changed> => {
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
     const previous =
@@ -208,9 +217,11 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     }
     const content = contentOf(change, previous)
     change.permit.check(id, previous, content?.resource)
+    if (change.kind === 'revise' && content === undefined && previous !== undefined)
+      return { interaction, version: previous, previous, resource: undefined, created, written: false }
     const version = nextVersion(change, content, previous)
     await save(transaction, change, version, previous === undefined)
-    const indexed = index.write(transaction, version, content?.resource, previous)
+    const indexed = isRehearsal ? undefined : index.write(transaction, version, content?.resource, previous)
     if (indexed !== undefined) await indexed
     return { interaction, version, previous, resource: content?.resource, created, written: true }
   }
@@ -235,6 +246,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
   return {
     /** Applies one change; throws 4xx and leaves the transaction to be undone. */
     apply,
+    /** Asks the checks only: nobody is told. Throws 4xx. */
+    confirm,
     /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
     async settle(
       request: RequestContext,

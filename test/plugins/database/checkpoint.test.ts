@@ -16,8 +16,8 @@ const notes = definePlugin({
   ],
   setup: () => undefined,
 })
-const BATCH = 500 // commits, more than lie between two checkpoints
-const MOST = 10_000 // a log that grew until then grows for ever
+const BATCH = 5_000 // commits, more than lie between two checkpoints
+const MOST = 60_000 // a log that grew until then grows for ever
 
 const insert = sql('test.insert', 'INSERT INTO note (id, text) VALUES (?, ?)')
 const count = sql('test.count', 'SELECT count(*) AS n FROM note')
@@ -30,7 +30,7 @@ test('the log starts over while writing goes on, instead of growing with it', as
   await kernel.start()
   try {
     const db = kernel.get(Database)
-    // One commit each: every one adds at least a page to the log.
+    // One commit each: every one adds at least two pages to the log.
     const write = async (first: number, most: number): Promise<void> => {
       for (let id = first; id < first + most; id += 1)
         await db.transact((transaction) => transaction.run(insert, [id, 'x'.repeat(100)]))

@@ -322,7 +322,6 @@ const BAD: readonly (readonly [string, string, RegExp])[] = [
   ['/Observation?subject:Foo=1', 'not-supported', /Foo/],
   ['/Patient?_text=x', 'not-supported', /_text/],
   ['/Patient?_content=x', 'not-supported', /_content/],
-  ['/Patient?_filter=name eq x', 'not-supported', /_filter/],
   ['/Patient?_query=x', 'not-supported', /_query/],
   ['/Patient?_list=$current-problems', 'value', /List/],
   ['/Patient?name=%00', 'value', /NUL/],

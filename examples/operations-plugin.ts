@@ -1,0 +1,53 @@
+/**
+ * Two operations: one that looks, one that changes. Each invocation is authorized and audited, in Bundles too, and what it
+ * sees and changes is what its caller may; in a package of its own it imports from 'refhir'.
+ */
+import { definePlugin } from '../kernel/index.ts'
+import { Fhir } from '../plugins/fhir/service.ts'
+
+export default definePlugin({
+  name: 'care-team-desk',
+  description: 'Counts the observations of a patient, and retires patients',
+  needs: { fhir: Fhir },
+  setup({ needs: { fhir } }) {
+    fhir.operation({
+      code: 'count-observations',
+      definition: 'http://example.org/OperationDefinition/count-observations',
+      documentation: 'How many observations there are of a patient, of one code if it is given.',
+      levels: ['instance'],
+      types: ['Patient'],
+      parameters: [{ name: 'code', type: 'code', documentation: 'Only observations of this code.' }],
+      async answer({ interaction: { id }, inputs, data }) {
+        const code = inputs.get<string>('code')
+        const { id: patient } = await data.read('Patient', id as string)
+        const query = new URLSearchParams({ subject: `Patient/${patient}`, ...(code === undefined ? {} : { code }) })
+        const found = await data.search('Observation', query.toString(), 1000)
+        return {
+          resource: { resourceType: 'Parameters', parameter: [{ name: 'return', valueInteger: found.length }] },
+        }
+      },
+    })
+    fhir.operation({
+      code: 'retire',
+      definition: 'http://example.org/OperationDefinition/retire',
+      documentation: 'Marks a patient as no longer active.',
+      levels: ['instance'],
+      types: ['Patient'],
+      parameters: [],
+      change: ({ interaction: { id } }) => ({
+        changes: [
+          {
+            kind: 'revise',
+            type: 'Patient',
+            id: id as string,
+            revise(json) {
+              const patient = JSON.parse(json) as { active?: boolean }
+              return patient.active === false ? undefined : JSON.stringify({ ...patient, active: false })
+            },
+          },
+        ],
+        answer: ([patient]) => (patient?.json === undefined ? {} : { json: patient.json }),
+      }),
+    })
+  },
+})

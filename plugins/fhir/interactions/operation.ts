@@ -1,0 +1,114 @@
+/** An invocation of an operation, as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
+import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
+import { NotFound } from '../errors.ts'
+import { readBody } from '../incoming.ts'
+import type { ReadResource } from '../json/read.ts'
+import { checkAccept } from '../media.ts'
+import { toChange, toOperationChanged } from '../operations/changes.ts'
+import { createData } from '../operations/data.ts'
+import { OperationPost, OperationUnknown } from '../operations/errors.ts'
+import { readInputs } from '../operations/inputs.ts'
+import { isChanging, type OperationAnswer } from '../operations/operation.ts'
+import type { OwnInvocation, OwnOperation } from '../operations/own.ts'
+import { prettyText } from '../present.ts'
+import { readPairs, readPrefer, readQuery } from '../query.ts'
+import { type FhirServer, isId, typeOf } from '../server.ts'
+import type { Answer } from './answer.ts'
+import { type Asked, type AskedParams, interactionOf } from './asked.ts'
+import type { Addressed } from './change.ts'
+import type { AddressedLook } from './look.ts'
+import { queryOf } from './query-of.ts'
+
+export type AddressedOperation =
+  | { readonly kind: 'look'; readonly addressed: AddressedLook }
+  | { readonly kind: 'change'; readonly addressed: Addressed }
+
+/** The operation that an address names. Throws 404 with those there are. */
+export const operationOf = (server: FhirServer, { type, id, operation: code = '' }: AskedParams): OwnOperation => {
+  if (type !== undefined) typeOf(server, type)
+  const at = { level: type === undefined ? 'system' : id === undefined ? 'type' : 'instance', type } as const
+  const found = server.operations.find(code, at)
+  if (found !== undefined) return found
+  const known = server.operations.at(at).map((one) => `$${one.code}`)
+  throw OperationUnknown(code.slice(0, 64), known.sort().join(', ') || 'none')
+}
+
+/** True when the operation changes nothing. Throws 404. */
+export const isAnswering = (server: FhirServer, params: AskedParams): boolean =>
+  !isChanging(operationOf(server, params))
+
+/** A body that is empty stands for no parameters. */
+const bodyOf = (body: unknown): ReadResource | undefined =>
+  body === undefined || body === null || (body instanceof Uint8Array && body.length === 0) ? undefined : readBody(body)
+
+const toAnswer = ({ status = 200, headers, resource, json }: OperationAnswer, pretty: boolean): Answer => {
+  const text = json ?? (resource === undefined ? undefined : JSON.stringify(resource))
+  const shared = headers === undefined ? { status } : { status, headers }
+  if (text === undefined) return { ...shared, shows: 'nothing' }
+  return { ...shared, shows: 'text', text: pretty ? prettyText(text.toString()) : text }
+}
+
+/** Reads address, method and the parameters that steer the answer. Throws 404, 405, 400, 406. */
+export const addressOperation = (server: FhirServer, asked: Asked): AddressedOperation => {
+  const { ctx, headers, url, params, method } = asked
+  const { type, id, operation: code } = params
+  const operation = operationOf(server, params)
+  if (id !== undefined && !isId(id)) throw NotFound(type as string, id.slice(0, 64))
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
+    throw MethodRefused(method).with({ headers: { allow: isChanging(operation) ? 'POST' : 'GET, HEAD, POST' } })
+  if (isChanging(operation) && method !== 'POST')
+    throw OperationPost(operation.code).with({ headers: { allow: 'POST' } })
+  const { lenient } = readPrefer(headers.prefer)
+  const pairs = readPairs(queryOf(url))
+  const declared = new Set(operation.parameters.map(({ name }) => name))
+  const isSteering = ([name]: readonly [string, string]): boolean =>
+    (name === '_format' || name === '_pretty') && !declared.has(name)
+  const steering = new URLSearchParams(pairs.filter(isSteering) as [string, string][])
+  const { presentation } = readQuery(`?${steering}`, [], lenient)
+  checkAccept(headers.accept, presentation.format)
+  const interaction: Interaction = interactionOf(asked, { kind: 'operation', type, id, operation: code })
+
+  const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => ({
+    request: ctx,
+    interaction,
+    inputs: await readInputs({
+      operation,
+      isResource: (name) => here.catalog.types.has(name),
+      validator: here.validator,
+      query: pairs.filter((pair) => !isSteering(pair)),
+      body: method === 'POST' ? bodyOf(body) : undefined,
+      lenient,
+    }),
+    data: createData(here, ctx, ruling),
+    server: here,
+    ruling,
+    asked,
+  })
+
+  if (!isChanging(operation))
+    return {
+      kind: 'look',
+      addressed: {
+        interaction,
+        async answer(here, ruling) {
+          return toAnswer(await operation.answer(await invocation(here, ruling, asked.body)), presentation.pretty)
+        },
+      },
+    }
+  return {
+    kind: 'change',
+    addressed: {
+      interaction,
+      locate: () => ({ id: id ?? '' }),
+      async prepare(_permit, _target, body, ruling) {
+        const { changes: wanted, answer } = await operation.change(await invocation(server, ruling, body))
+        const changes = []
+        for (const one of wanted) changes.push(await toChange(server, ctx, ruling, interaction, one))
+        return {
+          changes,
+          answerAll: (changed) => toAnswer(answer(changed.map(toOperationChanged)), presentation.pretty),
+        }
+      },
+    },
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * patch: of one resource, or of the one that matches. In a Bundle it is a Binary that holds the patch, or the Parameters
+ * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
+ */
+import { Contended, NoneMatches, NotFound } from '../errors.ts'
+import { checkAccept } from '../media.ts'
+import { NotLoaded } from '../patch/elements.ts'
+import { PatchMalformed } from '../patch/errors.ts'
+import { formOf, type Patch, readPatch, readPatchText } from '../patch/patch.ts'
+import { readPrecondition } from '../precondition.ts'
+import { AS_STORED, readPrefer, readQuery } from '../query.ts'
+import { type FhirServer, isId, typeOf } from '../server.ts'
+import type { Change } from '../store/write.ts'
+import { changedAnswer } from './answer.ts'
+import { type Asked, interactionOf } from './asked.ts'
+import type { AddressChange } from './change.ts'
+import { locateMatch } from './conditional.ts'
+import { warningsFor } from './examine.ts'
+import { queryOf } from './query-of.ts'
+import { type Revision, toRevision } from './revise.ts'
+
+const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
+
+/** The body of an entry. Throws 400, 415. */
+const readEntry = (
+  server: FhirServer,
+  type: string,
+  { text, resource }: { readonly text: string; readonly resource: Record<string, unknown> },
+): Patch => {
+  if (resource.resourceType !== 'Binary') return readPatch(server.elements, type, 'fhirpath', text)
+  const { contentType, data } = resource
+  const form = formOf(typeof contentType === 'string' ? contentType : 'none')
+  if (typeof data !== 'string' || !BASE64.test(data)) throw PatchMalformed('the Binary has no data in base64')
+  return readPatch(server.elements, type, form, readPatchText(Buffer.from(data, 'base64')))
+}
+
+const readBody = (server: FhirServer, { headers }: Asked, type: string, body: unknown): Patch => {
+  if (body !== undefined && !(body instanceof Uint8Array)) return readEntry(server, type, body as never)
+  const form = formOf(headers['content-type'] ?? 'none')
+  return readPatch(server.elements, type, form, readPatchText(body ?? new Uint8Array()))
+}
+
+/** Prepares it as often as it needs to know another type first. */
+const prepareLoading = async ({ elements }: FhirServer, prepare: () => Promise<Change>): Promise<Change> => {
+  const loaded = new Set<string>()
+  for (;;)
+    try {
+      return await prepare()
+    } catch (error) {
+      if (!(error instanceof NotLoaded) || loaded.has(error.type)) throw error
+      loaded.add(error.type)
+      await elements.load(error.type)
+    }
+}
+
+export const patch: AddressChange = (server, asked) => {
+  const { params, headers, url, ctx } = asked
+  const { id } = params
+  const type = typeOf(server, params.type)
+  if (id !== undefined && !isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  const prefer = readPrefer(headers.prefer)
+  const { presentation } = id === undefined ? { presentation: AS_STORED } : readQuery(url, [], prefer.lenient)
+  checkAccept(headers.accept, presentation.format)
+  const precondition = readPrecondition(headers)
+  const interaction = interactionOf(asked, { kind: 'patch', type: type.name, id })
+  return {
+    interaction,
+    async locate() {
+      if (id !== undefined) return { id }
+      const { found, verify } = await locateMatch(server, asked, type.name, queryOf(url))
+      if (found === undefined) throw NoneMatches(type.name)
+      return { id: found.id, found, verify }
+    },
+    async prepare(permit, target, body) {
+      const apply = readBody(server, asked, type.name, body)
+      const warnings = warningsFor(prefer)
+      const revision: Revision = {
+        request: ctx,
+        interaction: { ...interaction, id: target.id },
+        type: type.name,
+        id: target.id,
+        permit,
+        precondition,
+        warnings,
+        revise: (json) => apply(json),
+      }
+      const change = await prepareLoading(server, () => toRevision(server, revision))
+      return {
+        change: change.kind === 'revise' ? { ...change, redo: redoOr(change.redo) } : change,
+        answer: ({ version }) => changedAnswer(200, version, type, prefer, presentation, warnings),
+      }
+    },
+  }
+}
+
+/** Inside the transaction nothing can be loaded: then all begins again. */
+const redoOr =
+  <T, U>(redo: (current: T) => U) =>
+  (current: T): U => {
+    try {
+      return redo(current)
+    } catch (error) {
+      throw error instanceof NotLoaded ? Contended() : error
+    }
+  }

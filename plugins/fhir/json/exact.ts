@@ -1,0 +1,58 @@
+/** JSON whose numbers keep the digits they were written with: 1.00 stays 1.00 through parsing and writing. */
+
+// TypeScript's library does not have the proposal yet: https://github.com/tc39/proposal-json-parse-with-source
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): unknown
+  isRawJSON(value: unknown): boolean
+}
+
+/** JSON.parse that keeps every number as its text. */
+export const parseExactly = (text: string): unknown =>
+  JSON.parse(text, ((_key: string, value: unknown, context: { source?: string }) =>
+    typeof value === 'number' && context.source !== undefined ? rawJSON(context.source) : value) as (
+    key: string,
+    value: unknown,
+  ) => unknown)
+
+/** The digits of a number that was parsed exactly; undefined for anything else. */
+export const digitsOf = (value: unknown): string | undefined =>
+  isRawJSON(value) ? (value as { rawJSON: string }).rawJSON : undefined
+
+export const isExactObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value)
+
+/** Numbers that are equal have the same of it, however they are written: 1.0, 1 and 10e-1. */
+const canonicalOf = (digits: string): string => {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(digits) ?? []
+  const all = `${whole}${fraction}`.replace(/^0+/, '')
+  const kept = all.replace(/0+$/, '')
+  return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + all.length - kept.length}`
+}
+
+/** Equal as JSON: objects without regard to order, numbers by value. RFC 6902, section 4.6. */
+export const equalExactly = (one: unknown, other: unknown): boolean => {
+  if (one === other) return true
+  const digits = digitsOf(one)
+  if (digits !== undefined) {
+    const others = digitsOf(other)
+    return others !== undefined && canonicalOf(digits) === canonicalOf(others)
+  }
+  if (Array.isArray(one))
+    return Array.isArray(other) && one.length === other.length && one.every((item, at) => equalExactly(item, other[at]))
+  if (!isExactObject(one) || !isExactObject(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && equalExactly(one[key], other[key]))
+  )
+}
+
+/** A copy that shares nothing that could be changed. */
+export const copyExactly = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(copyExactly)
+  if (!isExactObject(value)) return value
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) copy[key] = copyExactly(value[key])
+  return copy
+}

@@ -1,0 +1,65 @@
+/** What an operation may look at: the resources that its caller may see. */
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { Deleted, NotFound } from '../errors.ts'
+import { matchingAll } from '../interactions/conditional.ts'
+import { readPairs } from '../query.ts'
+import { type FhirServer, isId, typeOf } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
+
+/** A current version. */
+export interface Held {
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  /** Milliseconds since the epoch. */
+  readonly lastUpdated: number
+  /** As it is stored. */
+  readonly json: string
+  /** Parsed anew at each call. */
+  parse(): Record<string, unknown>
+}
+
+export interface Data {
+  /** Throws 404 and 410, also for what this caller may not see. */
+  read(type: string, id: string): Promise<Held>
+  /** At most `most` of the resources that match the parameters of `query`, newest first. Throws 400. */
+  search(type: string, query: string, most: number): Promise<readonly Held[]>
+}
+
+const toHeld = (version: StoredVersion): Held => ({
+  type: version.type,
+  id: version.id,
+  version: version.version,
+  lastUpdated: version.lastUpdated,
+  get json() {
+    return version.text
+  },
+  parse: () => JSON.parse(version.text) as Record<string, unknown>,
+})
+
+/** The current version that a ruling lets be seen. Throws 404 and 410. */
+export const readSeen = async (
+  { store, judge }: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  type: string,
+  id: string,
+): Promise<StoredVersion> => {
+  const version = isId(id) ? await store.read(type, id) : undefined
+  const isSeen =
+    version !== undefined &&
+    (ruling.restrictions.length === 0 || (await judge.sees(request, judge.access(request, ruling), version)))
+  if (!isSeen) throw NotFound(type, id.slice(0, 64))
+  if (version.deleted) throw Deleted(type, id)
+  return version
+}
+
+export const createData = (server: FhirServer, request: RequestContext, ruling: Ruling): Data => ({
+  async read(type, id) {
+    return toHeld(await readSeen(server, request, ruling, typeOf(server, type).name, id))
+  },
+  async search(type, query, most) {
+    const match = await matchingAll(server, request, ruling, typeOf(server, type).name, readPairs(query))
+    return (await match.find(server, most)).map(toHeld)
+  },
+})

@@ -1,0 +1,208 @@
+/**
+ * The parameters of an invocation, checked against their declaration: from the query, from a Parameters resource, or a
+ * resource as the whole body. https://hl7.org/fhir/R4/operations.html#request
+ */
+import type { ServerError } from '../../../kernel/index.ts'
+import type { Validator } from '../../validation/service.ts'
+import type { ReadResource } from '../json/read.ts'
+import { itemsAt, membersAt } from '../json/spans.ts'
+import {
+  OperationBody,
+  OperationParameterBody,
+  OperationParameterMany,
+  OperationParameterMissing,
+  OperationParametersMalformed,
+  OperationParameterType,
+  OperationParameterUnknown,
+} from './errors.ts'
+import type { Operation, OperationParameter } from './operation.ts'
+import { isOfType, isPrimitive, readPrimitive, spellingsOf } from './primitive.ts'
+
+type Json = Record<string, unknown>
+
+/** What was given: values in JSON's own types, data types and resources as objects, parts as Inputs of their own. */
+export interface Inputs {
+  /** The first value; undefined when there is none. */
+  get<T = unknown>(name: string): T | undefined
+  all<T = unknown>(name: string): readonly T[]
+  /** The JSON a resource was sent as, digits of its numbers included. */
+  json(name: string): string | undefined
+}
+
+interface Given {
+  readonly name: string
+  readonly value: unknown
+  readonly json?: string | undefined
+}
+
+const toInputs = (given: readonly Given[]): Inputs => {
+  const find = (name: string): Given | undefined => given.find((one) => one.name === name)
+  return {
+    get: <T>(name: string) => find(name)?.value as T | undefined,
+    all: <T>(name: string) => given.filter((one) => one.name === name).map(({ value }) => value as T),
+    json: (name) => find(name)?.json,
+  }
+}
+
+/** Which operation, for messages, and which names are types of resources. */
+interface About {
+  readonly code: string
+  readonly isResource: (type: string) => boolean
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const short = (text: string): string => text.slice(0, 64)
+const article = (type: string): string => `${/^[AEIOaeio]/.test(type) ? 'an' : 'a'} ${type}`
+
+const unknown = (about: About, declared: readonly OperationParameter[], name: string): ServerError =>
+  OperationParameterUnknown(short(name), about.code, declared.map((one) => one.name).join(', ') || 'none')
+
+const checkCounts = (
+  about: About,
+  declared: readonly OperationParameter[],
+  given: readonly Given[],
+  path: string,
+): void => {
+  for (const { name, min = 0, max = 1 } of declared) {
+    const count = given.filter((one) => one.name === name).length
+    if (count < min) throw OperationParameterMissing(about.code, path === '' ? name : `${path}.${name}`)
+    if (max !== '*' && count > max) throw OperationParameterMany(name, count, max)
+  }
+}
+
+const fromQuery = (
+  about: About,
+  declared: readonly OperationParameter[],
+  pairs: readonly (readonly [string, string])[],
+  lenient: boolean,
+): readonly Given[] => {
+  const given: Given[] = []
+  for (const [name, text] of pairs) {
+    const parameter = declared.find((one) => one.name === name)
+    if (parameter === undefined) {
+      if (lenient) continue
+      throw unknown(about, declared, name)
+    }
+    const { type = 'BackboneElement' } = parameter
+    if (!isPrimitive(type)) throw OperationParameterBody(name, type)
+    const value = readPrimitive(type, text)
+    if (value === undefined) throw OperationParameterType(name, type, JSON.stringify(short(text)))
+    given.push({ name, value })
+  }
+  return given
+}
+
+/** The one member `value[x]`, `resource` or `part` of an item. */
+const contentOf = (item: Json, place: string): { readonly key: string; readonly value: unknown } => {
+  const keys = Object.keys(item).filter((key) => key !== 'name' && key !== 'id' && key !== 'extension')
+  const contents = keys.filter((key) => !key.startsWith('_'))
+  const [key] = contents
+  if (key === undefined || contents.length > 1 || !/^(value[A-Z][A-Za-z0-9]*|resource|part)$/.test(key))
+    throw OperationParametersMalformed('a parameter has a value, a resource, or parts').with({ expression: [place] })
+  return { key, value: item[key] }
+}
+
+const readItems = (
+  about: About,
+  declared: readonly OperationParameter[],
+  items: unknown,
+  text: string,
+  start: number,
+  place: string,
+  path: string,
+): readonly Given[] => {
+  if (!Array.isArray(items)) throw OperationParametersMalformed(`${place} is a list`).with({ expression: [place] })
+  const spans = itemsAt(text, start)
+  const given: Given[] = []
+  for (const [at, item] of items.entries()) {
+    const here = `${place}[${at}]`
+    if (!isObject(item) || typeof item.name !== 'string')
+      throw OperationParametersMalformed('a parameter is an object with a name').with({ expression: [here] })
+    const { name } = item
+    const parameter = declared.find((one) => one.name === name)
+    if (parameter === undefined) throw unknown(about, declared, name).with({ expression: [here] })
+    const { key, value } = contentOf(item, here)
+    const wrong = (sent: string): ServerError =>
+      OperationParameterType(name, parameter.type ?? 'parts', sent).with({ expression: [here] })
+    const valueStart = membersAt(text, spans[at]?.start ?? 0).find((member) => member.key === key)
+    const type = parameter.type
+    if (type === undefined) {
+      const { part = [] } = parameter
+      if (key !== 'part') throw wrong(key)
+      const inner = `${path === '' ? '' : `${path}.`}${name}`
+      const parts = readItems(about, part, value, text, valueStart?.valueStart ?? 0, `${here}.part`, inner)
+      checkCounts(about, part, parts, inner)
+      given.push({ name, value: toInputs(parts) })
+    } else if (type === 'Resource' || about.isResource(type)) {
+      if (key !== 'resource' || !isObject(value)) throw wrong(key)
+      if (type !== 'Resource' && value.resourceType !== type)
+        throw wrong(`a resource of type ${JSON.stringify(short(String(value.resourceType)))}`)
+      given.push({ name, value, json: text.slice(valueStart?.valueStart, valueStart?.valueEnd) })
+    } else {
+      if (!key.startsWith('value')) throw wrong(key)
+      const isKnown =
+        type === 'Element' || spellingsOf(type).some((one) => key === `value${one[0]?.toUpperCase()}${one.slice(1)}`)
+      if (!isKnown) throw wrong(key)
+      if (isPrimitive(type) ? !isOfType(type, value) : type !== 'Element' && !isObject(value))
+        throw wrong(`the value ${short(JSON.stringify(value))}`)
+      given.push({ name, value })
+    }
+  }
+  return given
+}
+
+const fromBody = (
+  about: About,
+  declared: readonly OperationParameter[],
+  { resource, text, members }: ReadResource,
+): readonly Given[] => {
+  const { resourceType, parameter } = resource
+  if (resourceType === 'Parameters') {
+    if (parameter === undefined) return []
+    const start = members.find(({ key }) => key === 'parameter')?.valueStart ?? 0
+    return readItems(about, declared, parameter, text, start, 'Parameters.parameter', '')
+  }
+  const whole = declared.find(({ type }) => type === 'Resource' || (type !== undefined && type === resourceType))
+  if (typeof resourceType === 'string' && about.isResource(resourceType) && whole !== undefined)
+    return [{ name: whole.name, value: resource, json: text }]
+  const takes = declared.filter(({ type }) => type !== undefined && (type === 'Resource' || about.isResource(type)))
+  const others = takes.map(({ type }) => ` or ${article(type as string)}`).join('')
+  const sent = typeof resourceType === 'string' ? `of type "${short(resourceType)}"` : 'no resource'
+  throw OperationBody(about.code, others, sent)
+}
+
+export interface InputParts {
+  readonly operation: Pick<Operation, 'code' | 'parameters'>
+  readonly isResource: (type: string) => boolean
+  readonly validator: Validator | undefined
+  readonly query: readonly (readonly [string, string])[]
+  /** Of a POST. */
+  readonly body: ReadResource | undefined
+  /** Prefer: handling=lenient passes over what is not known in a query. */
+  readonly lenient: boolean
+}
+
+/** The Parameters without the resources in them, which are for the operation to judge. */
+const withoutResources = (items: readonly unknown[]): unknown[] =>
+  items.map((item) => {
+    if (!isObject(item)) return item
+    const { resource, part, ...rest } = item
+    if (resource !== undefined) return { ...rest, valueBoolean: true }
+    return Array.isArray(part) ? { ...rest, part: withoutResources(part) } : item
+  })
+
+/** Throws 400 that names the parameter, 400 or 422 for a value whose structure is not that of its type. */
+export const readInputs = async (parts: InputParts): Promise<Inputs> => {
+  const { operation, isResource, validator, query, body, lenient } = parts
+  const { code, parameters } = operation
+  const about: About = { code, isResource }
+  const given = [
+    ...fromQuery(about, parameters, query, lenient),
+    ...(body === undefined ? [] : fromBody(about, parameters, body)),
+  ]
+  checkCounts(about, parameters, given, '')
+  const { resourceType, parameter } = body?.resource ?? {}
+  if (validator !== undefined && resourceType === 'Parameters' && Array.isArray(parameter) && isResource('Parameters'))
+    await validator.admit({ resourceType, parameter: withoutResources(parameter) })
+  return toInputs(given)
+}

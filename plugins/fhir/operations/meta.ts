@@ -1,0 +1,164 @@
+/**
+ * $meta, $meta-add, $meta-delete: the profiles, tags and security labels of a resource, a type, or all.
+ * https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
+ */
+import { refuseRestricted } from '../dispatch.ts'
+import { isExactObject, parseExactly } from '../json/exact.ts'
+import { isIn, join, q } from '../search/fragment.ts'
+import { MetaTooMany } from './errors.ts'
+import type { OperationChanges } from './operation.ts'
+import type { OwnInvocation, OwnOperation } from './own.ts'
+
+type Json = Record<string, unknown>
+
+const KINDS = ['profile', 'tag', 'security'] as const
+type Kind = (typeof KINDS)[number]
+/** The search parameter that finds each. */
+const CODES: Readonly<Record<Kind, string>> = { profile: '_profile', tag: '_tag', security: '_security' }
+const MOST_LABELLED = 10_000 // resources looked into for one answer: one for each label there is
+
+const listOf = (meta: unknown, kind: Kind): readonly unknown[] => {
+  const list = isExactObject(meta) ? meta[kind] : undefined
+  return Array.isArray(list) ? list : []
+}
+
+/** A profile is its URL, a tag or label its system and code: what else is said of it does not count. */
+const identityOf = (label: unknown): string => {
+  if (!isExactObject(label)) return JSON.stringify(label)
+  const { system, code, display } = label
+  return JSON.stringify(code === undefined ? [system, null, display] : [system, code])
+}
+
+/** Those of `labels` that come first of their identity. */
+const distinct = (labels: readonly unknown[]): readonly unknown[] =>
+  [...new Map([...labels].reverse().map((label) => [identityOf(label), label])).values()].reverse()
+
+const asParameters = (valueMeta: unknown): object => ({
+  resourceType: 'Parameters',
+  parameter: [{ name: 'return', valueMeta }],
+})
+
+/** The resources that together have every label of some types. */
+const labelled = async ({ server, request }: OwnInvocation, types: readonly string[]): Promise<readonly number[]> => {
+  const { registry, executor } = server.search
+  const codes = types.flatMap((type) =>
+    KINDS.flatMap((kind) => registry.parameters(type).get(CODES[kind])?.columns ?? []).map(({ code }) => code),
+  )
+  if (codes.length === 0) return []
+  const params = isIn('x.param', [...new Set(codes)])
+  const first = join(
+    [
+      q`SELECT min(x.rid) AS rid FROM ix_token x WHERE ${params} GROUP BY x.param, x.val, x.sys`,
+      q`SELECT min(x.rid) AS rid FROM ix_str x WHERE ${params} GROUP BY x.param, x.val, x.exact`,
+      q`SELECT min(x.rid) AS rid FROM ix_ref x WHERE ${params} GROUP BY x.param, x.target`,
+    ],
+    ' UNION ALL ',
+  )
+  const rows = await executor.select<{ rid: number }>(
+    q`SELECT DISTINCT u.rid FROM (${first}) u LIMIT ${MOST_LABELLED + 1}`,
+    request,
+  )
+  if (rows.length > MOST_LABELLED) throw MetaTooMany(MOST_LABELLED)
+  return rows.map(({ rid }) => Number(rid))
+}
+
+/** All labels of a type or of every type. */
+const summary = async (invocation: OwnInvocation): Promise<object> => {
+  const { server, request, ruling, interaction } = invocation
+  // Which labels there are is known of all resources, not of those that somebody may see.
+  refuseRestricted(ruling)
+  const types = interaction.type === undefined ? await server.search.usedTypes() : [interaction.type]
+  const rids = await labelled(invocation, types)
+  const found: Record<Kind, unknown[]> = { profile: [], tag: [], security: [] }
+  for (const { text } of await server.search.executor.versions(rids, request)) {
+    const { meta } = JSON.parse(text) as Json
+    for (const kind of KINDS) found[kind].push(...listOf(meta, kind))
+  }
+  const meta: Json = {}
+  for (const kind of KINDS) {
+    const labels = distinct(found[kind])
+    if (labels.length > 0) meta[kind] = labels
+  }
+  return meta
+}
+
+const metaOf = (json: string): unknown => (parseExactly(json) as Json).meta
+
+/** A resource with its labels changed; undefined when they stay as they are. */
+const relabel = (
+  json: string,
+  change: (held: readonly unknown[], kind: Kind) => readonly unknown[],
+): string | undefined => {
+  const resource = parseExactly(json) as Json
+  const meta = isExactObject(resource.meta) ? resource.meta : {}
+  let isChanged = false
+  for (const kind of KINDS) {
+    const held = listOf(meta, kind)
+    const changed = change(held, kind)
+    if (changed.length === held.length) continue
+    isChanged = true
+    if (changed.length === 0) delete meta[kind]
+    else meta[kind] = changed
+  }
+  resource.meta = meta
+  return isChanged ? JSON.stringify(resource) : undefined
+}
+
+const changing =
+  (change: (held: readonly unknown[], given: readonly unknown[]) => readonly unknown[]) =>
+  async ({ interaction, inputs, data }: OwnInvocation): Promise<OperationChanges> => {
+    const { type = '', id = '' } = interaction
+    const given = inputs.get<Json>('meta')
+    const current = await data.read(type, id)
+    return {
+      changes: [
+        {
+          kind: 'revise',
+          type,
+          id,
+          revise: (json) => relabel(json, (held, kind) => change(held, listOf(given, kind))),
+        },
+      ],
+      answer: ([made]) => ({ resource: asParameters(metaOf(made?.json ?? current.json)) }),
+    }
+  }
+
+const definition = (code: string): string => `http://hl7.org/fhir/OperationDefinition/Resource-${code}`
+const META = { name: 'meta', type: 'Meta', min: 1 }
+
+export const metaOperations: readonly OwnOperation[] = [
+  {
+    code: 'meta',
+    definition: definition('meta'),
+    documentation: 'The profiles, tags and security labels of a resource, of a type, or of all.',
+    levels: ['system', 'type', 'instance'],
+    parameters: [],
+    async answer(invocation) {
+      const { type, id } = invocation.interaction
+      if (type === undefined || id === undefined) return { resource: asParameters(await summary(invocation)) }
+      return { resource: asParameters(metaOf((await invocation.data.read(type, id)).json)) }
+    },
+  },
+  {
+    code: 'meta-add',
+    definition: definition('meta-add'),
+    documentation: 'Adds profiles, tags and security labels; a new version only where one of them is new.',
+    levels: ['instance'],
+    parameters: [{ ...META, documentation: 'What to add.' }],
+    change: changing((held, given) => {
+      const known = new Set(held.map(identityOf))
+      return [...held, ...distinct(given).filter((label) => !known.has(identityOf(label)))]
+    }),
+  },
+  {
+    code: 'meta-delete',
+    definition: definition('meta-delete'),
+    documentation: 'Takes profiles, tags and security labels away; a new version only where one of them was there.',
+    levels: ['instance'],
+    parameters: [{ ...META, documentation: 'What to take away.' }],
+    change: changing((held, given) => {
+      const gone = new Set(given.map(identityOf))
+      return held.filter((label) => !gone.has(identityOf(label)))
+    }),
+  },
+]

@@ -1,0 +1,103 @@
+/**
+ * An operation as a plugin declares it: `$name` at the base, at a type, at an instance.
+ * https://hl7.org/fhir/R4/operations.html
+ */
+import type { Interaction, RequestClass, RequestContext } from '../../../kernel/index.ts'
+import type { Data } from './data.ts'
+import type { Inputs } from './inputs.ts'
+
+export type OperationLevel = 'system' | 'type' | 'instance'
+
+/** An input parameter. https://hl7.org/fhir/R4/operationdefinition-definitions.html#OperationDefinition.parameter */
+export interface OperationParameter {
+  readonly name: string
+  /**
+   * A FHIR type: `code`, `Coding`, `Patient`; `Resource` for a resource of any type, `Element` for a value of any type.
+   * Left out for one that consists of parts.
+   */
+  readonly type?: string
+  /** How often it has to be there; 0 when left out. */
+  readonly min?: number
+  /** How often it may be there; once when left out. */
+  readonly max?: number | '*'
+  readonly documentation: string
+  readonly part?: readonly OperationParameter[]
+}
+
+/** One invocation that was ruled on. */
+export interface Invocation {
+  readonly request: RequestContext
+  /** Of kind `operation`, with the type and id of the address. */
+  readonly interaction: Interaction
+  readonly inputs: Inputs
+  /** What this caller may see; inside a transaction, what was written there too. */
+  readonly data: Data
+}
+
+export interface OperationAnswer {
+  /** 200 when left out. */
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** The resource that answers, as an object or as its JSON; neither for no body. */
+  readonly resource?: object
+  readonly json?: string | Buffer
+}
+
+/** One thing an operation changes. Validated, judged by the ruling, hooked and told like any other write. */
+export type OperationChange =
+  | { readonly kind: 'create'; readonly type: string; readonly json: string }
+  | { readonly kind: 'update'; readonly type: string; readonly id: string; readonly json: string }
+  | { readonly kind: 'delete'; readonly type: string; readonly id: string }
+  | {
+      /** Makes the next version from the current one, whichever that is by then; undefined leaves it. */
+      readonly kind: 'revise'
+      readonly type: string
+      readonly id: string
+      revise(json: string): string | undefined
+    }
+
+/** The version a change led to; the current one when there was nothing to change. */
+export interface OperationChanged {
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  /** Undefined for a deletion. */
+  readonly json: string | undefined
+}
+
+export interface OperationChanges {
+  /** All of them are made, or none. */
+  readonly changes: readonly OperationChange[]
+  /** `changed` in the order of `changes`. */
+  answer(changed: readonly OperationChanged[]): OperationAnswer
+}
+
+interface Declared {
+  /** Without the `$`. */
+  readonly code: string
+  /** Canonical of its OperationDefinition. */
+  readonly definition: string
+  /** A sentence for /metadata. */
+  readonly documentation: string
+  readonly levels: readonly OperationLevel[]
+  /** Types it is for at the levels type and instance; every type when left out. */
+  readonly types?: readonly string[]
+  readonly parameters: readonly OperationParameter[]
+  /** `operation` when left out. */
+  readonly requestClass?: RequestClass
+}
+
+/** Changes nothing: GET and POST. */
+export interface AnsweringOperation<I extends Invocation = Invocation> extends Declared {
+  answer(invocation: I): OperationAnswer | Promise<OperationAnswer>
+}
+
+/** Changes something: POST only. What is to be changed is returned, so that it shares a transaction with others. */
+export interface ChangingOperation<I extends Invocation = Invocation> extends Declared {
+  change(invocation: I): OperationChanges | Promise<OperationChanges>
+}
+
+export type Operation<I extends Invocation = Invocation> = AnsweringOperation<I> | ChangingOperation<I>
+
+export const isChanging = <I extends Invocation>(operation: Operation<I>): operation is ChangingOperation<I> =>
+  'change' in operation

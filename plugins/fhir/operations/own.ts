@@ -1,0 +1,14 @@
+/** An operation of this plugin itself, which may see all of the server. */
+import type { Ruling } from '../../../kernel/index.ts'
+import type { Asked } from '../interactions/asked.ts'
+import type { FhirServer } from '../server.ts'
+import type { Invocation, Operation } from './operation.ts'
+
+export interface OwnInvocation extends Invocation {
+  /** Inside a transaction, one that reads there. */
+  readonly server: FhirServer
+  readonly ruling: Ruling
+  readonly asked: Asked
+}
+
+export type OwnOperation = Operation<OwnInvocation>

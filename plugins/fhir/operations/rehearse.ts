@@ -1,0 +1,51 @@
+/** Makes a change to see whether it would be taken, and undoes it: nothing of it is told to anybody. */
+import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
+import { readIncoming } from '../incoming.ts'
+import { examine } from '../interactions/examine.ts'
+import { newId } from '../store/new-id.ts'
+import type { Change } from '../store/write.ts'
+import type { OwnInvocation } from './own.ts'
+
+export type Rehearsed =
+  | { readonly kind: 'create'; readonly json: string }
+  | { readonly kind: 'update'; readonly id: string; readonly json: string }
+  | { readonly kind: 'delete'; readonly id: string }
+
+/** Thrown to undo what would have been taken. */
+class Undone extends Error {}
+
+const toChange = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<Change> => {
+  const { server, request, ruling } = invocation
+  const { type = '' } = invocation.interaction
+  server.owned.check(type)
+  const id = wanted.kind === 'create' ? newId(server) : wanted.id
+  const interaction = { kind: wanted.kind, type, id } as const
+  const permit = await server.judge.permit(request, ruling, type)
+  if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, permit }
+  const given = wanted.kind === 'update' ? id : undefined
+  const content = readIncoming(server, Buffer.from(wanted.json), type, given)
+  await examine({ ...server, validator: undefined }, request, interaction, content)
+  return { kind: wanted.kind, interaction, type, id, permit, ...content }
+}
+
+/** Why a change would be refused; nothing when it would be taken. */
+export const rehearse = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<readonly Issue[]> => {
+  const { server, request } = invocation
+  const { write, store } = server
+  try {
+    const change = await toChange(invocation, wanted)
+    if (wanted.kind === 'delete') await invocation.data.read(change.type, change.id)
+    // Inside of a transaction there is no other one, and what is made there stays.
+    if (server.transaction !== undefined) return []
+    await store.database.transact(async (transaction) => {
+      const changed = await write.apply(transaction, change, true)
+      await write.confirm(request, transaction, [changed])
+      throw new Undone()
+    })
+  } catch (error) {
+    if (error instanceof Undone) return []
+    if (!isServerError(error) || error.status >= 500) throw error
+    return toIssues(error)
+  }
+  return []
+}

@@ -1,0 +1,89 @@
+/** $validate: what would be said of a resource, and whether it would be taken. https://hl7.org/fhir/R4/resource-operation-validate.html */
+import type { Issue } from '../../../kernel/index.ts'
+import type { Definitions } from '../../packages/service.ts'
+import type { Validator } from '../../validation/service.ts'
+import { TypeMismatch } from '../errors.ts'
+import { OperationParameterMissing, ValidateMode, ValidateProfile } from './errors.ts'
+import type { OwnInvocation, OwnOperation } from './own.ts'
+import { rehearse } from './rehearse.ts'
+
+type Json = Record<string, unknown>
+
+const MODES = ['create', 'update', 'delete', 'profile'] as const
+type Mode = (typeof MODES)[number]
+
+const ALL_OK: Issue = { severity: 'information', code: 'informational', diagnostics: 'No issues were found.' }
+
+const readMode = ({ inputs, interaction }: OwnInvocation): Mode | undefined => {
+  const mode = inputs.get<Mode>('mode')
+  if (mode === undefined) return undefined
+  if (!MODES.includes(mode)) throw ValidateMode(String(mode).slice(0, 64), `none of ${MODES.join(', ')}`)
+  if ((mode === 'update' || mode === 'delete') && interaction.id === undefined)
+    throw ValidateMode(mode, 'for one resource, so it is asked for at the address of that')
+  return mode
+}
+
+export interface ValidateParts {
+  readonly validator: Validator
+  readonly definitions: Pick<Definitions, 'find'>
+}
+
+export const validateOperation = ({ validator, definitions }: ValidateParts): OwnOperation => {
+  const profilesOf = async ({ inputs }: OwnInvocation): Promise<readonly string[]> => {
+    const profiles = inputs.all<string>('profile')
+    for (const profile of profiles) {
+      const [url = '', version] = profile.split('|')
+      // R4: a profile that cannot be checked is an error, not an issue.
+      if ((await definitions.find('StructureDefinition', url, version)) === undefined)
+        throw ValidateProfile(profile.slice(0, 200))
+    }
+    return profiles
+  }
+
+  /** What is to be validated: what was sent, or what is stored at the address. */
+  const subjectOf = async (
+    { inputs, interaction, data }: OwnInvocation,
+    mode: Mode | undefined,
+  ): Promise<{ readonly resource: Json; readonly json: string }> => {
+    const { type = '', id } = interaction
+    const resource = inputs.get<Json>('resource')
+    if (resource !== undefined) {
+      if (resource.resourceType !== type) throw TypeMismatch(String(resource.resourceType).slice(0, 64), type)
+      return { resource, json: inputs.json('resource') as string }
+    }
+    if (id === undefined || mode === 'create' || mode === 'update')
+      throw OperationParameterMissing('validate', 'resource')
+    const held = await data.read(type, id)
+    return { resource: held.parse(), json: held.json }
+  }
+
+  return {
+    code: 'validate',
+    definition: 'http://hl7.org/fhir/OperationDefinition/Resource-validate',
+    documentation:
+      'Everything there is to say about a resource, and whether a create, update or delete would be taken.',
+    levels: ['type', 'instance'],
+    parameters: [
+      { name: 'resource', type: 'Resource', documentation: 'What to validate; the stored one when left out.' },
+      { name: 'mode', type: 'code', documentation: 'create, update, delete or profile.' },
+      { name: 'profile', type: 'canonical', documentation: 'A profile to validate against.' },
+    ],
+    async answer(invocation) {
+      const mode = readMode(invocation)
+      const profiles = await profilesOf(invocation)
+      const issues: Issue[] = []
+      const { id } = invocation.interaction
+      if (mode === 'delete') issues.push(...(await rehearse(invocation, { kind: 'delete', id: id as string })))
+      else {
+        const { resource, json } = await subjectOf(invocation, mode)
+        issues.push(...(await validator.check(resource, { text: json, profiles })))
+        const isSound = !issues.some(({ severity }) => severity === 'error' || severity === 'fatal')
+        // What is refused for itself is not asked about again.
+        if (isSound && mode === 'create') issues.push(...(await rehearse(invocation, { kind: 'create', json })))
+        if (isSound && mode === 'update')
+          issues.push(...(await rehearse(invocation, { kind: 'update', id: id as string, json })))
+      }
+      return { resource: { resourceType: 'OperationOutcome', issue: issues.length === 0 ? [ALL_OK] : issues } }
+    },
+  }
+}

@@ -1,0 +1,34 @@
+/** What can be wrong with a patch. RFC 5789, section 2.2; https://hl7.org/fhir/R4/http.html#patch */
+import { defineError } from '../../../kernel/index.ts'
+
+export const PatchType = defineError(
+  'fhir/patch-type',
+  415,
+  'not-supported',
+  'A patch of type "%s" is not supported; Accept-Patch lists those that are.',
+)
+export const PatchMalformed = defineError('fhir/patch-malformed', 400, 'structure', 'The patch is not one: %s.')
+export const PatchTooLarge = defineError(
+  'fhir/patch-too-large',
+  413,
+  'too-costly',
+  'The patch asks for too much: %s. Send an update instead.',
+)
+export const PatchPath = defineError(
+  'fhir/patch-path',
+  422,
+  'processing',
+  'Operation %s of the patch cannot be applied to "%s": %s. Nothing was changed.',
+)
+export const PatchTestFailed = defineError(
+  'fhir/patch-test-failed',
+  422,
+  'processing',
+  'Operation %s of the patch tests "%s", which is not what the resource holds. Nothing was changed.',
+)
+export const PatchImmutable = defineError(
+  'fhir/patch-immutable',
+  422,
+  'business-rule',
+  'The patch would change %s, which is the server’s. Nothing was changed.',
+)

@@ -1,0 +1,41 @@
+/** JSON Merge Patch. RFC 7396. */
+import { copyExactly, equalExactly, isExactObject } from '../json/exact.ts'
+import { PatchImmutable, PatchMalformed } from './errors.ts'
+import { prune } from './prune.ts'
+
+type Exact = Record<string, unknown>
+
+/** Throws 400 for what is no patch of a resource. `value` was parsed exactly. */
+export const readMergePatch = (value: unknown): Exact => {
+  if (!isExactObject(value)) throw PatchMalformed('it is an object with the members to change')
+  return value
+}
+
+const checkImmutable = (before: Exact, patch: Exact, names: readonly string[], path: string): void => {
+  for (const name of names)
+    if (Object.hasOwn(patch, name) && !equalExactly(before[name], patch[name])) throw PatchImmutable(`${path}${name}`)
+}
+
+/** Applies a patch to what was parsed exactly, which is changed. Throws 422. */
+export const applyMergePatch = (document: Exact, patch: Exact): Exact => {
+  checkImmutable(document, patch, ['resourceType', 'id'], '')
+  if (isExactObject(patch.meta))
+    checkImmutable(isExactObject(document.meta) ? document.meta : {}, patch.meta, ['versionId', 'lastUpdated'], 'meta.')
+  const emptied = new Set<unknown>()
+  const merge = (target: Exact, changes: Exact): Exact => {
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) {
+        delete target[name]
+        emptied.add(target)
+      } else if (isExactObject(value)) {
+        const own = Object.hasOwn(target, name) ? target[name] : undefined
+        const made = merge(isExactObject(own) ? own : {}, value)
+        if (made !== own) target[name] = made
+      } else target[name] = copyExactly(value)
+    }
+    return target
+  }
+  const patched = merge(document, patch)
+  prune(patched, emptied)
+  return patched
+}

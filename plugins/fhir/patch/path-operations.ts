@@ -1,0 +1,90 @@
+/** The operations of a FHIRPath Patch, from the Parameters that hold them. https://hl7.org/fhir/R4/fhirpatch.html */
+import { digitsOf, isExactObject } from '../json/exact.ts'
+import { PatchMalformed, PatchTooLarge } from './errors.ts'
+import { MOST_OPERATIONS } from './json-patch.ts'
+
+export type Exact = Record<string, unknown>
+
+const KINDS = ['add', 'insert', 'delete', 'replace', 'move'] as const
+
+export interface PathOperation {
+  readonly kind: (typeof KINDS)[number]
+  readonly path: string
+  readonly name: string
+  readonly index: number
+  readonly source: number
+  readonly destination: number
+  /** The parameter `value`: value[x], a resource, or parts. */
+  readonly value: Exact | undefined
+}
+
+const NEEDS: Readonly<Record<PathOperation['kind'], readonly string[]>> = {
+  add: ['path', 'name', 'value'],
+  insert: ['path', 'index', 'value'],
+  delete: ['path'],
+  replace: ['path', 'value'],
+  move: ['path', 'source', 'destination'],
+}
+const PARTS = new Set(['type', 'path', 'name', 'index', 'source', 'destination', 'value'])
+
+/** A list of parameters; undefined for what is none. */
+export const partsOf = (holder: Exact, key: string): readonly Exact[] | undefined => {
+  const list = holder[key]
+  return Array.isArray(list) && list.every((one) => isExactObject(one) && typeof one.name === 'string')
+    ? (list as Exact[])
+    : undefined
+}
+
+/** `valueString` */
+export const valueKey = (part: Exact): string | undefined => Object.keys(part).find((key) => /^value[A-Z]/.test(key))
+
+const readOperation = (parameter: Exact, at: number): PathOperation => {
+  const malformed = (why: string) =>
+    PatchMalformed(`operation ${at} ${why}`).with({ expression: [`Parameters.parameter[${at}]`] })
+  if (parameter.name !== 'operation') throw malformed('is a parameter of another name than "operation"')
+  const parts = partsOf(parameter, 'part')
+  if (parts === undefined) throw malformed('has no parts')
+  const given = new Map<string, Exact>()
+  for (const part of parts) {
+    const name = part.name as string
+    if (!PARTS.has(name)) throw malformed(`has the part "${name.slice(0, 64)}", which is not known`)
+    if (given.has(name)) throw malformed(`has the part "${name}" twice`)
+    given.set(name, part)
+  }
+  const textOf = (name: string): string | undefined => {
+    const part = given.get(name)
+    const key = part === undefined ? undefined : valueKey(part)
+    const value = key === undefined ? undefined : part?.[key]
+    if (part !== undefined && (typeof value !== 'string' || value === '')) throw malformed(`has no text as ${name}`)
+    return value as string | undefined
+  }
+  const numberOf = (name: string): number => {
+    const part = given.get(name)
+    const digits = part === undefined ? '0' : digitsOf(part[valueKey(part) ?? ''])
+    if (digits === undefined || !/^\d{1,9}$/.test(digits)) throw malformed(`has no index as ${name}`)
+    return Number(digits)
+  }
+  const kind = textOf('type') as PathOperation['kind'] | undefined
+  if (kind === undefined || !KINDS.includes(kind)) throw malformed(`has a type that is none of ${KINDS.join(', ')}`)
+  for (const name of NEEDS[kind]) if (!given.has(name)) throw malformed(`has no part "${name}"`)
+  return {
+    kind,
+    path: textOf('path') as string,
+    name: textOf('name') ?? '',
+    index: numberOf('index'),
+    source: numberOf('source'),
+    destination: numberOf('destination'),
+    value: given.get('value'),
+  }
+}
+
+/** Throws 400 for what is no patch, 413 for one that is too long. `value` was parsed exactly. */
+export const readPathPatch = (value: unknown): readonly PathOperation[] => {
+  if (!isExactObject(value) || value.resourceType !== 'Parameters')
+    throw PatchMalformed('in FHIR JSON it is a Parameters resource')
+  const parameters = value.parameter === undefined ? [] : partsOf(value, 'parameter')
+  if (parameters === undefined) throw PatchMalformed('its parameters are a list of objects with names')
+  if (parameters.length > MOST_OPERATIONS)
+    throw PatchTooLarge(`it has ${parameters.length} operations, at most ${MOST_OPERATIONS} are taken`)
+  return parameters.map(readOperation)
+}

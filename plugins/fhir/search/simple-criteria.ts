@@ -1,0 +1,116 @@
+/** A parameter with its modifier and values → a condition on index rows. */
+import type { Asking } from './asking.ts'
+import { compositeLookups } from './composite-lookups.ts'
+import { type Condition, lookupCondition, neverCondition, notCondition } from './condition.ts'
+import type { Kind } from './convert/kind.ts'
+import type { CriteriaParts } from './criteria.ts'
+import { SearchModifierUnknown, SearchUnsupportedParameter } from './errors.ts'
+import { createExpand } from './expand.ts'
+import type { Lookup } from './lookup.ts'
+import { nearLookups } from './near-lookups.ts'
+import { dateLookup, numberLookup, quantityLookup } from './ordered-lookups.ts'
+import { type Name, short } from './parameter-name.ts'
+import { presence } from './presence.ts'
+import { referenceLookups } from './reference-lookups.ts'
+import type { Parameter } from './registry.ts'
+import { stringLookups } from './string-lookups.ts'
+import { MODIFIERS } from './supported.ts'
+import { identifierLookups, ofTypeLookups, textLookups, tokenLookups } from './token-lookups.ts'
+import { uriLookups } from './uri-lookups.ts'
+import type { ValueContext } from './value-context.ts'
+import { valuesOf } from './values.ts'
+
+/** `parameterOf` throws 400 for a parameter that is not known. */
+export const createSimpleCriteria = (
+  { registry, types, dialect, systemsOf, implies, terminology }: CriteriaParts,
+  parameterOf: (type: string, code: string) => Parameter,
+) => {
+  const expand = createExpand(terminology)
+
+  const lookupsOf = async (
+    parameter: Parameter,
+    context: ValueContext,
+    modifier: string | undefined,
+    values: readonly string[],
+  ): Promise<readonly Lookup[]> => {
+    const { name, columns, hasher, now } = context
+    const codes = columns.map(({ code }) => code)
+    switch (parameter.type) {
+      case 'token':
+        if (modifier === 'text' || modifier === 'code-text') return textLookups(context, values)
+        if (modifier === 'of-type') return ofTypeLookups(context, values)
+        if (modifier === 'in' || modifier === 'not-in' || modifier === 'above' || modifier === 'below')
+          return tokenLookups(context, await expand(name, modifier, values))
+        return tokenLookups(context, values)
+      case 'reference':
+        if (modifier === 'identifier') return identifierLookups(context, values)
+        return referenceLookups(context, values, parameter.targets, modifier)
+      case 'string':
+        return stringLookups(context, values, modifier)
+      case 'uri':
+        return uriLookups(context, values, modifier)
+      case 'date':
+        return values.map((value) => dateLookup(name, codes, value, now))
+      case 'number':
+        return values.map((value) => numberLookup(name, codes, value))
+      case 'quantity':
+        return values.map((value) => quantityLookup(name, hasher, codes, value))
+      case 'composite':
+        return compositeLookups(context, parameter.components as readonly Kind[], values)
+      case 'special':
+        return nearLookups(context, values)
+      default:
+        throw SearchUnsupportedParameter(name, 'it is no index of values')
+    }
+  }
+
+  const checkModifier = (name: string, { type }: Parameter, modifier: string | undefined): void => {
+    if (modifier === undefined) return
+    const known = MODIFIERS[type] ?? []
+    if (known.includes(modifier)) return
+    if (known.includes('[type]') && types.code(modifier) !== undefined) return
+    throw SearchModifierUnknown(
+      short(modifier),
+      type,
+      short(name),
+      known.map((one) => (one === '[type]' ? 'the name of a type' : `:${one}`)).join(', '),
+    )
+  }
+
+  const contextOf = (name: string, { columns }: Parameter, { baseUrl, now }: Asking): ValueContext => ({
+    name: short(name),
+    hasher: registry.hasher,
+    columns,
+    dialect,
+    baseUrl,
+    now,
+    systemsOf,
+    implies,
+  })
+
+  return {
+    context: contextOf,
+    lookups: lookupsOf,
+    async condition(
+      type: string,
+      name: string,
+      { code, modifier }: Name,
+      value: string,
+      asking: Asking,
+    ): Promise<Condition> {
+      const parameter = parameterOf(type, code)
+      checkModifier(name, parameter, modifier)
+      if (modifier === 'missing') return presence(types.code(type) ?? 0, name, parameter, value)
+      const lookups = await lookupsOf(parameter, contextOf(name, parameter, asking), modifier, valuesOf(name, value))
+      const negated = modifier === 'not' || modifier === 'not-in'
+      const named = {
+        text: `${name}=${value}`,
+        understood: `${parameter.type} ${parameter.url}${modifier === undefined ? '' : ` :${modifier}`}: ${negated ? 'none' : 'any'} of ${value}`,
+      }
+      const condition = lookups.length === 0 ? neverCondition(named) : lookupCondition(named, lookups)
+      return negated ? notCondition(named, condition) : condition
+    },
+  }
+}
+
+export type SimpleCriteria = ReturnType<typeof createSimpleCriteria>

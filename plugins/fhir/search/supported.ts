@@ -1,0 +1,23 @@
+/** What a search understands: the code that reads parameters goes by these tables, and the documentation shows them. */
+
+/** Parameters of the specification that this server refuses, and why. */
+export const UNSUPPORTED: Readonly<Record<string, string>> = {
+  _text: 'there is no index of narratives',
+  _content: 'there is no index of whole resources',
+  _query: 'there are no named queries',
+}
+/** Parameters of every type that no SearchParameter's expression stands for. */
+export const GENERAL = ['_id', '_lastUpdated', '_has', '_list', '_filter'] as const
+
+/** Modifiers by type of parameter, as the code below understands them. */
+export const MODIFIERS: Readonly<Record<string, readonly string[]>> = {
+  token: ['missing', 'text', 'code-text', 'not', 'of-type', 'in', 'not-in', 'above', 'below'],
+  string: ['missing', 'exact', 'contains'],
+  reference: ['missing', 'identifier', '[type]'],
+  uri: ['missing', 'above', 'below'],
+  date: ['missing'],
+  number: ['missing'],
+  quantity: ['missing'],
+  composite: ['missing'],
+  special: ['missing'],
+}

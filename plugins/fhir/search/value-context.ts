@@ -1,0 +1,27 @@
+/** What the value of a search parameter needs to know of its parameter and the server. */
+import type { Hasher } from './hash.ts'
+import type { ImpliedSystems } from './implied-systems.ts'
+import type { ParameterColumn } from './registry.ts'
+
+/** What every value needs to know of its parameter and the server. */
+export interface ValueContext {
+  readonly name: string
+  readonly hasher: Hasher
+  readonly columns: readonly ParameterColumn[]
+  readonly dialect: 'sqlite' | 'postgres'
+  /** `http://host/fhir`, so that a reference to ourselves is told by its path. */
+  readonly baseUrl: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** Is a system the one of codes that carry none? */
+  readonly implies: ImpliedSystems
+  /** Systems under which a code occurs, when they are few: then rows come in order and can be sought by rid. */
+  readonly systemsOf: (params: readonly number[], value: number) => Promise<readonly number[] | undefined>
+}
+
+/** Behind every text that begins as it does when it is put after it. */
+export const LAST = '\u{10ffff}'
+
+/** Numbers of the columns, or of what lies `beside` them. */
+export const codesOf = (columns: readonly ParameterColumn[], beside = 0): readonly number[] =>
+  columns.map(({ code }) => code + beside)

@@ -1,0 +1,198 @@
+/**
+ * Figures 7 and 8: searches against the server's own reads, and the same searches over populations of three sizes, on
+ * SQLite and on PostgreSQL. All sizes are loaded first and then asked in turns.
+ */
+import { startPostgres } from '../../support/postgres.ts'
+import type { Bench, Figure } from '../bench.ts'
+import { load, toGet } from '../client.ts'
+import { compare, median, type Round, spreadOf } from '../compare.ts'
+import { createDice, type Dice } from '../corpus/random.ts'
+import { makeBodies, seed, seedPeople } from '../corpus/seed.ts'
+import { createPlace, type House, startHouse } from '../house.ts'
+import { measure } from '../measure.ts'
+import type { Settings } from '../plugins.ts'
+import { both, millis, percent, times } from '../table.ts'
+
+const CONNECTIONS = 16
+const PER_PATIENT = 40
+const CHUNK = 20_000 // resources made and sent at a time
+const SAMPLE = 2_000 // resources that searches ask for, spread over the population
+const ASKED = 400 // searches of a round at one connection
+const SIZES = [0.01, 0.1, 1] // of --resources
+
+type Ask = (dice: Dice) => string
+
+interface Population {
+  readonly size: number
+  readonly house: House
+  readonly reads: readonly string[]
+  /** Searches by what they look for. */
+  readonly asks: Readonly<Record<'selective' | 'name' | 'tokens', Ask>>
+}
+
+interface Seen {
+  readonly patient: string
+  readonly code: string
+}
+
+const CATEGORY = 'http://terminology.hl7.org/CodeSystem/observation-category|vital-signs'
+
+const seenIn = (text: string): Seen => {
+  const patient = /"subject":\{"reference":"([^"]+)"/.exec(text)?.[1] ?? ''
+  const code = /"system":"http:\/\/loinc\.org","code":"([^"]+)"/.exec(text)?.[1] ?? ''
+  return { patient, code }
+}
+
+/** Patients first, then what refers to them, in chunks: a million bodies are more than memory should hold. */
+const populate = async (bench: Bench, house: House, size: number): Promise<Population> => {
+  const dice = createDice(4)
+  const people = await seedPeople(house.address, dice, Math.ceil(size / PER_PATIENT))
+  const reads: string[] = []
+  const seen: Seen[] = []
+  const rest = size - Math.ceil(size / PER_PATIENT) * 4
+  const share = Math.max(1, Math.floor(rest / SAMPLE))
+  for (let at = 0; at < rest; at += CHUNK) {
+    const bodies = makeBodies(dice, people, Math.min(CHUNK, rest - at))
+    const { references } = await seed(house.address, bodies)
+    for (let n = 0; n < bodies.length; n += share) {
+      const { type, text } = bodies[n] as (typeof bodies)[number]
+      reads.push(`/${references[n]}`)
+      if (type === 'Observation') seen.push(seenIn(text))
+    }
+    if ((at / CHUNK) % 10 === 9) bench.say(`  ${at + CHUNK} of ${size}`)
+  }
+  const query = (pairs: Readonly<Record<string, string>>): string => new URLSearchParams(pairs).toString()
+  return {
+    size,
+    house,
+    reads,
+    asks: {
+      selective: (with_) => {
+        const { patient, code } = with_.pick(seen)
+        return `/Observation?${query({ patient, code: `http://loinc.org|${code}` })}`
+      },
+      name: (with_) =>
+        `/Patient?${query({ name: `${with_.pick(['Keebler', 'Okafor', 'Novak'])}${10 + with_.below(90)}` })}`,
+      tokens: (with_) =>
+        `/Observation?${query({ status: 'final', category: CATEGORY, code: `http://loinc.org|${with_.pick(seen).code}`, _count: '20' })}`,
+    },
+  }
+}
+
+const reportShare = async (
+  bench: Bench,
+  kind: string,
+  { house, reads, asks, size }: Population,
+  what: 'selective' | 'name',
+  required: number,
+  title: string,
+): Promise<void> => {
+  const { address } = house
+  const dice = createDice(9)
+  const side =
+    (next: () => string) =>
+    (seconds: number): Promise<Round> =>
+      measure(house, { address, connections: CONNECTIONS, next, seconds })
+  const searching = side(() => toGet(address, asks[what](dice)))
+  const reading = side(() => toGet(address, dice.pick(reads)))
+  await searching(1)
+  await reading(1)
+  const comparison = await compare(
+    bench.rounds,
+    () => searching(bench.seconds),
+    () => reading(bench.seconds),
+  )
+  const { speed } = comparison
+  bench.report({
+    figure: `7 ${title}, ${kind}`,
+    required: `≥ ${percent(required)}`,
+    measured: percent(speed.median),
+    spread: `${percent(speed.least)} … ${percent(speed.most)}`,
+    ok: speed.median >= required,
+    beside: `${both(comparison)}; over ${size} resources`,
+  })
+}
+
+const reportGrowth = async (
+  bench: Bench,
+  kind: string,
+  populations: readonly Population[],
+  what: 'selective' | 'tokens',
+  most: number,
+  title: string,
+): Promise<void> => {
+  const round = async ({ house: { address }, asks }: Population, seed: number): Promise<number> => {
+    const dice = createDice(seed)
+    const next = (): string => toGet(address, asks[what](dice))
+    return (await load({ address, connections: 1, requests: ASKED, next })).at(0.95)
+  }
+  for (const population of populations) await round(population, 1)
+  const rounds: number[][] = []
+  for (let n = 0; n < bench.rounds; n += 1) {
+    const row: number[] = []
+    for (const population of populations) row.push(await round(population, n + 2))
+    rounds.push(row)
+  }
+  const growth = spreadOf(rounds.map((row) => (row.at(-1) as number) / (row[0] as number)))
+  const p95 = populations.map(({ size }, at) => `${size}: ${millis(median(rounds.map((row) => row[at] as number)))}`)
+  bench.report({
+    figure: `8 ${title}, p95 growth, ${kind}`,
+    required: `≤ ${times(most)}`,
+    measured: times(growth.median),
+    spread: `${times(growth.least)} … ${times(growth.most)}`,
+    ok: growth.median <= most,
+    beside: p95.join(', '),
+  })
+}
+
+const measureAll = async (bench: Bench, kind: string, start: (at: number) => Promise<House>): Promise<void> => {
+  const populations: Population[] = []
+  try {
+    for (const [at, share] of SIZES.entries()) {
+      const size = Math.ceil(bench.resources * share)
+      bench.say(`${kind}: creating ${size} resources`)
+      populations.push(await populate(bench, await start(at), size))
+    }
+    bench.say(`${kind}: searching`)
+    const [smallest] = populations as [Population, ...Population[]]
+    await reportShare(bench, kind, smallest, 'selective', 0.6, 'search patient and code')
+    await reportShare(bench, kind, smallest, 'name', 0.65, 'search name prefix')
+    await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code')
+    await reportGrowth(bench, kind, populations, 'tokens', 2, 'three tokens, newest 20')
+  } finally {
+    for (const { house } of populations) await house.stop()
+  }
+}
+
+const onSqlite = async (bench: Bench): Promise<void> => {
+  const places = SIZES.map(() => createPlace())
+  try {
+    await measureAll(bench, 'sqlite', (at) => startHouse(bench, places[at] as (typeof places)[number]))
+  } finally {
+    for (const place of places) place.remove()
+  }
+}
+
+const onPostgres = async (bench: Bench): Promise<void> => {
+  const place = createPlace()
+  const server = await startPostgres({ settings: { shared_buffers: '1GB', max_wal_size: '4GB' } })
+  try {
+    await measureAll(bench, 'postgres', async (at) => {
+      await server.createDatabase(`size${at}`)
+      const settings: Settings = { database: { kind: 'postgres', postgres_url: server.url(undefined, `size${at}`) } }
+      return startHouse(bench, place, { settings })
+    })
+  } finally {
+    await server.stop()
+    place.remove()
+  }
+}
+
+export const search: Figure = {
+  name: 'search',
+  description: 'searches against own reads, and their growth up to --resources, on SQLite and PostgreSQL',
+  async run(bench) {
+    await onSqlite(bench)
+    await onPostgres(bench)
+  },
+}
