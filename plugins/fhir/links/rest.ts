@@ -2,14 +2,15 @@
  * Index rows of the references that no search parameter holds, so that what refers to a resource is found whatever
  * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
  */
+import { ABSOLUTE } from '../search/convert/columns.ts'
+import { absoluteTarget } from '../search/convert/reference.ts'
+import type { Hasher } from '../search/hash.ts'
 import { createInside } from './inside.ts'
 import type { Links } from './links.ts'
 import { readLiteral } from './literal.ts'
 
 /** Expression of the column that holds them: one for each type. */
 export const REST = '%resource.references'
-/** Beside it: targets of absolute URLs, by type and id alone. Which server they mean is told from the resource. */
-export const REST_ABSOLUTE = 1
 
 /** From so many on a list is searched as a set. */
 const FEW = 16
@@ -20,7 +21,7 @@ const FEW = 16
  */
 export const addRest = (
   links: Links,
-  long: (text: string) => number,
+  { long, short }: Hasher,
   resource: Readonly<Record<string, unknown>>,
   column: number,
   counts: (column: number) => boolean,
@@ -45,8 +46,9 @@ export const addRest = (
     if (typeof reference !== 'string') continue
     const literal = readLiteral(reference)
     if (literal === undefined || inside.entry(reference, scope) !== undefined) continue
-    const target = long(`${literal.type}/${literal.id}`)
-    if (literal.base !== '') rows.push(column + REST_ABSOLUTE, target)
-    else if (!isKnown(target)) rows.push(column, target)
+    const { base, type, id } = literal
+    const relative = long(`${type}/${id}`)
+    const target = base === '' ? relative : absoluteTarget(relative, short(base))
+    if (!isKnown(target)) rows.push(base === '' ? column : column + ABSOLUTE, target)
   }
 }

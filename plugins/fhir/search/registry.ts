@@ -5,7 +5,7 @@
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { Links } from '../links/links.ts'
-import { addRest, REST, REST_ABSOLUTE } from '../links/rest.ts'
+import { addRest, REST } from '../links/rest.ts'
 import { CANONICAL, COLUMN_STEP } from './convert/columns.ts'
 import type { Kind } from './convert/kind.ts'
 import { type Converters, createConverters } from './convert.ts'
@@ -66,8 +66,6 @@ export interface Registry {
   masks(type: string, rows: Rows): readonly number[]
   /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside. */
   readonly canonicalColumns: readonly number[]
-  /** True for a column of absolute URLs that no search parameter holds. */
-  isAbsolute(column: number): boolean
   /** Types whose stored resources are not in all columns yet. */
   readonly pending: readonly PendingType[]
   /** Marks a type's columns as complete. */
@@ -207,12 +205,11 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
   const canonicals = new Set<number>()
   for (const { column, row } of numbered)
     if (column.expression === REST) restOf.set(column.type, row.code)
-    else if (column.kind === 'reference') {
-      if (!holdsReferences(column)) canonicals.add(row.code)
-      if (isCanonical(column)) canonicals.add(row.code + CANONICAL)
-    }
-  const absolutes = new Set([...restOf.values()].map((code) => code + REST_ABSOLUTE))
-  const holdsReference = (code: number): boolean => !canonicals.has(code)
+    else if (column.kind === 'reference' && !holdsReferences(column)) canonicals.add(row.code)
+  const holdsReference = (code: number): boolean => {
+    const beside = code % COLUMN_STEP
+    return beside !== CANONICAL && !canonicals.has(code - beside)
+  }
 
   // Bits by place: column codes are multiples, so that the list stays short.
   const bitOf: number[] = []
@@ -257,7 +254,7 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
       const type = resource.resourceType as string
       extractorOf(type)(resource, made)
       const rest = restOf.get(type)
-      if (rest !== undefined) addRest(links, hasher.long, resource, rest, holdsReference, made.reference)
+      if (rest !== undefined) addRest(links, hasher, resource, rest, holdsReference, made.reference)
       return made
     },
     collector: (type, codes, own) =>
@@ -288,7 +285,6 @@ export const openRegistry = async ({ database, random, model, links, codeOf }: R
       return masks
     },
     canonicalColumns: [...canonicals],
-    isAbsolute: (column) => absolutes.has(column),
     get pending() {
       return [...unready].map(([type, codes]) => ({ type, codes }))
     },
