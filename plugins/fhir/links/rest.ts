@@ -29,15 +29,14 @@ export const addRest = (
 ): void => {
   const references = links.references(resource)
   if (references.length === 0) return
-  const indexed = rows.length
   let known: Set<number> | undefined
   const isKnown = (target: number): boolean => {
     if (known === undefined && references.length > FEW) {
       known = new Set()
-      for (let at = 0; at < indexed; at += 2) if (counts(rows[at] as number)) known.add(rows[at + 1] as number)
+      for (let at = 0; at < rows.length; at += 2) if (counts(rows[at] as number)) known.add(rows[at + 1] as number)
     }
     if (known !== undefined) return known.has(target)
-    for (let at = 0; at < indexed; at += 2) if (rows[at + 1] === target && counts(rows[at] as number)) return true
+    for (let at = 0; at < rows.length; at += 2) if (rows[at + 1] === target && counts(rows[at] as number)) return true
     return false
   }
   const inside = createInside()
@@ -49,6 +48,8 @@ export const addRest = (
     const { base, type, id } = literal
     const relative = long(`${type}/${id}`)
     const target = base === '' ? relative : absoluteTarget(relative, short(base))
-    if (!isKnown(target)) rows.push(base === '' ? column : column + ABSOLUTE, target)
+    if (isKnown(target)) continue
+    rows.push(base === '' ? column : column + ABSOLUTE, target)
+    known?.add(target)
   }
 }
