@@ -1,5 +1,6 @@
 /** The command line of this process: the only place that hands out argv, environment, signals and the exit. */
 import { firstParty } from '../plugins/index.ts'
+import { batchedOutput } from './batched-output.ts'
 import { run } from './run.ts'
 import type { SignalName } from './world.ts'
 
@@ -17,11 +18,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   for (const listener of listeners) listener('SIGTERM')
 })
 
+const stdout = batchedOutput(process.stdout)
+process.on('exit', stdout.flush)
+
 const code = await run({
   argv: process.argv.slice(2),
   environment: process.env,
   folder: process.cwd(),
-  stdout: process.stdout,
+  stdout,
   stderr: process.stderr,
   firstParty,
   onSignal: (listener) => {

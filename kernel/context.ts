@@ -38,6 +38,7 @@ export type InteractionKind =
   | 'batch'
   | 'operation'
   | 'admin'
+  | 'auth'
 
 /** One interaction with the data; a Bundle has one for each entry. */
 export interface Interaction {
@@ -45,7 +46,7 @@ export interface Interaction {
   readonly type?: string | undefined
   readonly id?: string | undefined
   readonly version?: number | undefined
-  /** Name of an operation without the `$`, or the path of an admin endpoint. */
+  /** Name of an operation without the `$`, path of an admin endpoint, or step of an authentication: `login`, `token`. */
   readonly operation?: string | undefined
   /** Index of the Bundle entry this came from. */
   readonly entry?: number | undefined
@@ -59,10 +60,13 @@ export interface RequestContextInit {
   readonly address: string
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
+  readonly route: string | undefined
   readonly startedAt: number
   readonly log: Logger
   /** Its `close` before it is finished means that the client went away; null for internal requests. */
-  readonly response: (EventEmitter & { readonly writableFinished: boolean }) | null
+  readonly response:
+    | (EventEmitter & { readonly writableFinished: boolean; setHeader(name: string, value: string): unknown })
+    | null
 }
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`. */
@@ -78,6 +82,8 @@ export class RequestContext {
   readonly address: string
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
+  /** The path as its plugin declared it, `/:type/:id`: it holds nothing that a client wrote. Undefined when none is met. */
+  readonly route: string | undefined
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS
@@ -94,9 +100,15 @@ export class RequestContext {
     this.address = init.address
     this.headers = init.headers
     this.requestClass = init.requestClass
+    this.route = init.route
     this.startedAt = init.startedAt
     this.#root = init.log
     this.#response = init.response
+  }
+
+  /** Adds a header to the answer, whatever that will be: before it is sent. */
+  setHeader(name: string, value: string): void {
+    this.#response?.setHeader(name, value)
   }
 
   /** Lines that carry this request's id. Made when asked for: most requests log nothing of their own. */

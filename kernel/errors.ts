@@ -275,3 +275,25 @@ export const MethodRefused = defineError(
   'not-supported',
   '%s is not supported here; the Allow header lists what is.',
 )
+
+// Endpoints that show what the server knows of its use.
+
+export const AdminParameterUnknown = defineError(
+  'kernel/admin-parameter-unknown',
+  400,
+  'not-supported',
+  '%s has no parameter "%s"; it takes %s.',
+)
+export const AdminParameter = defineError('kernel/admin-parameter', 400, 'value', 'The parameter %s takes %s.')
+export const AdminFormat = defineError(
+  'kernel/admin-format',
+  406,
+  'not-supported',
+  'This address answers with %s; ask for one of them.',
+)
+export const AdminRestricted = defineError(
+  'kernel/admin-restricted',
+  403,
+  'forbidden',
+  'This address shows the doings of all callers; a caller who may see a part of the data only is not shown them.',
+)

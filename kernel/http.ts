@@ -22,8 +22,10 @@ import {
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
+import { refuseOtherMethods } from './other-methods.ts'
 import { toOutcome, toServerError } from './outcome.ts'
 import { reasonOf } from './reason.ts'
+import { createUsageWatch } from './usage.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -124,6 +126,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
   }
 
+  /** The path as it was declared, without the mount prefix. */
+  const routeOf = ({ routeOptions: { url } }: FastifyRequest, prefix: string): string | undefined =>
+    prefix !== '' && url?.startsWith(prefix) ? url.slice(prefix.length) || '/' : url
+
   const buildContext = (request: FastifyRequest, reply: FastifyReply, prefix: string): RequestContext => {
     const { raw } = request
     const { headers } = raw
@@ -138,6 +144,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       address: parts.readAddress(raw.socket.remoteAddress ?? '', headers['x-forwarded-for']),
       headers,
       requestClass: request.routeOptions.config.requestClass ?? 'read',
+      route: routeOf(request, prefix),
       startedAt: clock.now(),
       log,
       response: reply.raw,
@@ -176,9 +183,11 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
 
   const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions): void => {
     scope.decorateRequest('ctx', null as unknown as RequestContext)
+    const usage = run.meter === null ? null : createUsageWatch(run.meter)
     scope.addHook('onRequest', (request, reply, done) => {
       const ctx = buildContext(request, reply, prefix)
       request.ctx = ctx
+      if (usage !== null) usage.begin(request, reply)
       reply.raw.setHeader('x-request-id', ctx.id)
       // Text of unknown origin must not become a page or a script because a browser guesses so.
       reply.raw.setHeader('x-content-type-options', 'nosniff')
@@ -189,19 +198,9 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     })
     if (run.beforeRequest !== null || run.authenticate !== null || run.admit !== null)
       scope.addHook('onRequest', runRequestHooks)
-    const { meter } = run
-    if (meter !== null)
+    if (usage !== null)
       scope.addHook('onResponse', (request, reply, done) => {
-        const { ctx } = request
-        // Null when a hook of an embedding host answered before it was our turn.
-        if (ctx === null) return done()
-        meter({
-          request: ctx,
-          status: reply.statusCode,
-          bytesIn: Number(request.headers['content-length'] ?? 0),
-          bytesOut: Number(reply.getHeader('content-length') ?? 0),
-          duration: reply.elapsedTime,
-        })
+        usage.end(request, reply)
         done()
       })
     answerErrors(scope, options)
@@ -249,7 +248,12 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     for (const routes of parts.routes) if (routes.bare) mount(app, routes, options)
     app.register((scope, _scopeOptions, scopeDone) => {
       mountRequestHooks(scope, prefix, options)
-      for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options)
+      const mountAll = (): void => {
+        for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options)
+      }
+      // Without a prefix another method of the same address may be the host's.
+      if (options.isHosts !== undefined && prefix === '') mountAll()
+      else refuseOtherMethods(scope, mountAll)
       scopeDone()
     })
     done()

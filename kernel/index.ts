@@ -1,4 +1,5 @@
 /** The kernel's public face: the only file outsiders import. */
+export { type AdminAnswer, type AdminEndpoint, linkWith, mountAdmin } from './admin.ts'
 export { BUILD } from './build.ts'
 export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
 export { type CommandContext, commandContext, type Output } from './command.ts'
@@ -12,6 +13,8 @@ export {
 } from './context.ts'
 export type { PluginDescription } from './describe.ts'
 export {
+  AdminFormat,
+  AdminParameter,
   BodyTooLarge,
   defineError,
   type ErrorExtras,
@@ -23,11 +26,12 @@ export {
   NoSuchRoute,
   ServerError,
 } from './errors.ts'
-export type { AuditFact, Committed, ResourceVersion, Usage, Write } from './facts.ts'
+export { every, type Repeating } from './every.ts'
+export type { AuditFact, Committed, FactDetails, ResourceVersion, Usage, Write } from './facts.ts'
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export { createKernel, isServerError, type Kernel, type KernelOptions } from './kernel.ts'
-export type { Logger, LogOptions } from './log.ts'
+export { type Logger, type LogOptions, lineWriter } from './log.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
 export type { Phase } from './phase.ts'
 export {

@@ -28,6 +28,26 @@ const withoutCredentials = (line: string): string =>
     ? line.replace(HEADER, `$1"${MASK}"`).replace(QUOTED_HEADER, `$1\\"${MASK}\\"`).replace(BEARER, `$1${MASK}`)
     : line
 
+const BUFFER_BYTES = 8 * 1024 // a line for each request would be a system call for each request
+const FLUSH_MS = 100 // how long a line may wait for others, and what a killed process may lose
+
+/** Standard output, written to in batches; flushed when the process exits. */
+const bufferedOutput = (): DestinationStream =>
+  pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS })
+
+/**
+ * Writes a line that was made by hand, with its line end, to where the logger writes: masked like any other, at a tenth
+ * of what the logger takes to make one.
+ */
+export const lineWriter = (log: Logger): ((line: string) => void) => {
+  const inside = log as unknown as Record<symbol, unknown>
+  const stream = inside[pino.symbols.streamSym] as DestinationStream
+  const { streamWrite } = inside[(pino.symbols as unknown as { hooksSym: symbol }).hooksSym] as {
+    streamWrite?: (line: string) => string
+  }
+  return (line) => void stream.write(streamWrite === undefined ? line : streamWrite(line))
+}
+
 export interface RootLog {
   readonly log: Logger
   /** Values to mask from now on, e.g. of settings marked secret. Shorter ones than 4 characters would mask words. */
@@ -50,7 +70,7 @@ export const createLog = (options: LogOptions): RootLog => {
         },
       },
     },
-    options.stream ?? pino.destination({ dest: 1, sync: false }),
+    options.stream ?? bufferedOutput(),
   )
   return {
     log,

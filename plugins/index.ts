@@ -1,10 +1,15 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
+import audit from './audit/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
+import limits from './limits/index.ts'
+import metering from './metering/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
+import requestLog from './request-log/index.ts'
+import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
@@ -13,5 +18,10 @@ export const firstParty: readonly AnyPlugin[] = [
   validation, // what a resource of a type may look like
   fhir, // resources of those types
   references, // what they may refer to
+  terminology, // value sets and code systems, those that are stored too
+  limits, // before those that look tokens up, which tell it of unknown ones
+  metering, // counts what all the others answer
+  requestLog, // and logs it
+  audit, // records what all the others did
   probes, // may show what all others report
 ]

@@ -80,14 +80,14 @@ const heldTargets = sql('fhir.held', {
   postgres: `SELECT (w.at - 1)::int AS at FROM (SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
 })
 
-/** Steps from one column of the index to the next, and looks for the targets in each that holds references. */
-const referrersOf = (canonicalColumns: readonly number[]): Sql => {
+/** Steps from one column of the index to the next, and looks for the targets in each that holds references. `others` hold none. */
+const referrersOf = (others: string, count: number): Sql => {
+  // References of contained resources are among those of their containers; their own columns lie below 0.
   const columns =
-    'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
-  const others = canonicalColumns.length === 0 ? '-1' : canonicalColumns.join(', ')
-  const isReference = `p.param % ${COLUMN_STEP} <> ${CANONICAL} AND p.param - p.param % ${COLUMN_STEP} NOT IN (${others})`
+    'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x WHERE x.param > 0 UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
+  const isReference = `p.param % ${COLUMN_STEP} <> ${CANONICAL} AND p.param - p.param % ${COLUMN_STEP} NOT IN (${others === '' ? '-1' : others})`
   const selected = 'f.target AS target, t.rid AS rid, t.type AS type, t.id AS id'
-  return sql('fhir.referrers', {
+  return sql(`fhir.referrers-${count}`, {
     sqlite: `${columns} SELECT ${selected} FROM p CROSS JOIN json_each(?) w CROSS JOIN ix_ref f CROSS JOIN resource t WHERE ${isReference} AND f.param = p.param AND f.target = w.value AND t.rid = f.rid LIMIT ?`,
     postgres: `${columns} SELECT ${selected} FROM p CROSS JOIN (SELECT value::bigint AS target FROM jsonb_array_elements_text(?::jsonb)) w CROSS JOIN LATERAL (SELECT x.target, x.rid FROM ix_ref x WHERE x.param = p.param AND x.target = w.target OFFSET 0) f JOIN resource t ON t.rid = f.rid WHERE ${isReference} LIMIT ?`,
   })
@@ -115,7 +115,17 @@ export interface ReferencesParts {
 }
 
 export const createReferences = ({ links, registry, types }: ReferencesParts): References => {
-  const findReferrers = referrersOf(registry.canonicalColumns)
+  let made: { readonly others: string; readonly statement: Sql } | undefined
+  let count = 0
+  // Parameters that are posted while the server runs bring columns, and others take them away.
+  const findReferrers = (): Sql => {
+    const others = registry.canonicalColumns.join(', ')
+    if (made?.others !== others) {
+      count += 1
+      made = { others, statement: referrersOf(others, count) }
+    }
+    return made.statement
+  }
   const isType = (name: string): boolean => types.code(name) !== undefined
   const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
@@ -164,7 +174,7 @@ export const createReferences = ({ links, registry, types }: ReferencesParts): R
         const relative = long(key)
         keys.set(relative, key).set(absoluteTarget(relative, base), key)
       }
-      const rows = await transaction.all<ReferrerRow>(findReferrers, [JSON.stringify([...keys.keys()]), most])
+      const rows = await transaction.all<ReferrerRow>(findReferrers(), [JSON.stringify([...keys.keys()]), most])
       const found = new Map<string, Referrer>()
       for (const { target, rid, type, id } of rows) {
         const key = keys.get(target) as string

@@ -1,0 +1,88 @@
+/**
+ * Endpoints that show what the server knows of its use. Each is an interaction of kind `admin` like any other: ruled on
+ * (under SMART it asks for system/AuditEvent.read), told to the trail, and out of reach of a Bundle. Spec: Authentication 2.
+ */
+import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { Interaction, RequestContext } from './context.ts'
+import { AdminParameter, AdminParameterUnknown, AdminRestricted, MethodRefused } from './errors.ts'
+import type { Runners } from './freeze.ts'
+import { toServerError } from './outcome.ts'
+import { Ruling } from './ruling.ts'
+
+export interface AdminAnswer {
+  readonly type: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface AdminEndpoint {
+  /** `/_usage` */
+  readonly path: string
+  /** Names of its query parameters. */
+  readonly parameters: readonly string[]
+  /** False for one that is asked every few seconds and shows nobody's doings: then only refusals are told to the trail. */
+  readonly told?: boolean
+  /** The answer with status 200. `query` has one value each, checked for nothing but its name. */
+  answer(query: ReadonlyMap<string, string>, request: RequestContext): Promise<AdminAnswer>
+}
+
+/** Throws 400 for a parameter that is unknown, or given twice. */
+const readQuery = (url: string, { path, parameters }: AdminEndpoint): ReadonlyMap<string, string> => {
+  const start = url.indexOf('?')
+  const values = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
+    if (!parameters.includes(name))
+      throw AdminParameterUnknown(path, name.slice(0, 64), parameters.join(', ') || 'none')
+    if (value.includes('\0')) throw AdminParameter(name, 'no NUL character')
+    if (values.has(name)) throw AdminParameter(name, 'one value; it is given twice')
+    values.set(name, value)
+  }
+  return values
+}
+
+/** The address of this request with one parameter set anew: the link to a next page. */
+export const linkWith = ({ baseUrl, url }: RequestContext, name: string, value: string): string => {
+  const [path = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  parameters.set(name, value)
+  return `${baseUrl}${path}?${parameters}`
+}
+
+const authorize = async (run: Runners, request: RequestContext, interaction: Interaction): Promise<void> => {
+  if (run.authorize === null) return
+  const ruling = new Ruling()
+  await run.authorize(request, interaction, ruling)
+  // Whoever may see a part of the data only may not see the doings of all.
+  if (ruling.restrictions.length > 0) throw AdminRestricted()
+}
+
+/** GET and HEAD at its path; other methods are 405. */
+export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
+  const { path: url, told = true } = endpoint
+  const config = { requestClass: 'admin' as const }
+  app.route({
+    method: 'GET',
+    url,
+    config,
+    async handler({ ctx }, reply) {
+      const interaction: Interaction = { kind: 'admin', operation: url.slice(1) }
+      try {
+        await authorize(run, ctx, interaction)
+        const { type, body, headers = {} } = await endpoint.answer(readQuery(ctx.url, endpoint), ctx)
+        if (told) await run.onAudit?.({ request: ctx, interaction, status: 200 })
+        // What is true now is nobody's to keep.
+        return reply.headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' }).send(body)
+      } catch (error) {
+        await run.onAudit?.({ request: ctx, interaction, status: toServerError(error).status })
+        throw error
+      }
+    },
+  })
+  app.route({
+    method: app.supportedMethods.filter((one) => one !== 'GET' && one !== 'HEAD') as HTTPMethods[],
+    url,
+    config,
+    onRequest: ({ method }, _reply, next) => next(MethodRefused(method).with({ headers: { allow: 'GET, HEAD' } })),
+    handler: () => undefined,
+  })
+}

@@ -1,0 +1,73 @@
+/** The rate limit of a request: takes its cost from the caller's bucket, and says in the answer what is left. */
+import { ANONYMOUS, type Clock, type RequestContext, type ServerError } from '../../kernel/index.ts'
+import { type Buckets, createBuckets, type Rate } from './buckets.ts'
+import { callerKey } from './caller-key.ts'
+import { RateLimited } from './errors.ts'
+import type { Costs } from './rates.ts'
+import type { Share } from './share.ts'
+
+/** About 200 bytes each. */
+export const MOST_BUCKETS = 20_000
+
+export interface RateLimitParts {
+  readonly clock: Clock
+  readonly costs: Costs
+  /** Undefined for a caller without a limit. */
+  readonly rateOf: (caller: RequestContext['caller']) => Rate | undefined
+  readonly share: Share
+}
+
+export interface RateLimit {
+  /** Takes the cost; or takes nothing and gives the refusal. */
+  take(request: RequestContext): ServerError | undefined
+  /** For a request that something else refused. */
+  giveBack(request: RequestContext): void
+  readonly buckets: Buckets
+}
+
+/** Fields of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/11/ */
+const tell = (request: RequestContext, { perSecond, burst }: Rate, tokens: number): void => {
+  const window = Math.max(1, Math.ceil(burst / perSecond))
+  const full = Math.ceil((burst - tokens) / perSecond)
+  request.setHeader('ratelimit-policy', `"default";q=${Math.floor(burst)};w=${window}`)
+  request.setHeader('ratelimit', `"default";r=${Math.max(0, Math.floor(tokens))};t=${full}`)
+}
+
+export const createRateLimit = ({ clock, costs, rateOf, share }: RateLimitParts): RateLimit => {
+  const buckets = createBuckets(() => clock.monotonic() - share.pausedMs(), MOST_BUCKETS)
+  const costOf = ({ requestClass }: RequestContext): number => costs[requestClass === 'admin' ? 'search' : requestClass]
+
+  /** The part of a rate that is this server's, made once for each share. */
+  const parts = new Map<Rate, Rate>()
+  let fraction = 1
+  const partOf = (rate: Rate): Rate => {
+    if (share.fraction !== fraction) {
+      fraction = share.fraction
+      parts.clear()
+    }
+    if (fraction === 1) return rate
+    let part = parts.get(rate)
+    if (part === undefined) {
+      part = { perSecond: rate.perSecond * fraction, burst: rate.burst * fraction }
+      parts.set(rate, part)
+    }
+    return part
+  }
+  return {
+    take(request) {
+      const whole = rateOf(request.caller ?? ANONYMOUS)
+      if (whole === undefined) return undefined
+      const rate = partOf(whole)
+      const cost = costOf(request)
+      const { waitMs, tokens } = buckets.take(callerKey(request), rate, cost)
+      tell(request, rate, tokens)
+      if (waitMs === 0) return undefined
+      const seconds = Math.max(1, Math.ceil((waitMs + share.remainingPauseMs()) / 1000))
+      return RateLimited(cost, Number(rate.perSecond.toFixed(3)), seconds).with({
+        headers: { 'retry-after': String(seconds) },
+      })
+    },
+    giveBack: (request) => buckets.giveBack(callerKey(request), costOf(request)),
+    buckets,
+  }
+}

@@ -1,0 +1,99 @@
+/** GET /_usage: usage by client, UTC day and class, as JSON or CSV, in pages. Spec: Endpoints. */
+import type { FastifyPluginCallback } from 'fastify'
+import { AdminFormat, AdminParameter, linkWith, mountAdmin, type Runners } from '../../kernel/index.ts'
+import { type Database, type Param, sql } from '../database/service.ts'
+import { toCsv } from './csv.ts'
+import { pageTokenOf, readPageToken } from './page-token.ts'
+import type { UsageRow } from './tables.ts'
+
+export interface UsageParts {
+  readonly database: Database
+  readonly run: Runners
+  /** Resolves when what was counted here until now can be read. */
+  readonly flush: () => Promise<void>
+}
+
+const PAGE = 1_000
+const MOST_PAGE = 10_000
+const CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
+const COLUMNS = 'client, day, class, requests, bytes_in, bytes_out'
+// One text for all filters: what is not asked for is null, and the key's order is the order of the page.
+const select = sql(
+  'metering.usage',
+  `SELECT ${COLUMNS} FROM metering_usage WHERE day >= ? AND day <= ? AND (CAST(? AS text) IS NULL OR client = ?) AND (CAST(? AS text) IS NULL OR class = ?) AND (day, client, class) > (?, ?, ?) ORDER BY day, client, class LIMIT ?`,
+)
+
+const readDay = (name: string, text: string | undefined): string | undefined => {
+  if (text === undefined) return undefined
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined
+  if (at === undefined || Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== text)
+    throw AdminParameter(name, 'a day such as 2026-11-21, in UTC')
+  return text
+}
+
+const readClass = (text: string | undefined): string | undefined => {
+  if (text !== undefined && !CLASSES.includes(text)) throw AdminParameter('class', `one of ${CLASSES.join(', ')}`)
+  return text
+}
+
+const readCount = (text = String(PAGE)): number => {
+  const count = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 0
+  if (count === 0 || count > MOST_PAGE) throw AdminParameter('_count', `a number from 1 to ${MOST_PAGE}`)
+  return count
+}
+
+type Format = 'json' | 'csv'
+const FORMATS: Readonly<Record<string, Format>> = {
+  json: 'json',
+  'application/json': 'json',
+  '*/*': 'json',
+  'application/*': 'json',
+  csv: 'csv',
+  'text/csv': 'csv',
+  'text/*': 'csv',
+}
+
+/** `_format` counts more than Accept. Throws 406. */
+const readFormat = (accept: string | undefined, format: string | undefined): Format => {
+  const asked = format ?? accept ?? 'json'
+  for (const part of asked.split(',')) {
+    const found = FORMATS[(part.split(';')[0] ?? '').trim().toLowerCase()]
+    if (found !== undefined) return found
+  }
+  throw AdminFormat('application/json, text/csv')
+}
+
+/** A client is named, or null for all callers without a token. */
+const toJson = ({ client, ...row }: UsageRow) => ({ client: client === '' ? null : client, ...row })
+
+export const usageEndpoint =
+  ({ database, run, flush }: UsageParts): FastifyPluginCallback =>
+  (app, _options, done) => {
+    mountAdmin(app, run, {
+      path: '/_usage',
+      parameters: ['client', 'from', 'to', 'class', '_count', '_page', '_format'],
+      async answer(query, request) {
+        const format = readFormat(request.headers.accept, query.get('_format'))
+        const count = readCount(query.get('_count'))
+        const client = query.get('client') ?? null
+        const requestClass = readClass(query.get('class')) ?? null
+        const from = readDay('from', query.get('from')) ?? ''
+        const to = readDay('to', query.get('to')) ?? '9999-12-31'
+        const after = readPageToken(query.get('_page'))
+        await flush()
+        const params: Param[] = [from, to, client, client, requestClass, requestClass, ...after, count + 1]
+        const rows = await database.slow<UsageRow>(select, params, request.signal)
+        const page = rows.slice(0, count)
+        const last = rows.length > count ? page.at(-1) : undefined
+        const next = last && linkWith(request, '_page', pageTokenOf([last.day, last.client, last.class]))
+        if (format === 'csv')
+          return {
+            type: 'text/csv; charset=utf-8; header=present',
+            body: toCsv(page),
+            ...(next !== undefined && { headers: { link: `<${next}>; rel="next"` } }),
+          }
+        return { type: 'application/json; charset=utf-8', body: JSON.stringify({ usage: page.map(toJson), next }) }
+      },
+    })
+    done()
+  }

@@ -1,0 +1,35 @@
+/** One structured log line per request, and the recent requests at /_requests. */
+import { definePlugin, lineWriter } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { requestLogSection } from './config.ts'
+import { createLineMaker } from './line.ts'
+import { createRecorder } from './recorder.ts'
+import { requestsEndpoint } from './routes.ts'
+import { migrations } from './tables.ts'
+
+export default definePlugin({
+  name: 'request-log',
+  description: 'Logs one line per request, and keeps recent requests',
+  config: { request_log: requestLogSection },
+  needs: { database: Database },
+  migrations,
+  enabled: ({ request_log }) => request_log.enabled,
+  setup({ config: { request_log: config }, hooks, run, routes, needs: { database }, clock, log }) {
+    if (log.isLevelEnabled('info')) {
+      const write = lineWriter(log)
+      const lineOf = createLineMaker(clock)
+      hooks.meter.tap('log', (usage) => write(lineOf(usage)))
+    }
+    if (!config.store) return
+    const recorder = createRecorder({
+      database,
+      clock,
+      log,
+      retentionHours: config.retention_hours,
+      refusedPerSecond: config.refused_per_second,
+    })
+    hooks.meter.tap('store', recorder.record)
+    routes(requestsEndpoint({ database, run, flush: recorder.flush }))
+    return { start: recorder.start, stop: recorder.stop }
+  },
+})

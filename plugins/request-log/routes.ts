@@ -1,0 +1,90 @@
+/** GET /_requests: the recent requests, newest first, in pages. Spec: Endpoints. */
+import type { FastifyPluginCallback } from 'fastify'
+import { AdminParameter, linkWith, mountAdmin, type Runners } from '../../kernel/index.ts'
+import { type Database, type Param, sql } from '../database/service.ts'
+import type { RequestRow } from './tables.ts'
+
+export interface RequestsParts {
+  readonly database: Database
+  readonly run: Runners
+  /** Resolves when what was recorded here until now can be read. */
+  readonly flush: () => Promise<void>
+}
+
+const PAGE = 100
+const MOST_PAGE = 1_000
+const CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
+const LATEST = Number.MAX_SAFE_INTEGER
+// One text for all filters: what is not asked for is null.
+const select = sql(
+  'request-log.page',
+  `SELECT seq, time, request, method, route, class, status, bytes_in, bytes_out, micros, client, caller, address, counted FROM request_log WHERE seq < ? AND time >= ? AND time < ? AND (CAST(? AS text) IS NULL OR request = ?) AND (CAST(? AS text) IS NULL OR client = ?) AND (CAST(? AS text) IS NULL OR class = ?) AND (CAST(? AS integer) IS NULL OR status = ?) ORDER BY seq DESC LIMIT ?`,
+)
+
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** A day or an instant, in milliseconds since the epoch. */
+const readTime = (name: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const time = INSTANT.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw AdminParameter(name, 'an instant such as 2026-11-21T20:00:00Z, or a day in UTC')
+  return time
+}
+
+/** A whole number of the range. */
+const readNumber = (name: string, text: string | undefined, least: number, most: number): number | undefined => {
+  if (text === undefined) return undefined
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number >= least && number <= most)) throw AdminParameter(name, `a number from ${least} to ${most}`)
+  return number
+}
+
+const readClass = (text: string | undefined): string | undefined => {
+  if (text !== undefined && !CLASSES.includes(text)) throw AdminParameter('class', `one of ${CLASSES.join(', ')}`)
+  return text
+}
+
+/** As in the log line. A summary says how many requests of its second it stands for. */
+const toJson = ({ time, status, bytes_in, bytes_out, counted, ...row }: RequestRow) => {
+  const shared = { time: new Date(time).toISOString(), status, bytes_in, bytes_out }
+  if (row.request === null) return { ...shared, summary: true, count: counted }
+  const { request, method, route, class: requestClass, micros, client, caller, address } = row
+  return {
+    request,
+    method,
+    ...(route !== null && { route }),
+    class: requestClass,
+    ...shared,
+    ms: micros / 1000,
+    ...(client !== null && { client }),
+    ...(caller !== null && { user: caller }),
+    ...(address !== null && { address }),
+  }
+}
+
+export const requestsEndpoint =
+  ({ database, run, flush }: RequestsParts): FastifyPluginCallback =>
+  (app, _options, done) => {
+    mountAdmin(app, run, {
+      path: '/_requests',
+      parameters: ['client', 'status', 'class', 'from', 'to', 'request', '_count', '_page'],
+      async answer(query, request) {
+        const count = readNumber('_count', query.get('_count'), 1, MOST_PAGE) ?? PAGE
+        const before = readNumber('_page', query.get('_page'), 1, LATEST) ?? LATEST
+        const status = readNumber('status', query.get('status'), 100, 599) ?? null
+        const from = readTime('from', query.get('from')) ?? 0
+        const to = readTime('to', query.get('to')) ?? LATEST
+        const requestClass = readClass(query.get('class')) ?? null
+        const id = query.get('request') ?? null
+        const client = query.get('client') ?? null
+        await flush()
+        const filters: Param[] = [id, id, client, client, requestClass, requestClass, status, status]
+        const rows = await database.slow<RequestRow>(select, [before, from, to, ...filters, count + 1], request.signal)
+        const page = rows.slice(0, count)
+        const last = rows.length > count ? page.at(-1) : undefined
+        const next = last && linkWith(request, '_page', String(last.seq))
+        return { type: 'application/json; charset=utf-8', body: JSON.stringify({ requests: page.map(toJson), next }) }
+      },
+    })
+    done()
+  }

@@ -1,0 +1,45 @@
+/** A clock that stands still until the test moves it; deadlines pass on the way, in their order. */
+import type { Clock } from '../../kernel/index.ts'
+
+export interface ManualClock extends Clock {
+  /** Lets so many milliseconds go by, and what is due then be done. */
+  advance(ms: number): Promise<void>
+  /** Sets the time of day alone, as an operator or a time server would. */
+  set(now: number): void
+}
+
+/** What a deadline began may take a few turns of the event loop, on a database too. */
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+}
+
+export const createManualClock = (start = Date.UTC(2026, 0, 15, 12)): ManualClock => {
+  let now = start
+  let monotonic = 0
+  let deadlines: { readonly at: number; readonly controller: AbortController }[] = []
+  return {
+    now: () => now,
+    monotonic: () => monotonic,
+    deadline(ms) {
+      const controller = new AbortController()
+      deadlines.push({ at: monotonic + ms, controller })
+      return controller.signal
+    },
+    async advance(ms) {
+      const end = monotonic + ms
+      for (;;) {
+        const next = deadlines.filter(({ at }) => at <= end).sort((one, other) => one.at - other.at)[0]
+        const to = next?.at ?? end
+        now += to - monotonic
+        monotonic = to
+        if (next === undefined) break
+        deadlines = deadlines.filter((one) => one !== next)
+        next.controller.abort()
+        await settle()
+      }
+    },
+    set(time) {
+      now = time
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** The database plugin with somebody at the door: counts what it is asked, and lets transactions fail when told to. */
+import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
+import database from '../../plugins/database/index.ts'
+import { Database } from '../../plugins/database/service.ts'
+
+export interface DatabaseWatch {
+  /** Queries and transactions asked for until now. */
+  asked: number
+  /** While true, transactions are refused. */
+  refuses: boolean
+}
+
+export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
+  const watch: DatabaseWatch = { asked: 0, refuses: false }
+  const watched = (inner: Database): Database => ({
+    ...inner,
+    get: (statement, params) => {
+      watch.asked += 1
+      return inner.get(statement, params)
+    },
+    all: (statement, params) => {
+      watch.asked += 1
+      return inner.all(statement, params)
+    },
+    slow: (statement, params, signal) => {
+      watch.asked += 1
+      return inner.slow(statement, params, signal)
+    },
+    transact: (work) => {
+      watch.asked += 1
+      return watch.refuses ? Promise.reject(new Error('planted')) : inner.transact(work)
+    },
+  })
+  const plugin = definePlugin({
+    ...(database as AnyPlugin),
+    setup: (host) =>
+      database.setup({
+        ...(host as Parameters<typeof database.setup>[0]),
+        provide: (service, instance) =>
+          host.provide(
+            service,
+            (service as unknown) === Database ? (watched(instance as Database) as never) : instance,
+          ),
+      }),
+  })
+  return { plugin, watch }
+}
