@@ -31,6 +31,7 @@ export const createLateDatabase = (kind: Database['kind'], look: Database['look'
       transact: async (work, options) => behind().transact(work, options),
       orm: async () => behind().orm(),
       status: () => behind().status(),
+      isShared: async () => behind().isShared(),
     },
     get opened() {
       return opened

@@ -117,6 +117,15 @@ export interface Database {
   /** MikroORM on the same connections, with the entities of all plugins. Imported on first use. */
   orm(): Promise<MikroORM>
   status(): DatabaseStatus
+  /** May another process be using this database? True when that cannot be told; false on SQLite (`isOpenElsewhere`). */
+  isShared(): Promise<boolean>
 }
 
 export const Database = defineService<Database>('database')
+
+/**
+ * True when another process has this SQLite file open. For a command that has to be alone; asked before the database is
+ * opened.
+ */
+export const isOpenElsewhere = async (path: string): Promise<boolean> =>
+  (await import('./sqlite/open-elsewhere.ts')).isOpenElsewhere(path)

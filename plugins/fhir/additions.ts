@@ -15,8 +15,16 @@ export interface Additions {
   readonly service: Fhir
 }
 
-/** `server`: once it has started. */
-export const createAdditions = (server: () => FhirServer): Additions => {
+export interface AdditionsParts {
+  /** Once it has started. */
+  get(): FhirServer
+  deferIndexing(): void
+}
+
+/** What reads by itself and for nobody in particular is not given up. */
+const NEVER = new AbortController().signal
+
+export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
@@ -26,6 +34,9 @@ export const createAdditions = (server: () => FhirServer): Additions => {
     check: (check) => void checks.push(check),
     operation: operations.add,
     owns: owned.add,
+    deferIndexing,
+    stored: (type, name) => server().search.findCanonical(type, name, { signal: NEVER }),
+    reindex: (scope, watch) => server().search.reindex(scope, watch),
     get references() {
       return server().references
     },

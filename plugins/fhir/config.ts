@@ -8,6 +8,11 @@ export const conformanceSection = Type.Object({
     flag: 'update-as-create',
     description: "When true, PUT [type]/[id] to a missing id creates the resource under the client's id.",
   }),
+  conditional_delete: Type.Union([Type.Literal('single'), Type.Literal('multiple')], {
+    default: 'single',
+    description:
+      'Whether DELETE [type]?… deletes only where one resource matches and is refused with 412 otherwise, or all that match.',
+  }),
 })
 
 export const fhirSection = Type.Object({
@@ -33,5 +38,10 @@ export const fhirSection = Type.Object({
     minimum: 1,
     maximum: 10_000,
     description: 'Most entries of a page, whatever _count asks for.',
+  }),
+  full_text: Type.Union([Type.Literal('all'), Type.Literal('narrative'), Type.Literal('none')], {
+    default: 'all',
+    description:
+      'Words that are indexed: of all texts, for _text and _content; of narratives, for _text; or none, which makes writes cheaper. After a change the words of all resources are indexed anew at the next start.',
   }),
 })

@@ -54,6 +54,8 @@ export interface FhirServer {
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
   readonly checks: readonly WriteCheck[]
+  /** A conditional delete takes all that match. */
+  readonly deletesMany: boolean
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
   readonly page: { readonly usual: number; readonly most: number }
 }

@@ -30,6 +30,11 @@ const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idle
 const probe = sql('probe', 'SELECT 1 AS one')
 // A transaction that wrote something, so that its COMMIT waits for all of the log before it.
 const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
+// Of sessions of other roles the kind is not told.
+const sessions = sql(
+  'sessions',
+  "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend'",
+)
 
 /** The session is closed in the end, whatever happens. */
 const withSession = async <T>(
@@ -155,6 +160,10 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           // PostgreSQL lets commits share a flush by itself, and does not say so.
           commits: { transactions: counters.transactions, groups: counters.transactions },
         }
+      },
+      async isShared() {
+        const [row] = await reader.all(sessions, [])
+        return Number(row?.n) > pool.status.open
       },
     },
     async check(given) {

@@ -121,6 +121,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
       pool: lane?.status ?? { size: 0, busy: 0, waiting: 0 },
       commits: { ...writer.counters },
     }),
+    isShared: async () => false,
   }
   return {
     database,

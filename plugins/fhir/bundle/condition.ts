@@ -47,7 +47,7 @@ export const resolveCondition = async (
     const { interaction } = step.addressed
     if (interaction.type !== type || step.entry.method === 'PATCH' || !isAboutResource(step)) continue
     if (step.entry.method === 'POST' && target.found !== undefined) continue
-    replaced.add(target.id)
+    for (const id of [target.id, ...(target.others ?? [])]) replaced.add(id)
     const draft = drafts.get(step.entry.index)
     if (step.entry.method === 'DELETE' || draft === undefined) continue
     const subject = {

@@ -124,9 +124,11 @@ export const transaction = async (
     for (const { step, target } of located) {
       // A condition that matched nothing to delete, or something that is left as it is.
       if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
-      const name = `${step.addressed.interaction.type}/${target.id}`
-      if (seen.has(name)) throw placed(DuplicateTarget(name), step.entry.index)
-      seen.add(name)
+      for (const id of [target.id, ...(target.others ?? [])]) {
+        const name = `${step.addressed.interaction.type}/${id}`
+        if (seen.has(name)) throw placed(DuplicateTarget(name), step.entry.index)
+        seen.add(name)
+      }
     }
   }
 
@@ -209,7 +211,8 @@ export const transaction = async (
       await refused(run, ctx, interaction, error)
       throw placed(error, interaction.entry)
     })
-    write.committed(ctx, changed)
+    const later = write.committed(ctx, changed)
+    if (later !== undefined) await later
     return answers.toBundle(server.random.id(), 'transaction')
   })
 }

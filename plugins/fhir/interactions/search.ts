@@ -164,6 +164,13 @@ const typesOf = async (
   return members === undefined ? used : used.filter((one) => members[one] !== undefined || one === compartment?.type)
 }
 
+/** Whatever in a search may name a parameter. */
+const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
+  ...criteria.map(([name]) => name),
+  ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
+  sort,
+]
+
 const refuse = (error: ServerError): never => {
   throw error
 }
@@ -180,6 +187,7 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
   const prefer = readPrefer(headers.prefer)
   const request = readSearch(parametersOf(asked), scope.type === undefined)
   checkAccept(headers.accept, request.presentation.format)
+  await search.catchUp?.(namesOf(request))
   const types = await typesOf(server, scope, request)
   const base = { baseUrl: ctx.baseUrl, now: clock.now(), pin: await search.pin() }
   const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, criteria, base)

@@ -79,12 +79,13 @@ const heldTargets = sql('fhir.held', {
 })
 
 /** Steps from one column of the index to the next, and looks for the targets in each. `others` hold no references. */
-const referrersOf = (others: readonly number[]): Sql => {
+const referrersOf = (others: string, count: number): Sql => {
+  // References of contained resources are among those of their containers; their own columns lie below 0.
   const columns =
-    'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
-  const isReference = others.length === 0 ? 'p.param IS NOT NULL' : `p.param NOT IN (${others.join(', ')})`
+    'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x WHERE x.param > 0 UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
+  const isReference = others === '' ? 'p.param IS NOT NULL' : `p.param NOT IN (${others})`
   const selected = 'f.param AS param, f.target AS target, t.rid AS rid, t.type AS type, t.id AS id'
-  return sql('fhir.referrers', {
+  return sql(`fhir.referrers-${count}`, {
     sqlite: `${columns} SELECT ${selected} FROM p CROSS JOIN json_each(?) w CROSS JOIN ix_ref f CROSS JOIN resource t WHERE ${isReference} AND f.param = p.param AND f.target = w.value AND t.rid = f.rid LIMIT ?`,
     postgres: `${columns} SELECT ${selected} FROM p CROSS JOIN (SELECT value::bigint AS target FROM jsonb_array_elements_text(?::jsonb)) w CROSS JOIN LATERAL (SELECT x.param, x.target, x.rid FROM ix_ref x WHERE x.param = p.param AND x.target = w.target OFFSET 0) f JOIN resource t ON t.rid = f.rid WHERE ${isReference} LIMIT ?`,
   })
@@ -114,7 +115,17 @@ export interface ReferencesParts {
 }
 
 export const createReferences = ({ links, registry, types }: ReferencesParts): References => {
-  const findReferrers = referrersOf(registry.canonicalColumns)
+  let made: { readonly others: string; readonly statement: Sql } | undefined
+  let count = 0
+  // Parameters that are posted while the server runs bring columns, and others take them away.
+  const findReferrers = (): Sql => {
+    const others = registry.canonicalColumns.join(', ')
+    if (made?.others !== others) {
+      count += 1
+      made = { others, statement: referrersOf(others, count) }
+    }
+    return made.statement
+  }
   const isType = (name: string): boolean => types.code(name) !== undefined
   const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
@@ -169,7 +180,7 @@ export const createReferences = ({ links, registry, types }: ReferencesParts): R
     },
     async referrers(transaction, targets, baseUrl, most) {
       const keys = new Map(targets.map((target) => [registry.hasher.long(keyOf(target)), keyOf(target)]))
-      const rows = await transaction.all<ReferrerRow>(findReferrers, [JSON.stringify([...keys.keys()]), most])
+      const rows = await transaction.all<ReferrerRow>(findReferrers(), [JSON.stringify([...keys.keys()]), most])
       const found = new Map<string, Referrer>()
       for (const { param, target, rid, type, id } of rows) {
         const key = keys.get(target) as string

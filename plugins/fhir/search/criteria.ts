@@ -26,6 +26,8 @@ import type { Parameter, Registry } from './registry.ts'
 import { createSimpleCriteria } from './simple-criteria.ts'
 import { GENERAL, UNSUPPORTED } from './supported.ts'
 import type { ValueContext } from './value-context.ts'
+import { createWordCriteria } from './words/ask.ts'
+import type { WordMode } from './words/word-rows.ts'
 
 export interface CriteriaParts {
   readonly registry: Registry
@@ -34,6 +36,7 @@ export interface CriteriaParts {
   readonly dialect: ValueContext['dialect']
   readonly systemsOf: ValueContext['systemsOf']
   readonly implies: ImpliedSystems
+  readonly wordMode: WordMode
   readonly links: Links
   readonly terminology: Terminology | undefined
 }
@@ -50,8 +53,13 @@ export const createCriteria = (parts: CriteriaParts) => {
       const known = [...registry.parameters(type).keys(), ...GENERAL].sort().join(', ')
       throw SearchParameterUnknown(short(code), type, known)
     }
-    if (found.columns.some(({ ready }) => !ready)) throw SearchIndexing(code)
-    return found
+    return complete(found)
+  }
+  /** What is not in the index yet must not look as if it were not there. */
+  const complete = (parameter: Parameter): Parameter => {
+    const { indexing, code } = parameter
+    if (indexing === undefined) return parameter
+    throw SearchIndexing(code, indexing.indexed, indexing.expected).with({ headers: { 'retry-after': '5' } })
   }
 
   /** Throws 400 for what is not understood. */
@@ -63,12 +71,17 @@ export const createCriteria = (parts: CriteriaParts) => {
     if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, depth)
     if (read.code === '_id' || read.code === '_lastUpdated' || read.code === '_list')
       return general(type, name, read, value, asking.now)
+    if (read.code === '_text' || read.code === '_content') {
+      if (read.modifier !== undefined) throw SearchModifierUnknown(short(read.modifier), 'general', read.code, 'none')
+      return words(codeOf(type), read.code, value)
+    }
     if (read.code === '_filter') return filter(type, read, value, asking, depth)
     return simple.condition(type, name, read, value, asking)
   }
 
   const simple = createSimpleCriteria(parts, parameterOf)
   const general = createGeneralCriteria(registry, codeOf)
+  const words = createWordCriteria(parts.dialect, parts.wordMode)
   const linked = createLinkedCriteria(parts, parameterOf, toCondition)
   const filterOf = createFilterCriteria({
     parameterOf,
@@ -94,6 +107,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     for (const code of registry.compartments[of.type]?.[type] ?? []) {
       const parameter = registry.parameters(type).get(code)
       if (parameter?.type !== 'reference') continue
+      complete(parameter)
       const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === of.type)
       const targets = referenceTargets({ name: code, baseUrl }, `${of.type}/${of.id}`, []).map(registry.hasher.long)
       if (columns.length > 0) parts.push(lookupCondition(named, [referenceLookup(columns, targets)]))
@@ -102,7 +116,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf, typeCode: codeOf, registry }
+  return { toCondition, inCompartment, parameterOf, complete, typeCode: codeOf, registry }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

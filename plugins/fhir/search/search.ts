@@ -1,12 +1,13 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
-import type { Logger, Random } from '../../../kernel/index.ts'
+import type { Clock, Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
-import { backfill } from './backfill.ts'
+import { createBackfill } from './backfill.ts'
+import { createFindCanonical } from './canonical.ts'
 import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
@@ -14,12 +15,16 @@ import { q } from './fragment.ts'
 import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
 import { createIndexRows, type IndexRows } from './index-rows.ts'
+import { createIndexer, type Indexer } from './indexer.ts'
 import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
+import { createReindex, type Reindex } from './reindex.ts'
+import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
+import { createWordRows, type WordMode, type WordRows } from './words/word-rows.ts'
 
 export interface Search {
   readonly registry: Registry
@@ -37,16 +42,34 @@ export interface Search {
   /** The same search inside a transaction: it finds what was written there. */
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
-  backfill(log?: Logger, signal?: AbortSignal): Promise<void>
+  readonly indexer: Indexer
+  /** A stored resource by its canonical name. */
+  readonly findCanonical: ReturnType<typeof createFindCanonical>
+  /** The index of words, which its setting may have changed. */
+  readonly words: WordRows
+  readonly reindex: Reindex
+  /**
+   * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
+   * there is no other server.
+   */
+  readonly catchUp: ((names: readonly string[]) => Promise<boolean>) | undefined
 }
 
 export interface SearchParts {
   readonly database: Database
   readonly random: Random
+  readonly clock: Clock
+  readonly log: Logger
   readonly model: StoredModel
+  /** Concrete resource types. */
+  readonly typeNames: readonly string[]
+  readonly shapes: () => Promise<Shapes>
   readonly links: Links
   readonly store: Store
+  /** Resolves when the transactions that are open now have ended. */
+  readonly settled: () => Promise<void>
   readonly definitions: Pick<Definitions, 'find'>
+  readonly wordMode: WordMode
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
   readonly cacheBytes: number
@@ -58,21 +81,22 @@ const nextSystem = sql(
   'SELECT x.sys FROM ix_token x WHERE x.param = ? AND x.val = ? AND x.sys > ? ORDER BY x.sys LIMIT 1',
 )
 
-export const openSearch = async ({
-  database,
-  random,
-  model,
-  links,
-  store,
-  terminology,
-  cacheBytes,
-  definitions,
-}: SearchParts): Promise<Search> => {
+export const openSearch = async (parts: SearchParts): Promise<Search> => {
+  const { database, clock, log, store, settled, terminology, cacheBytes } = parts
   const { types } = store
-  const registry = await openRegistry({ database, random, model, links, codeOf: types.code })
-  const implies = createImpliedSystems(definitions)
+  const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
+  const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
-  const index = createIndexRows(registry, types.code)
+  const words = createWordRows(database, parts.wordMode)
+  const index = words.beside(createIndexRows(registry, types.code))
+  const shared = database.kind === 'postgres'
+  const backfill = createBackfill({ database, registry, rows: index, types, clock })
+  const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
+  const catchUp = async (names: readonly string[]): Promise<boolean> => {
+    const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+/))
+    const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
+    return isKnown ? false : registry.refresh()
+  }
   const sizes = createSizes(store.newestRid)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
     const isCommitted = source === database
@@ -102,7 +126,7 @@ export const openSearch = async ({
     }
 
     const links = createLinks(source, statements, registry)
-    const parts = {
+    const asked = {
       registry,
       planner,
       types,
@@ -110,16 +134,17 @@ export const openSearch = async ({
       systemsOf,
       implies,
       links,
+      wordMode: parts.wordMode,
       terminology: terms,
     } as const
-    const criteria = createCriteria(parts)
+    const criteria = createCriteria(asked)
     const executor = createExecutor(source, types, statements, keptBytes)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
       index,
       criteria,
-      containedCriteria: createContainedCriteria(parts, criteria),
+      containedCriteria: createContainedCriteria(asked, criteria),
       planner,
       executor,
       includer: createIncluder({ registry, criteria, executor, types, links }),
@@ -136,7 +161,11 @@ export const openSearch = async ({
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
-      backfill: (log, signal) => backfill({ database, registry, rows: index, types, log }, signal),
+      findCanonical: createFindCanonical({ registry, executor, store }),
+      indexer,
+      words,
+      reindex: createReindex({ database, registry, backfill, types, clock }),
+      catchUp: shared ? catchUp : undefined,
     }
   }
   return over(database, terminology, cacheBytes)

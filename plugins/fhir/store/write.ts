@@ -12,7 +12,7 @@ import {
   toIssues,
   type Write,
 } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
+import type { Eventually, Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
 import { Deleted, Exists, NoMatch, NotFound, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
@@ -128,8 +128,19 @@ const methodOf = ({ interaction, kind }: Change): Method =>
 const flagsOf = (change: Change, gzip: boolean): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
 
+const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
+  if (before !== undefined) return before.then(next)
+  const made = next()
+  return made instanceof Promise ? made : undefined
+}
+
+/** Is one of the changes of the type that a check is for? */
+const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
+  type === undefined || changes.some(({ version }) => version.type === type)
+
 export const createWrite = ({ store, run, updateAsCreate, index, checks, patients }: WriterParts) => {
   const { types } = store
+  const followers = checks.filter((check) => check.committed !== undefined)
 
   /** The next version as a row: its number, stamp and bytes. */
   const nextVersion = (
@@ -241,14 +252,17 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
+    progress?: Progress,
   ): Promise<void> => {
     for (const check of checks) {
+      if (!concerns(check, changes)) continue
       const refusals = (await check.confirm?.(request, transaction, changes)) ?? []
       const [first] = refusals
       if (first === undefined) continue
       const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
         entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
       )
+      if (progress !== undefined) progress.interaction = first.interaction
       throw first.error.with({ issues })
     }
   }
@@ -267,7 +281,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     ): Promise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      if (checks.length > 0) await confirm(request, transaction, changes)
+      if (checks.some((check) => concerns(check, changes))) await confirm(request, transaction, changes, progress)
       if (run.onWrite === null && run.onAudit === null) return
       for (const changed of changes) {
         if (progress !== undefined) progress.interaction = changed.interaction
@@ -275,11 +289,14 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       }
       if (progress !== undefined) progress.interaction = undefined
     },
-    /** After COMMIT returned. */
-    committed(request: RequestContext, changes: readonly Changed[]): void {
+    /** After COMMIT returned. A promise when the answer has to wait for something. */
+    committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
       const written = changes.filter((changed) => changed.written)
       store.committed(written.map(({ version }) => version))
-      if (run.onCommit === null || written.length === 0) return
+      let later: Promise<void> | undefined
+      for (const check of followers)
+        if (concerns(check, written)) later = chain(later, () => check.committed?.(written))
+      if (run.onCommit === null || written.length === 0) return later
       const committed: Committed = {
         request,
         changes: written.map(({ interaction, version, previous, resource }) => ({
@@ -290,6 +307,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
         })),
       }
       run.onCommit(committed)
+      return later
     },
   }
 }
