@@ -13,6 +13,8 @@ const MOST = 1_000
 export interface Condition {
   readonly text: string
   readonly params: readonly Param[]
+  /** Places that every row with this condition has one of, in each drawer: where to look. */
+  readonly places?: readonly { readonly column: 'id_place' | 'patient_place'; readonly id: Uint8Array }[]
 }
 
 export interface Asked {
@@ -26,6 +28,9 @@ export interface Asked {
 const anyOf = (conditions: readonly Condition[]): Condition => ({
   text: `(${conditions.map(({ text }) => text).join(' OR ')})`,
   params: conditions.flatMap(({ params }) => params),
+  ...(conditions.every(({ places }) => places !== undefined) && {
+    places: conditions.flatMap(({ places = [] }) => places),
+  }),
 })
 
 const REFERENCE = /^([A-Z][A-Za-z]{1,63})\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/(\d{1,9}))?$/
@@ -57,15 +62,18 @@ const date = (value: string): Condition => {
 const patient = (value: string): Condition => {
   const id = value.startsWith('Patient/') ? value.slice('Patient/'.length) : value
   if (!ID.test(id)) throw ParameterValue('patient', 'Patient/[id] or an id')
-  return { text: 'patient = ?', params: [packId(id)] }
+  const packed = packId(id)
+  return { text: 'patient = ?', params: [packed], places: [{ column: 'patient_place', id: packed }] }
 }
 
 const entity = (value: string): Condition => {
   const [, type = '', id = '', version] = REFERENCE.exec(value) ?? []
   if (type === '') throw ParameterValue('entity', 'a reference such as Observation/[id]')
+  const packed = packId(id)
   const itself: Condition = {
     text: version === undefined ? '(id = ? AND type = ?)' : '(id = ? AND type = ? AND ver = ?)',
-    params: version === undefined ? [packId(id), type] : [packId(id), type, Number(version)],
+    params: version === undefined ? [packed, type] : [packed, type, Number(version)],
+    places: [{ column: 'id_place', id: packed }],
   }
   // A patient is also an entity of what concerns him.
   return type === 'Patient' && version === undefined ? anyOf([itself, patient(value)]) : itself

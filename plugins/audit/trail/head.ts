@@ -1,8 +1,9 @@
 /** Where the chain ends: what the next rows follow, and how it is written. */
-import type { Transaction } from '../../database/service.ts'
+import type { Param, Transaction } from '../../database/service.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { COLUMNS, type HeadRow, inserts, type Row, updateHead } from '../tables.ts'
+import { placeOf } from '../search/place.ts'
+import { addParams, type HeadRow, inserts, type Row, updateHead } from '../tables.ts'
 import type { Unplaced } from './rows.ts'
 
 /** Only what the next row needs. */
@@ -24,7 +25,8 @@ const insertAll = async (transaction: Transaction, rows: readonly Row[]): Promis
   let from = 0
   for (const [count, statement] of inserts)
     while (rows.length - from >= count) {
-      const params = rows.slice(from, from + count).flatMap((row) => COLUMNS.map((column) => row[column]))
+      const params: Param[] = []
+      for (let at = from; at < from + count; at += 1) addParams(params, rows[at] as Row)
       const written = transaction.run(statement, params)
       if (written !== undefined) await written
       from += count
@@ -42,9 +44,9 @@ export const appendRows = async (
   let { seq, mac } = head
   const placed = rows.map((row): Row => {
     seq += 1
-    const unsealed = { ...row, seq }
+    const unsealed = { ...row, seq, id_place: placeOf(seq, row.id), patient_place: placeOf(seq, row.patient) }
     mac = sealRow(key, head.chain, mac, unsealed)
-    return { ...unsealed, mac }
+    return Object.assign(unsealed, { mac })
   })
   await insertAll(transaction, placed)
   const after = { chain: head.chain, seq, mac, count: head.count + rows.length }
