@@ -9,6 +9,7 @@ import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
 import requestLog from './request-log/index.ts'
+import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
@@ -17,9 +18,10 @@ export const firstParty: readonly AnyPlugin[] = [
   validation, // what a resource of a type may look like
   fhir, // resources of those types
   references, // what they may refer to
+  terminology, // value sets and code systems, those that are stored too
   limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it
-  audit, // behind what it records, so that it stops last of what is left to tell
+  audit, // records what all the others did
   probes, // may show what all others report
 ]

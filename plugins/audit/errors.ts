@@ -13,12 +13,6 @@ export const TrailBusy = defineError(
   'transient',
   'The audit trail cannot be written at the moment, and nothing is shown that is not recorded. Try again.',
 )
-export const AuditEventReadOnly = defineError(
-  'audit/read-only',
-  405,
-  'not-supported',
-  'AuditEvents are made by the server; nobody else creates, changes or deletes one.',
-)
 export const KeyMismatch = defineError(
   'audit/key-mismatch',
   500,

@@ -9,7 +9,6 @@ import * as errors from './errors.ts'
 import { createIntake } from './intake/intake.ts'
 import { createEventQueue } from './intake/queue.ts'
 import { createSampler } from './intake/sampler.ts'
-import { refuseChanges } from './read-only.ts'
 import { auditRoutes } from './routes.ts'
 import { createFinder } from './search/find.ts'
 import { migrations } from './tables.ts'
@@ -32,7 +31,7 @@ export default definePlugin({
     const keys = createKeyRing(key, previousKeys)
     const blocks = createBlockMaker({ database, clock, log })
     const trail = createTrail({ database, keys, blocks, clock, log })
-    const queue = createEventQueue({ write: trail.write, clock, log })
+    const queue = createEventQueue({ trail, clock, log })
     const sampler = createSampler(audit.unattributed_per_second)
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit
     const intake = createIntake({ trail, queue, sampler, reads, includeQuery, clock })
@@ -40,7 +39,7 @@ export default definePlugin({
     const keeper = createKeeper({ database, keys, trail, blocks, flush, retentionDays, clock, log })
     hooks.onAudit.tap('append to the trail', intake.tell)
     hooks.meter.tap('append refusals nobody told', intake.used)
-    optional(Fhir)?.check(refuseChanges)
+    optional(Fhir)?.owns('AuditEvent', 'is made by the server, of what happens')
     const verify = createVerifier(database, { key, previousKeys })
     routes(auditRoutes({ run, flush, finder: createFinder(database, clock), chain: keeper.chain, verify }))
     return { start: keeper.start, stop: keeper.stop }

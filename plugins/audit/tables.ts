@@ -96,7 +96,7 @@ const HEAD = 'chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_
 const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
 
 /** Statements that insert so many rows at once, most first. */
-export const inserts: readonly (readonly [number, Sql])[] = [32, 8, 1].map((count) => [
+export const inserts: readonly (readonly [number, Sql])[] = [16, 4, 1].map((count) => [
   count,
   sql(
     `audit.insert-${count}`,
@@ -123,6 +123,8 @@ export const updateHead = sql(
   'audit.head-update',
   'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1',
 )
+/** Changes nothing, and so leads to a COMMIT. */
+export const touchHead = sql('audit.head-touch', 'UPDATE audit_head SET one = one WHERE one = 1')
 export const updatePruned = sql(
   'audit.head-pruned',
   'UPDATE audit_head SET pruned_seq = ?, pruned_mac = ?, pruned_count = ?, pruned_key = ?, pruned_seal = ? WHERE one = 1',

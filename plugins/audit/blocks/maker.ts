@@ -55,7 +55,7 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
     if (rows.length === 0) return
     const fresh = new Gathering()
     for (const row of rows) fresh.add(row)
-    await database.transact((transaction) => write(transaction, fresh.toBlock(first)))
+    await database.transact((transaction) => write(transaction, fresh.toBlock(first)), { relaxed: true })
   }
   /** From `unknown` to the last that is complete. */
   const makeAll = async (): Promise<void> => {

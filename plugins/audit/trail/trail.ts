@@ -4,13 +4,13 @@
  * found out because its rows have the same numbers, and then the head is read again, and locked.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
-import type { Closing, Database, Transaction } from '../../database/service.ts'
+import type { Closing, Database, Transaction, TransactOptions } from '../../database/service.ts'
 import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
-import { type HeadRow, lockHead } from '../tables.ts'
+import { type HeadRow, lockHead, touchHead } from '../tables.ts'
 import { appendRows, type Head } from './head.ts'
 import { rowsOf } from './rows.ts'
 
@@ -20,8 +20,10 @@ const SHARED_CLOSINGS = 100 // after another server was met, the head is asked f
 export interface Trail {
   /** Leaves an event for the end of its transaction: both are there, or neither. */
   append(transaction: Transaction, event: TrailEvent): void
-  /** Writes events in a transaction of their own. */
-  write(events: readonly TrailEvent[]): Promise<void>
+  /** Writes events in a transaction of their own; `relaxed` does not wait for the disk. */
+  write(events: readonly TrailEvent[], options?: TransactOptions): Promise<void>
+  /** Resolves when everything written before is on disk. */
+  harden(): Promise<void>
 }
 
 export interface TrailParts {
@@ -75,9 +77,10 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
 
   return {
     append: (transaction, event) => transaction.leave(closing, event),
-    write: (events) =>
+    write: (events, options) =>
       database.transact((transaction) => {
         for (const event of events) transaction.leave(closing, event)
-      }),
+      }, options),
+    harden: () => database.transact((transaction) => transaction.run(touchHead, [])),
   }
 }
