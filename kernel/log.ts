@@ -28,12 +28,45 @@ const withoutCredentials = (line: string): string =>
     ? line.replace(HEADER, `$1"${MASK}"`).replace(QUOTED_HEADER, `$1\\"${MASK}\\"`).replace(BEARER, `$1${MASK}`)
     : line
 
-const BUFFER_BYTES = 8 * 1024 // a line for each request would be a system call for each request
+const BUFFER_CHARS = 32 * 1024 // a line for each request would be a system call for each request
 const FLUSH_MS = 100 // how long a line may wait for others, and what a killed process may lose
 
-/** Standard output, written to in batches; flushed when the process exits. */
-const bufferedOutput = (): DestinationStream =>
-  pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS })
+/**
+ * Standard output, written to in batches; flushed when the process exits. Lines are gathered here and handed on together,
+ * because the destination measures all that it has gathered with every line that comes.
+ */
+const bufferedOutput = (): DestinationStream => {
+  const output = pino.destination({
+    dest: 1,
+    sync: false,
+    // What is handed on early is written by `flush` and `flushSync`, each in its way.
+    minLength: BUFFER_CHARS,
+    maxWrite: 2 * BUFFER_CHARS,
+    periodicFlush: FLUSH_MS,
+  })
+  const { write, flush, flushSync, end } = output
+  let lines = ''
+  const handOn = (): void => {
+    const gathered = lines
+    lines = ''
+    if (gathered !== '') write.call(output, gathered)
+  }
+  const after = (work: (...given: any[]) => void) =>
+    function (this: unknown, ...given: any[]): void {
+      handOn()
+      work.apply(output, given)
+    }
+  return Object.assign(output, {
+    write(line: string): boolean {
+      lines += line
+      if (lines.length >= BUFFER_CHARS) handOn()
+      return true
+    },
+    flush: after(flush),
+    flushSync: after(flushSync),
+    end: after(end),
+  })
+}
 
 /**
  * Writes a line that was made by hand, with its line end, to where the logger writes: masked like any other, at a tenth
