@@ -1,5 +1,12 @@
 /** A server with the trail, and what it says happened. */
-import { type AnyPlugin, type Caller, defineError, definePlugin } from '../../../kernel/index.ts'
+import {
+  type AnyPlugin,
+  type Caller,
+  type Clock,
+  defineError,
+  definePlugin,
+  systemClock,
+} from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
@@ -85,14 +92,25 @@ const gate = definePlugin({
 export const plain: readonly AnyPlugin[] = [database, stubDefinitions(TYPES, OTHERS), fhir, probes]
 export const auditedPlugins: readonly AnyPlugin[] = [...plain, audit, gate]
 
+/** No two requests in one millisecond, so that `recorded` tells which came first. */
+const distinctTimes = (): Clock => {
+  let last = 0
+  const now = (): number => {
+    last = Math.max(last + 1, systemClock.now())
+    return last
+  }
+  return { ...systemClock, now }
+}
+
 export const audited = (options: TestServerOptions = {}): Promise<TestServer> =>
   serverWith({
     plugins: auditedPlugins,
+    clock: distinctTimes(),
     ...options,
     settings: { ...options.settings, audit: { key: KEY, ...(options.settings?.audit as object | undefined) } },
   })
 
-/** Oldest first, without those of looking at the trail. */
+/** In the order they were recorded, without those of looking at the trail. */
 export const eventsOf = async (server: TestServer, query = ''): Promise<readonly AuditEvent[]> => {
   const answer = await server.inject(`/_audit?_format=ndjson${query === '' ? '' : `&${query}`}`)
   if (answer.statusCode !== 200) throw new Error(answer.body)
@@ -117,9 +135,12 @@ export const lineOf = (event: AuditEvent): string => {
   return `${subtype}${data === '' ? '' : ` ${data}`}${patient === '' ? '' : ` of ${patient}`} → ${event.outcome}`
 }
 
-/** What happened since the server started. */
+/** What happened since the server started; a read is recorded a moment after it was answered, and a change before. */
 export const happened = async (server: TestServer): Promise<readonly string[]> =>
-  (await eventsOf(server)).filter(({ type }) => type.code !== '110100').map(lineOf)
+  (await eventsOf(server))
+    .filter(({ type }) => type.code !== '110100')
+    .sort((one, other) => Date.parse(one.recorded) - Date.parse(other.recorded))
+    .map(lineOf)
 
 export const verdictOf = async (server: TestServer, query = '') => {
   const answer = await server.inject(`/_audit/verify${query}`)
