@@ -147,6 +147,7 @@ const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
   'conformance.validation': 'the specification says that writes are checked, not how far',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
+  'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',
   'fhir.cache_bytes': 'memory is the operator’s to give',
   'fhir.page_size': 'the specification does not show a page size',
