@@ -43,8 +43,8 @@ export const createContext = (world: World, gathered: Gathered): OwnContext => {
         return [] // refused settings are told without their values
       }
     },
-    kernel: ({ log = { stream: { write: (line: string) => void world.stderr.write(line) } } } = {}) =>
-      createKernel({ plugins: world.firstParty, settings: layered(), folder: gathered.folder, log }),
+    kernel: ({ log = { stream: { write: (line: string) => void world.stderr.write(line) } }, ...options } = {}) =>
+      createKernel({ plugins: world.firstParty, settings: layered(), folder: gathered.folder, log, ...options }),
     stdout: world.stdout,
     stderr: world.stderr,
   }

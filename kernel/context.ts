@@ -38,6 +38,7 @@ export type InteractionKind =
   | 'batch'
   | 'operation'
   | 'admin'
+  | 'auth'
 
 /** One interaction with the data; a Bundle has one for each entry. */
 export interface Interaction {
@@ -45,7 +46,7 @@ export interface Interaction {
   readonly type?: string | undefined
   readonly id?: string | undefined
   readonly version?: number | undefined
-  /** Name of an operation without the `$`, or the path of an admin endpoint. */
+  /** Name of an operation without the `$`, path of an admin endpoint, or step of an authentication: `login`, `token`. */
   readonly operation?: string | undefined
   /** Index of the Bundle entry this came from. */
   readonly entry?: number | undefined

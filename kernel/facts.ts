@@ -30,6 +30,14 @@ export interface Committed {
   readonly changes: readonly Omit<Write, 'transaction' | 'request'>[]
 }
 
+/** What a trail wants to know of an interaction beside its address. Worked out when it is asked for, and not before. */
+export interface FactDetails {
+  /** References of the patients whose data was shown or changed: `Patient/p1`. */
+  patients?(): readonly string[]
+  /** Search parameters as they were sent. */
+  query?(): string
+}
+
 /** One fact for the audit trail. Names references only, never content. */
 export interface AuditFact {
   readonly request: RequestContext
@@ -38,8 +46,7 @@ export interface AuditFact {
   readonly status: number
   /** Version the interaction read or made. */
   readonly version?: number | undefined
-  /** References of the patients concerned, when known. */
-  readonly patients?: readonly string[] | undefined
+  readonly details?: FactDetails | undefined
   /** Set for a change: the transaction it is made in. */
   readonly transaction?: unknown
 }

@@ -27,7 +27,7 @@ export {
   ServerError,
 } from './errors.ts'
 export { every, type Repeating } from './every.ts'
-export type { AuditFact, Committed, ResourceVersion, Usage, Write } from './facts.ts'
+export type { AuditFact, Committed, FactDetails, ResourceVersion, Usage, Write } from './facts.ts'
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export { createKernel, isServerError, type Kernel, type KernelOptions } from './kernel.ts'

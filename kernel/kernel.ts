@@ -14,7 +14,7 @@ import { createLifecycles } from './lifecycles.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, createApp, openPort } from './listen.ts'
 import { loadPlugins } from './load.ts'
 import { createLog, type LogOptions } from './log.ts'
-import { orderPlugins, refuseNamesakes } from './order.ts'
+import { orderPlugins, refuseNamesakes, withNeeds } from './order.ts'
 import { createPhases, type Phase } from './phase.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
@@ -38,6 +38,11 @@ export interface KernelOptions {
   readonly random?: Random
   /** Where relative paths of `[plugins] load` start; the working directory by default. */
   readonly folder?: string
+  /**
+   * Starts these plugins and what they need, and only sets up the others: for a command that must not take part in what
+   * running servers do together.
+   */
+  readonly only?: readonly string[]
   /** Time limits of connections to our own port, where they differ from the usual ones. */
   readonly limits?: Partial<ConnectionLimits>
 }
@@ -120,6 +125,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
 
   // Set up: synchronous and without I/O, in order of needs.
   const enabled = orderPlugins(plugins.filter((plugin) => isEnabled(plugin, configOf(plugin))))
+  const started = options.only && new Set(withNeeds(enabled, options.only).map(({ name }) => name))
   const hooks = createHooks()
   const freezer = createFreezer(hooks, (error, plugin, hook) =>
     log.error({ plugin, hook, err: error }, 'a tap threw where nothing can be refused'),
@@ -171,7 +177,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
 
   const startAll = async (): Promise<void> => {
     try {
-      await lifecycles.start()
+      await lifecycles.start(started)
       if (phases.isStopping()) throw StoppedEarly()
     } catch (error) {
       if (phases.isStopping()) throw error

@@ -6,8 +6,8 @@ import { reasonOf } from './reason.ts'
 
 export interface Lifecycles {
   add(plugin: string, lifecycle: Lifecycle): void
-  /** Throws `PluginStart` naming the plugin that failed, `StoppedEarly` after `abort`. */
-  start(): Promise<void>
+  /** Of all plugins or only of some. Throws `PluginStart` naming the plugin that failed, `StoppedEarly` after `abort`. */
+  start(only?: ReadonlySet<string>): Promise<void>
   /** Aborts the signal that every `start` was given. */
   abort(): void
   /** Each is stopped once. One that fails, or is not done when `late` aborts, is logged by name; the next one follows. */
@@ -59,8 +59,9 @@ export const createLifecycles = (log: Logger): Lifecycles => {
 
   return {
     add: (plugin, lifecycle) => void all.push({ plugin, lifecycle }),
-    async start() {
+    async start(only) {
       for (const entry of all) {
+        if (only?.has(entry.plugin) === false) continue
         if (signal.aborted) throw StoppedEarly()
         // Noted before it starts: one that fails half-way must still be stopped.
         started.push(entry)

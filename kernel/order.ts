@@ -42,3 +42,16 @@ export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[
   for (const plugin of plugins) visit(plugin)
   return ordered
 }
+
+/** Plugins by name with all that they need or use, in the given order. */
+export const withNeeds = (ordered: readonly AnyPlugin[], names: readonly string[]): readonly AnyPlugin[] => {
+  const wanted = new Set(ordered.filter(({ name }) => names.includes(name)))
+  // From the last to the first: whoever provides comes before whoever needs.
+  for (const plugin of ordered.toReversed()) {
+    if (!wanted.has(plugin)) continue
+    const services = [...Object.values(plugin.needs ?? {}), ...(plugin.uses ?? [])]
+    for (const other of ordered)
+      if (other.provides?.some((service) => services.includes(service)) === true) wanted.add(other)
+  }
+  return ordered.filter((plugin) => wanted.has(plugin))
+}

@@ -1,5 +1,6 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
+import audit from './audit/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import limits from './limits/index.ts'
@@ -7,6 +8,7 @@ import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
+import references from './references/index.ts'
 import requestLog from './request-log/index.ts'
 import validation from './validation/index.ts'
 
@@ -15,9 +17,11 @@ export const firstParty: readonly AnyPlugin[] = [
   packages, // what resource types there are
   validation, // what a resource of a type may look like
   fhir, // resources of those types
+  references, // what they may refer to
   limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it
   metrics, // and measures it
+  audit, // records what all the others did
   probes, // may show what all others report
 ]

@@ -146,6 +146,8 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
   'conformance.validation': 'the specification says that writes are checked, not how far',
+  'audit.previous_keys': 'a key that is changed has sealed what is still there',
+  'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
   'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',

@@ -73,3 +73,9 @@ export const PostgresUrlMissing = defineError(
   'exception',
   '[database] kind is postgres and there is no postgres_url; set it, SERVER_POSTGRES_URL or --postgres.',
 )
+export const DatabaseMissing = defineError(
+  'database/missing',
+  500,
+  'exception',
+  'There is no database to read: %s. Name one with --sqlite or --postgres.',
+)

@@ -3,6 +3,7 @@ import { BUILD, definePlugin } from '../../kernel/index.ts'
 import { clusterSection, databaseSection, fhirSection } from './config.ts'
 import * as errors from './errors.ts'
 import { createLateDatabase } from './late.ts'
+import { lookInto } from './look-into.ts'
 import { openDatabase } from './open.ts'
 import * as postgresErrors from './postgres/errors.ts'
 import { Database } from './service.ts'
@@ -21,7 +22,7 @@ export default definePlugin({
   errors: { ...errors, ...postgresErrors },
   commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
   setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, log }) {
-    const late = createLateDatabase(database.kind)
+    const late = createLateDatabase(database.kind, (work) => lookInto(database, log, work))
     provide(Database, late.database)
     readiness('the database does not answer', async (signal) => (await late.opened?.check(signal)) ?? false)
     return {

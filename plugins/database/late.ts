@@ -13,9 +13,10 @@ export interface LateDatabase {
   close(): Promise<void>
 }
 
-export const createLateDatabase = (kind: Database['kind']): LateDatabase => {
+/** `look` opens the database for reading alone. */
+export const createLateDatabase = (kind: Database['kind'], look: Database['look']): LateDatabase => {
   let opened: Opened | undefined
-  const behind = (): Database => {
+  const behind = (): Opened['database'] => {
     if (opened === undefined) throw DatabaseUnavailable()
     return opened.database
   }
@@ -25,9 +26,12 @@ export const createLateDatabase = (kind: Database['kind']): LateDatabase => {
       get: (statement, params) => behind().get(statement, params),
       all: (statement, params) => behind().all(statement, params),
       slow: async (statement, params, signal) => behind().slow(statement, params, signal),
+      place: () => behind().place(),
+      look,
       transact: async (work) => behind().transact(work),
       orm: async () => behind().orm(),
       status: () => behind().status(),
+      isShared: async () => behind().isShared(),
     },
     get opened() {
       return opened

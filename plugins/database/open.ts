@@ -21,7 +21,7 @@ export interface OpenOptions {
 
 /** An open database and what only its plugin may do with it. */
 export interface Opened {
-  readonly database: Database
+  readonly database: Omit<Database, 'look'>
   /** One small query; throws or answers false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
   close(): Promise<void>

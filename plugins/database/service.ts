@@ -3,7 +3,7 @@
  * administrative entities. One contract on sqlite, memory and postgres.
  */
 import type { MikroORM } from '@mikro-orm/core'
-import { defineService } from '../../kernel/index.ts'
+import { defineService, type ServerError } from '../../kernel/index.ts'
 
 /** A statement, written once. It is prepared on first use and kept; make it at module level, never per request. */
 export interface Sql {
@@ -33,12 +33,46 @@ export const sql = (name: string, text: string | { readonly sqlite: string; read
   return Object.freeze({ name, sqlite, postgres: numbered })
 }
 
+/**
+ * Work at the end of transactions, right before COMMIT: one statement for what many of them left, in one order for all.
+ * Made once, in setup.
+ */
+export interface Closing<T> {
+  /**
+   * `items` of all transactions that share this COMMIT, in the order they were left. One call at a time: the next comes
+   * when the outcome of this one is known. What it throws undoes all of these transactions.
+   */
+  close(transaction: Transaction, items: readonly T[]): Eventually<void>
+  /** The outcome: false when it was undone, or when nobody knows. */
+  closed(committed: boolean): void
+  /** The error for those whose transactions were undone because what `close` wrote could not be kept. */
+  refuse(cause: unknown): ServerError
+}
+
 /** Inside one transaction. A statement sees what earlier ones of the same transaction did. */
 export interface Transaction {
+  /** Leaves something for the end of the transaction. One that is undone leaves nothing. */
+  leave<T>(closing: Closing<T>, item: T): void
   get<R>(statement: Sql, params: readonly Param[]): Eventually<R | undefined>
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */
   run(statement: Sql, params: readonly Param[]): Eventually<void>
+}
+
+/** Rows, and nothing else. */
+export interface Reading {
+  all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
+}
+
+/** Plain data that tells a thread what to open. */
+export interface ReadingPlace {
+  readonly path: string
+}
+
+/** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
+export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {
+  const { openFileReading } = await import('./sqlite/file-reading.ts')
+  return openFileReading(path)
 }
 
 export interface DatabaseStatus {
@@ -57,6 +91,13 @@ export interface Database {
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** A query that may take longer than a millisecond: off the main thread. Stops when `signal` aborts. */
   slow<R>(statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<R[]>
+  /** What a thread gives to `openReading`, for work over many rows; undefined where the database is no file. */
+  place(): ReadingPlace | undefined
+  /**
+   * Opens the database for reading alone, whatever its schema, and leaves it as it was: for commands. Needs no start.
+   * Throws what the file or the server does not allow.
+   */
+  look<T>(work: (reading: Reading) => Promise<T>): Promise<T>
   /**
    * Runs `work` in a transaction and resolves after COMMIT returned. What `work` throws undoes its own statements
    * only, even where several transactions share a commit. It may run again, so it keeps nothing outside itself: SQLite
@@ -68,6 +109,15 @@ export interface Database {
   /** MikroORM on the same connections, with the entities of all plugins. Imported on first use. */
   orm(): Promise<MikroORM>
   status(): DatabaseStatus
+  /** May another process be using this database? True when that cannot be told; false on SQLite (`isOpenElsewhere`). */
+  isShared(): Promise<boolean>
 }
 
 export const Database = defineService<Database>('database')
+
+/**
+ * True when another process has this SQLite file open. For a command that has to be alone; asked before the database is
+ * opened.
+ */
+export const isOpenElsewhere = async (path: string): Promise<boolean> =>
+  (await import('./sqlite/open-elsewhere.ts')).isOpenElsewhere(path)

@@ -22,7 +22,15 @@ const searchOf = ({ search: { registry }, catalog }: FhirServer, name: string): 
   return {
     searchInclude: ['*', ...references(name).map(({ code }) => `${name}:${code}`)],
     searchRevInclude: pointing,
-    searchParam: [...COMMON, ...parameters.map(({ code, url, type }) => ({ name: code, definition: url, type }))],
+    searchParam: [
+      ...COMMON,
+      ...parameters.map(({ code, url, type, indexing }) => ({
+        name: code,
+        definition: url,
+        type,
+        ...(indexing === undefined ? {} : { documentation: 'Being indexed; refused until that is done.' }),
+      })),
+    ],
   }
 }
 
@@ -76,7 +84,10 @@ export const toCapabilityStatement = (
           versioning: 'versioned-update',
           readHistory: true,
           updateCreate: options.updateAsCreate,
+          conditionalCreate: !server.owned.has(name),
           conditionalRead: 'full-support',
+          conditionalUpdate: !server.owned.has(name),
+          conditionalDelete: server.owned.has(name) ? 'not-supported' : server.deletesMany ? 'multiple' : 'single',
           ...searchOf(server, name),
           ...list([
             ...operations.at({ level: 'type', type: name }),

@@ -11,6 +11,7 @@ import {
   type SearchParameterResource,
   type StoredModel,
 } from './search/model.ts'
+import { openShapes, type Shapes, type StoredShapes, storeShapes } from './search/shape.ts'
 import { clearCatalog, insertCatalog, readCatalog } from './store/tables.ts'
 
 export interface ResourceType {
@@ -30,6 +31,8 @@ export interface Catalog {
   readonly types: ReadonlyMap<string, ResourceType>
   readonly search: StoredModel
   readonly links: StoredLinks
+  /** Members of every type: what a posted SearchParameter is compiled with. Read when first asked for. */
+  shapes(): Promise<Shapes>
 }
 
 interface StoredCatalog {
@@ -75,13 +78,13 @@ const isConcrete = ({ kind, abstract, derivation }: StructureDefinition): boolea
 
 const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
 
-const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
+const compile = async (definitions: Definitions): Promise<{ stored: StoredCatalog; shapes: StoredShapes }> => {
   const all = (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>)
   const structures = all.filter(isConcrete)
   const types = [...new Map(structures.map((one) => [one.type, toType(one)])).values()].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   )
-  return {
+  const stored: StoredCatalog = {
     layout: LAYOUT,
     fhirVersion: structures.find(({ type }) => type === 'Patient')?.fhirVersion ?? '4.0.1',
     types,
@@ -93,25 +96,41 @@ const compile = async (definitions: Definitions): Promise<StoredCatalog> => {
     }),
     links: compileLinks(all),
   }
+  return { stored, shapes: storeShapes(all) }
 }
+
+/** Kept beside the catalog and not in it: a start that compiles nothing need not read it. */
+const shapesKey = (fingerprint: string): string => `${fingerprint}#shapes`
 
 /** The catalog of the installed packages, from the database or, after an installation, compiled and stored. */
 export const loadCatalog = async (database: Database, definitions: Definitions): Promise<Catalog> => {
-  const held = await database.get<{ body: string }>(readCatalog, [definitions.fingerprint])
+  const { fingerprint } = definitions
+  const held = await database.get<{ body: string }>(readCatalog, [fingerprint])
   let stored = held === undefined ? undefined : (JSON.parse(held.body) as StoredCatalog)
   if (stored?.layout !== LAYOUT) {
     const fresh = await compile(definitions)
-    const body = JSON.stringify(fresh)
+    const body = JSON.stringify(fresh.stored)
+    const shapes = JSON.stringify(fresh.shapes)
     await database.transact(async (transaction) => {
       await transaction.run(clearCatalog, [])
-      await transaction.run(insertCatalog, [definitions.fingerprint, body])
+      await transaction.run(insertCatalog, [fingerprint, body])
+      await transaction.run(insertCatalog, [shapesKey(fingerprint), shapes])
     })
-    stored = fresh
+    stored = fresh.stored
   }
+  const readShapes = async (): Promise<Shapes> => {
+    const row = await database.get<{ body: string }>(readCatalog, [shapesKey(fingerprint)])
+    return openShapes(JSON.parse(row?.body ?? '{}') as StoredShapes)
+  }
+  let shapes: Promise<Shapes> | undefined
   return {
     fhirVersion: stored.fhirVersion,
     types: new Map(stored.types.map((type) => [type.name, type])),
     search: stored.search,
     links: stored.links,
+    shapes() {
+      shapes ??= readShapes()
+      return shapes
+    },
   }
 }

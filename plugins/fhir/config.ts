@@ -8,6 +8,11 @@ export const conformanceSection = Type.Object({
     flag: 'update-as-create',
     description: "When true, PUT [type]/[id] to a missing id creates the resource under the client's id.",
   }),
+  conditional_delete: Type.Union([Type.Literal('single'), Type.Literal('multiple')], {
+    default: 'single',
+    description:
+      'Whether DELETE [type]?… deletes only where one resource matches and is refused with 412 otherwise, or all that match.',
+  }),
 })
 
 export const fhirSection = Type.Object({

@@ -2,7 +2,14 @@
  * The one way into the data: every interaction, single or an entry of a Bundle, is ruled on and leaves a fact for the
  * trail, refused ones too.
  */
-import { type Interaction, type RequestContext, Ruling, type Runners, toServerError } from '../../kernel/index.ts'
+import {
+  type FactDetails,
+  type Interaction,
+  type RequestContext,
+  Ruling,
+  type Runners,
+  toServerError,
+} from '../../kernel/index.ts'
 import type { Eventually } from '../database/service.ts'
 import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
 
@@ -32,11 +39,13 @@ export interface Done<T> {
   readonly result: T
   readonly status: number
   readonly version?: number | undefined
+  readonly details?: FactDetails | undefined
 }
 
 const tell = <T>(run: Runners, request: RequestContext, interaction: Interaction, done: Done<T>): Eventually<T> => {
   if (run.onAudit === null) return done.result
-  const told = run.onAudit({ request, interaction, status: done.status, version: done.version })
+  const { status, version, details } = done
+  const told = run.onAudit({ request, interaction, status, version, details })
   return told === undefined ? done.result : told.then(() => done.result)
 }
 

@@ -187,6 +187,12 @@ export const ManyMatches = defineError(
   'multiple-matches',
   'Several resources of type %s match; a conditional interaction is about one.',
 )
+export const TooManyDeleted = defineError(
+  'fhir/too-many-deleted',
+  413,
+  'too-costly',
+  'More resources of type %s match than the %s that one request deletes; narrow the search.',
+)
 export const NoneMatches = defineError('fhir/none-matches', 404, 'not-found', 'No resource of type %s matches.')
 export const Contended = defineError(
   'fhir/contended',

@@ -4,21 +4,18 @@ import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { Terminology } from '../terminology/service.ts'
 import { Validator } from '../validation/service.ts'
+import { createAdditions } from './additions.ts'
 import * as bundleErrors from './bundle/errors.ts'
-import type { CapabilityPart } from './capability.ts'
 import { conformanceSection, fhirSection } from './config.ts'
 import * as ownErrors from './errors.ts'
 import { createLateServer } from './late.ts'
 import * as operationErrors from './operations/errors.ts'
-import type { OwnInvocation } from './operations/own.ts'
 import { ownOperations } from './operations/own-operations.ts'
-import { createOperations } from './operations/registry.ts'
-import { createOwnedTypes } from './owned.ts'
 import * as patchErrors from './patch/errors.ts'
 import { fhirRoutes } from './routes.ts'
 import * as searchErrors from './search/errors.ts'
 import { searchMigrations } from './search/tables.ts'
-import { Fhir, type WriteCheck } from './service.ts'
+import { Fhir } from './service.ts'
 import { migrations } from './store/tables.ts'
 
 export default definePlugin({
@@ -30,30 +27,24 @@ export default definePlugin({
   provides: [Fhir],
   migrations: [...migrations, ...searchMigrations],
   errors: { ...ownErrors, ...bundleErrors, ...operationErrors, ...patchErrors, ...searchErrors },
+  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()
-    const parts: CapabilityPart[] = []
-    const checks: WriteCheck[] = []
-    const owned = createOwnedTypes()
-    const operations = createOperations<OwnInvocation>()
+    const additions = createAdditions(late)
     const validator = optional(Validator)
-    for (const operation of ownOperations({ ...needs, validator })) operations.add(operation)
-    provide(Fhir, {
-      describe: (part) => void parts.push(part),
-      check: (check) => void checks.push(check),
-      operation: operations.add,
-      owns: owned.add,
-    })
+    for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
+    provide(Fhir, additions.service)
     const updateAsCreate = conformance.update_as_create
-    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, parts, operations }))
+    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, ...additions }))
     return {
       async start(signal) {
         busy('reading the definitions')
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(Terminology)
         const shared = { ...needs, run, clock, random, log, busy, signal }
-        await late.open({ ...shared, updateAsCreate, fhir, validator, checks, operations, owned, terminology })
+        await late.open({ ...shared, ...additions, conformance, fhir, validator, terminology })
       },
+      stop: () => late.close(),
     }
   },
 })

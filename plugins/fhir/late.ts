@@ -6,17 +6,21 @@ import type { Definitions } from '../packages/service.ts'
 import type { Terminology } from '../terminology/service.ts'
 import type { Validator } from '../validation/service.ts'
 import { loadCatalog } from './catalog.ts'
-import type { fhirSection } from './config.ts'
+import type { conformanceSection, fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
 import { createLinks } from './links/links.ts'
+import { createReferences } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
+import { createPatients } from './patients.ts'
 import { createJudge } from './search/judge.ts'
+import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
 import type { FhirServer } from './server.ts'
 import type { WriteCheck } from './service.ts'
+import { trackWrites } from './store/open-writes.ts'
 import { openStore } from './store/store.ts'
 import { createWrite } from './store/write.ts'
 
@@ -26,7 +30,7 @@ export interface LateParts {
   readonly run: Runners
   readonly clock: Clock
   readonly random: Random
-  readonly updateAsCreate: boolean
+  readonly conformance: Static<typeof conformanceSection>
   readonly fhir: Static<typeof fhirSection>
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
@@ -42,31 +46,50 @@ export interface LateParts {
 
 export const createLateServer = () => {
   let server: FhirServer | undefined
+  let stop: (() => Promise<void>) | undefined
+  let deferred = false
   return {
     get(): FhirServer {
       if (server === undefined) throw NotStarted()
       return server
     },
     async open(parts: LateParts): Promise<void> {
-      const { database, definitions, run, clock, random, updateAsCreate, fhir, log, busy, signal } = parts
-      const { validator, checks, operations, owned, terminology } = parts
+      const { database, definitions, run, clock, random, conformance, fhir, log, busy, signal } = parts
+      const { validator, checks: given, operations, owned, terminology } = parts
       const catalog = await loadCatalog(database, definitions)
       const types = [...catalog.types.keys()]
-      const store = await openStore({ database, clock, types, cacheBytes: fhir.cache_bytes })
+      const writes = trackWrites(database)
+      const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
+      const links = createLinks(catalog.links)
       const search = await openSearch({
         database,
         random,
+        clock,
+        log,
         model: catalog.search,
+        typeNames: types,
+        shapes: catalog.shapes,
+        links,
         store,
+        settled: writes.settled,
         terminology,
         definitions,
         cacheBytes: fhir.cache_bytes / 4,
       })
-      busy('search indexes backfilling')
-      await search.backfill(log, signal)
-      if (signal.aborted) return
+      const { registry, indexer } = search
+      if (!deferred) {
+        busy('search indexes backfilling')
+        await indexer.complete(signal)
+        if (signal.aborted) return
+        indexer.start()
+        stop = () => indexer.stop()
+      }
+      const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
+      const checks = [posted, ...given]
       const judge = createJudge({ search, store, now: () => clock.now() })
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks })
+      const patients = createPatients(catalog.search)
+      const updateAsCreate = conformance.update_as_create
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,
@@ -77,14 +100,23 @@ export const createLateServer = () => {
         write,
         search,
         judge,
-        links: createLinks(catalog.links),
+        links,
+        references: createReferences({ links, registry: search.registry, types: store.types }),
         elements: createElements(definitions),
         operations,
         owned,
+        patients,
         validator,
         checks,
         page,
+        deletesMany: conformance.conditional_delete === 'multiple',
       }
+    },
+    deferIndexing(): void {
+      deferred = true
+    },
+    async close(): Promise<void> {
+      await stop?.()
     },
   }
 }

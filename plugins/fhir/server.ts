@@ -5,10 +5,12 @@ import type { Validator } from '../validation/service.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 import type { Links } from './links/links.ts'
+import type { References } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import type { Elements } from './patch/elements.ts'
+import type { Patients } from './patients.ts'
 import type { Judge } from './search/judge.ts'
 import type { Search } from './search/search.ts'
 import type { WriteCheck } from './service.ts'
@@ -47,9 +49,13 @@ export interface FhirServer {
   readonly elements: Elements
   readonly owned: OwnedTypes
   readonly operations: Operations<OwnInvocation>
+  readonly references: References
+  readonly patients: Patients
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
   readonly checks: readonly WriteCheck[]
+  /** A conditional delete takes all that match. */
+  readonly deletesMany: boolean
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
   readonly page: { readonly usual: number; readonly most: number }
 }

@@ -2,9 +2,12 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
+import type { References } from './links/references.ts'
 import type { Operation } from './operations/operation.ts'
+import type { Reindex } from './search/reindex.ts'
 
 export type { CapabilityPart } from './capability.ts'
+export type { ReadReference, References, Referrer, Target } from './links/references.ts'
 export type { Data, Held } from './operations/data.ts'
 export type { Inputs } from './operations/inputs.ts'
 export type {
@@ -16,6 +19,7 @@ export type {
   OperationChanges,
   OperationParameter,
 } from './operations/operation.ts'
+export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './search/reindex.ts'
 
 /** A resource that is about to be written. */
 export interface Incoming {
@@ -30,7 +34,7 @@ export interface Incoming {
 export interface MadeChange {
   readonly interaction: Interaction
   /** The new version; of a deletion, the version without content. */
-  readonly version: { readonly type: string; readonly id: string; readonly deleted: boolean }
+  readonly version: { readonly rid: number; readonly type: string; readonly id: string; readonly deleted: boolean }
   /** Undefined for a deletion. */
   readonly resource: Readonly<Record<string, unknown>> | undefined
   /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
@@ -47,6 +51,8 @@ export interface RefusedChange {
 export interface WriteCheck {
   /** For messages: `references`. */
   readonly name: string
+  /** Resource type it is for; all when left out. */
+  readonly type?: string
   /** Before the transaction: throws 4xx for what the resource itself shows. */
   examine?(incoming: Incoming): void | Promise<void>
   /**
@@ -58,6 +64,8 @@ export interface WriteCheck {
     transaction: Transaction,
     changes: readonly MadeChange[],
   ): Eventually<readonly RefusedChange[]>
+  /** After COMMIT, before the answer goes out. It must not throw: what was written stands. */
+  committed?(changes: readonly MadeChange[]): Eventually<void>
 }
 
 export interface Fhir {
@@ -65,6 +73,10 @@ export interface Fhir {
   describe(part: CapabilityPart): void
   /** In setup only. */
   check(check: WriteCheck): void
+  /** Before the start: columns that are not complete are left to `reindex`. For its command. */
+  deferIndexing(): void
+  /** Once started: rebuilds index rows. Throws `fhir/reindex-unknown`. */
+  readonly reindex: Reindex
   /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
   operation(operation: Operation): void
   /**
@@ -72,6 +84,8 @@ export interface Fhir {
    * `why` follows the name of the type: `is written by the audit trail`.
    */
   owns(type: string, why: string): void
+  /** While the server runs: where references point, what they find, and what refers to a resource. */
+  readonly references: References
 }
 
 export const Fhir = defineService<Fhir>('fhir')

@@ -37,7 +37,11 @@ export interface HouseOptions {
 }
 
 /** Starts it with its defaults, on SQLite in a file; resolves when it is ready. */
-export const startHouse = async (bench: Bench, place: Place, options: HouseOptions = {}): Promise<House> => {
+export const startHouse = async (
+  bench: Pick<Bench, 'cores'>,
+  place: Place,
+  options: HouseOptions = {},
+): Promise<House> => {
   const { settings = {}, unbound = false } = options
   const subject: Subject = startSubject('house', {
     cores: bench.cores,

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder]`: measures what the design
+ * `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder] [--peer folder]`: measures what the design
  * asks of storage and prints required and measured side by side. Never part of `npm test`: a loaded machine is no bug.
  */
 import { mkdirSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { bindCores } from './cores.ts'
 import { create, createCpu, transaction } from './figures/create.ts'
 import { disk } from './figures/disk.ts'
 import { hooks } from './figures/hooks.ts'
+import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
 import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
@@ -33,6 +34,7 @@ const FIGURES: readonly Figure[] = [
   postgres,
   search,
   hooks,
+  peer,
 ]
 
 const positive = (name: string, value: string): number => {
@@ -48,6 +50,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '3' },
     resources: { type: 'string', default: '50000' },
     profile: { type: 'string' },
+    peer: { type: 'string' },
   },
 })
 
@@ -58,12 +61,16 @@ const list = (): string =>
     )
     .join('\n')
 
-const wanted = positionals.includes('all') ? FIGURES.map(({ name }) => name) : positionals
+const wanted = positionals.includes('all')
+  ? FIGURES.map(({ name }) => name).filter((name) => name !== 'peer' || values.peer !== undefined)
+  : positionals
 const unknown = wanted.find((name) => !FIGURES.some((figure) => figure.name === name))
 
 if (wanted.length === 0 || unknown !== undefined) {
   if (unknown !== undefined) console.error(`no figure is called ${unknown}`)
-  console.log(`npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder]\n${list()}`)
+  console.log(
+    `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder] [--peer folder]\n${list()}`,
+  )
   process.exitCode = unknown === undefined ? 0 : 2
 } else {
   const profileFolder = values.profile === undefined ? undefined : resolve(values.profile)
@@ -76,6 +83,7 @@ if (wanted.length === 0 || unknown !== undefined) {
     seconds: positive('seconds', values.seconds),
     resources: positive('resources', values.resources),
     profileFolder,
+    peerFolder: values.peer === undefined ? undefined : resolve(values.peer),
     say: (text) => console.error(`  ${text}`),
     report: (line) => void lines.push(line),
   }

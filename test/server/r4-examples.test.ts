@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
 import fhir from '../../plugins/fhir/index.ts'
+import references from '../../plugins/references/index.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
@@ -14,10 +15,11 @@ let server: TestServer
 let base = ''
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), fhir, references],
     settings: {
       server: { bind: '127.0.0.1:0' },
-      conformance: { update_as_create: true },
+      // Many refer to what the package does not hold.
+      conformance: { update_as_create: true, reference_policy: 'fhir' },
     },
   })
   base = await server.listen()
@@ -32,6 +34,15 @@ interface Sent {
 
 // R4 allows 64 characters; this official id has more. https://hl7.org/fhir/R4/datatypes.html#id
 const TOO_LONG_ID = 'SearchParameter-questionnaireresponse-extensions-QuestionnaireResponse-item-subject.json'
+
+/** These refer to a type that their element does not allow. */
+const WRONG_TYPE = new Set([
+  'DeviceMetric-example.json',
+  'DeviceUseStatement-example.json',
+  'MedicationRequest-medrx0301.json',
+  'Observation-clinical-gender.json',
+])
+const statusOf = (name: string): number => (name === TOO_LONG_ID ? 404 : WRONG_TYPE.has(name) ? 422 : 201)
 
 /** True when `read` is the very text sent, with the server's version and time in meta. */
 const isSame = (read: string, text: string, { meta }: Sent): boolean => {
@@ -55,7 +66,7 @@ const inLanes = async (work: (name: string) => Promise<void>): Promise<void> => 
   await Promise.all(Array.from({ length: LANES }, lane))
 }
 
-test(`all ${EXPECTED} resources are put, and read, vread and history give them back byte for byte`, async () => {
+test(`all ${EXPECTED} resources but five are put, and read, vread and history give them back byte for byte`, async () => {
   assert.is(names.length, EXPECTED)
   const wrong: string[] = []
   await inLanes(async (name) => {
@@ -65,7 +76,7 @@ test(`all ${EXPECTED} resources are put, and read, vread and history give them b
     const headers = { 'content-type': 'application/fhir+json', prefer: 'return=minimal' }
     const put = await fetch(url, { method: 'PUT', headers, body: text })
     await put.arrayBuffer()
-    if (put.status !== (name === TOO_LONG_ID ? 404 : 201)) wrong.push(`${name}: PUT ${put.status}`)
+    if (put.status !== statusOf(name)) wrong.push(`${name}: PUT ${put.status}`)
     if (!put.ok) return
     const answer = await fetch(url)
     const read = await answer.text()

@@ -56,6 +56,9 @@ const postgres: DatabaseKind = {
   },
 }
 
+/** For tests that open one database several times. */
+export const sqliteKind: DatabaseKind = sqlite
+
 const every: readonly DatabaseKind[] = [sqlite, memory, postgres]
 
 /** The kinds a storage test runs on: all, or the one that `TEST_DATABASE` names. */

@@ -5,6 +5,7 @@ import type { Opened, OpenOptions } from '../open.ts'
 import { changesOf } from '../schema.ts'
 import { type Database, type Eventually, type Param, type Sql, sql, type Transaction } from '../service.ts'
 import { type Connector, createConnector } from './client.ts'
+import { createClosingLine, type Relaxed } from './closing-line.ts'
 import { parseConninfo } from './conninfo.ts'
 import { fromPostgres, mayGoThrough } from './failure.ts'
 import { inspectServer } from './inspect.ts'
@@ -27,6 +28,13 @@ const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 3_000, idl
 const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
 
 const probe = sql('probe', 'SELECT 1 AS one')
+// A transaction that wrote something, so that its COMMIT waits for all of the log before it.
+const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
+// Of sessions of other roles the kind is not told.
+const sessions = sql(
+  'sessions',
+  "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend'",
+)
 
 /** The session is closed in the end, whatever happens. */
 const withSession = async <T>(
@@ -48,7 +56,7 @@ export interface PostgresOptions extends OpenOptions {
 
 /** Throws what the connection string, its files or the server do not allow, before anything is changed. */
 export const openPostgres = async (options: PostgresOptions, signal?: AbortSignal): Promise<Opened> => {
-  const { log, plugins } = options
+  const { clock, log, plugins } = options
   const conninfo = parseConninfo(options.postgresUrl)
   const files = createTlsFiles(conninfo.tls, log)
   await files.current()
@@ -65,18 +73,31 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const send = createSender({ connector, pool })
   const slow = createSlow({ pool, connector, send })
   const counters = { transactions: 0 }
+  const line = createClosingLine({
+    now: () => clock.monotonic(),
+    async harden() {
+      const loan = await pool.acquire({ long: true })
+      try {
+        await send(loan.session, [{ statement: mark, params: [] }])
+      } finally {
+        loan.release()
+      }
+    },
+  })
   let orm: Promise<MikroORM> | undefined
 
   const attempt = async <T>(
     work: (transaction: Transaction) => Eventually<T>,
-  ): Promise<{ value: T } | { failure: unknown; error: unknown }> => {
+  ): Promise<{ value: T; durable: Relaxed | undefined } | { failure: unknown; error: unknown }> => {
     const loan = pool.take({ long: true }) ?? (await pool.acquire({ long: true }))
     const open = openTransaction(loan.session, (steps) => send(loan.session, steps))
     try {
       const value = await work(open.transaction)
-      await open.commit()
+      let durable: Relaxed | undefined
+      if (open.leavings.isEmpty) await open.commit()
+      else durable = await line.close(open)
       counters.transactions += 1
-      return { value }
+      return { value, durable }
     } catch (error) {
       await open.rollback()
       return { failure: open.failure, error }
@@ -87,8 +108,12 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const transact: Database['transact'] = async (work) => {
     for (let count = 1; ; count += 1) {
       const outcome = await attempt(work)
-      if ('value' in outcome) return outcome.value
-      if (!mayGoThrough(outcome.failure, count)) throw fromPostgres(outcome.error)
+      if (!('value' in outcome)) {
+        if (!mayGoThrough(outcome.failure, count)) throw fromPostgres(outcome.error)
+        continue
+      }
+      if (outcome.durable !== undefined) await outcome.durable.committed
+      return outcome.value
     }
   }
 
@@ -117,6 +142,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
         (await reader.all(statement, params))[0] as R | undefined,
       all: (statement, params) => reader.all(statement, params) as Promise<any[]>,
       slow: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
+      place: () => undefined,
       transact,
       orm() {
         orm ??= openOrm()
@@ -130,6 +156,10 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           // PostgreSQL lets commits share a flush by itself, and does not say so.
           commits: { transactions: counters.transactions, groups: counters.transactions },
         }
+      },
+      async isShared() {
+        const [row] = await reader.all(sessions, [])
+        return Number(row?.n) > pool.status.open
       },
     },
     async check(given) {

@@ -3,6 +3,7 @@
  * with COMMIT: a transaction that only writes is a single round trip.
  */
 import { DatabaseUnavailable } from '../errors.ts'
+import { Leavings } from '../leavings.ts'
 import { type Param, type Sql, sql, type Transaction } from '../service.ts'
 import { CommitUnknown } from './errors.ts'
 import type { Step, StepResult } from './exchange.ts'
@@ -18,6 +19,10 @@ const rollback = sql('rollback', 'ROLLBACK')
 
 export interface OpenTransaction {
   readonly transaction: Transaction
+  /** What was left for its end. */
+  readonly leavings: Leavings
+  /** Sends what is kept back, and waits until it is done. */
+  flush(): Promise<void>
   /** Resolves after COMMIT returned. Throws CommitUnknown when the connection was lost meanwhile. */
   commit(): Promise<void>
   /** Undoes everything; never throws. */
@@ -31,6 +36,7 @@ export const openTransaction = (
   session: Session,
   send: (steps: readonly Step[]) => Promise<readonly StepResult[]>,
 ): OpenTransaction => {
+  const leavings = new Leavings()
   let kept: Step[] = []
   let bytes = 0
   let begun = false
@@ -84,7 +90,15 @@ export const openTransaction = (
   }
 
   return {
+    leavings,
+    async flush() {
+      if (kept.length > 0) await flush()
+    },
     transaction: {
+      leave(closing, item) {
+        check()
+        leavings.add(closing, item)
+      },
       get: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params))[0] as R | undefined,
       all: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params)) as R[],
       run(statement, params) {

@@ -6,7 +6,7 @@ import type { Clock } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
 import { changesOf, planSchema } from '../schema.ts'
-import type { Database, Param, Sql } from '../service.ts'
+import type { Param, Sql } from '../service.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { fromSqlite } from './failure.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
@@ -99,7 +99,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
     if (busy !== undefined) return busy.then(() => guard(work))
     return guard(work)
   }
-  const database: Database = {
+  const database: Opened['database'] = {
     kind: options.kind,
     get: <R>(statement: Sql, params: readonly Param[]) =>
       read(() => reader.of(statement).get(...params) as R | undefined),
@@ -110,6 +110,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
         throw fromSqlite(error)
       })
     },
+    place: () => (inMemory ? undefined : { path }),
     transact: (work) => writer.transact(work),
     orm: () => {
       orm ??= openOrm(handle, options)
@@ -120,6 +121,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
       pool: lane?.status ?? { size: 0, busy: 0, waiting: 0 },
       commits: { ...writer.counters },
     }),
+    isShared: async () => false,
   }
   return {
     database,

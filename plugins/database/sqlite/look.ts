@@ -6,18 +6,21 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import BetterSqlite from 'better-sqlite3'
+import type { Param } from '../service.ts'
 
 export interface Look {
-  rows<R>(text: string): R[]
+  rows<R>(text: string, params?: readonly Param[]): R[]
   close(): void
 }
 
 export const lookInto = async (path: string): Promise<Look> => {
   if (existsSync(`${path}-wal`)) {
     const handle = new BetterSqlite(path, { readonly: true, fileMustExist: true })
-    return { rows: <R>(text: string) => handle.prepare(text).all() as R[], close: () => void handle.close() }
+    const rows = <R>(text: string, params: readonly Param[] = []) => handle.prepare(text).all(...params) as R[]
+    return { rows, close: () => void handle.close() }
   }
   const { DatabaseSync } = await import('node:sqlite')
   const handle = new DatabaseSync(new URL(`${pathToFileURL(path)}?immutable=1`), { readOnly: true })
-  return { rows: <R>(text: string) => handle.prepare(text).all() as R[], close: () => handle.close() }
+  const rows = <R>(text: string, params: readonly Param[] = []) => handle.prepare(text).all(...params) as R[]
+  return { rows, close: () => handle.close() }
 }

@@ -6,6 +6,7 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
+import { Leavings } from '../leavings.ts'
 import type { Eventually, Param, Sql, Transaction } from '../service.ts'
 import { fromSqlite } from './failure.ts'
 import type { Statements } from './statements.ts'
@@ -22,6 +23,8 @@ interface Job {
 interface Done {
   readonly job: Job
   readonly value: unknown
+  /** For the end of the group. */
+  readonly left: Leavings | undefined
 }
 
 export interface Writer {
@@ -53,6 +56,8 @@ export const createWriter = (
   let careful = 0
   /** Whether the job that runs has written anything. */
   let wrote = false
+  /** What it has left for the end. */
+  let left: Leavings | undefined
 
   /** A statement with an answer; with RETURNING it may write too. */
   const prepared = (statement: Sql): BetterSqlite.Statement => {
@@ -61,6 +66,10 @@ export const createWriter = (
     return found
   }
   const transaction: Transaction = {
+    leave(closing, item) {
+      left ??= new Leavings()
+      left.add(closing, item)
+    },
     get: <R>(statement: Sql, params: readonly Param[]) => prepared(statement).get(...params) as R | undefined,
     all: <R>(statement: Sql, params: readonly Param[]) => prepared(statement).all(...params) as R[],
     run(statement, params) {
@@ -69,11 +78,17 @@ export const createWriter = (
     },
   }
 
+  const runWork = async (job: Job): Promise<Done> => {
+    left = undefined
+    const value = await job.work(transaction)
+    return { job, value, left }
+  }
+
   /** One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. */
   const runBoldly = async (job: Job, done: Done[]): Promise<boolean> => {
     wrote = false
     try {
-      done.push({ job, value: await job.work(transaction) })
+      done.push(await runWork(job))
       return true
     } catch (error) {
       if (wrote) return false
@@ -86,9 +101,9 @@ export const createWriter = (
   const runCarefully = async (job: Job, done: Done[]): Promise<void> => {
     savepoint.run()
     try {
-      const value = await job.work(transaction)
+      const one = await runWork(job)
       release.run()
-      done.push({ job, value })
+      done.push(one)
     } catch (error) {
       // A full disk may already have rolled everything back; then the whole group is lost and must hear so.
       if (!handle.inTransaction) {
@@ -129,15 +144,32 @@ export const createWriter = (
     return runJobs(done)
   }
 
+  /** What the jobs of a group left, in the same COMMIT. Throws what they are to hear. */
+  const closeJobs = async (done: readonly Done[]): Promise<Leavings> => {
+    const all = new Leavings()
+    for (const one of done) if (one.left !== undefined) all.take(one.left)
+    if (all.isEmpty) return all
+    try {
+      await all.close(transaction)
+      return all
+    } catch (error) {
+      all.closed(false)
+      throw all.refuse(error)
+    }
+  }
+
   /** One group: everything that waits now, or what fits in the time, and one COMMIT. */
   const runGroup = async (): Promise<void> => {
     const done: Done[] = []
+    let atEnd: Leavings | undefined
     try {
       begin.run()
       await runJobs(done)
+      atEnd = await closeJobs(done)
       commit.run()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
+      atEnd?.closed(false)
       const failure = fromSqlite(error)
       // BEGIN itself failed, or the disk is full: those who wait would meet the same, one after the other.
       for (const job of waiting) job.reject(failure)
@@ -145,6 +177,7 @@ export const createWriter = (
       for (const { job } of done) job.reject(failure)
       return
     }
+    atEnd.closed(true)
     counters.groups += 1
     counters.transactions += done.length
     for (const { job, value } of done) job.resolve(value)

@@ -3,7 +3,6 @@
  * the same transaction. https://hl7.org/fhir/R4/http.html#trules
  */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
 import { authorize } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
 import { matching } from '../interactions/conditional.ts'
@@ -16,7 +15,7 @@ export interface Resolved {
   /** `Patient/1` */
   readonly reference: string
   /** Throws Contended when it matches something else by now. */
-  verify(server: FhirServer, transaction: Transaction): Promise<void>
+  verify(server: FhirServer): Promise<void>
 }
 
 const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
@@ -48,7 +47,7 @@ export const resolveCondition = async (
     const { interaction } = step.addressed
     if (interaction.type !== type || step.entry.method === 'PATCH' || !isAboutResource(step)) continue
     if (step.entry.method === 'POST' && target.found !== undefined) continue
-    replaced.add(target.id)
+    for (const id of [target.id, ...(target.others ?? [])]) replaced.add(id)
     const draft = drafts.get(step.entry.index)
     if (step.entry.method === 'DELETE' || draft === undefined) continue
     const subject = {
@@ -72,8 +71,8 @@ export const resolveCondition = async (
   if (others.length > 0) throw ConditionalReferenceMany(type)
   return {
     reference: `${type}/${only}`,
-    async verify(here, transaction) {
-      await here.store.hold(transaction, `conditional/${type}`)
+    async verify(here) {
+      // Not held, because nothing is made under this condition: what matches it later comes after this transaction.
       if ((await stored(here)).join(' ') !== before.join(' ')) throw Contended()
     },
   }

@@ -3,7 +3,6 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
 import type { ReadResource } from '../json/read.ts'
 import { rewriteLinks } from '../links/rewrite.ts'
 import type { FhirServer } from '../server.ts'
@@ -19,7 +18,7 @@ export interface ResolvedBodies {
   /** By index of the entry: what its change is prepared from. */
   readonly bodies: ReadonlyMap<number, ReadResource>
   /** Inside the transaction: throws Contended when a condition matches something else by now. */
-  verify(server: FhirServer, transaction: Transaction): Promise<void>
+  verify(server: FhirServer): Promise<void>
 }
 
 interface Draft {
@@ -82,8 +81,8 @@ export const resolveLinks = async (
 
   return {
     bodies: new Map([...drafts].map(([index, { text, resource }]) => [index, toBody(text, resource)])),
-    async verify(here, transaction) {
-      for (const { verify } of conditions.values()) await verify(here, transaction)
+    async verify(here) {
+      for (const { verify } of conditions.values()) await verify(here)
     },
   }
 }

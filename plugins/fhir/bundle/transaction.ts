@@ -9,6 +9,7 @@ import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
 import { permitChange } from '../owned.ts'
+import { detailsOf } from '../patients.ts'
 import type { Permit } from '../search/judge.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { Changed, Progress } from '../store/write.ts'
@@ -70,8 +71,9 @@ export const transaction = async (
     }
   }
 
-  const tell = async (here: FhirServer, interaction: Interaction, { status, version }: Answer): Promise<void> => {
-    await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version })
+  const tell = async (here: FhirServer, interaction: Interaction, answer: Answer): Promise<void> => {
+    const { status, version, details = detailsOf(here, version) } = answer
+    await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
   }
 
   /** Every entry is ruled on before anything is done for one of them. */
@@ -122,9 +124,11 @@ export const transaction = async (
     for (const { step, target } of located) {
       // A condition that matched nothing to delete, or something that is left as it is.
       if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
-      const name = `${step.addressed.interaction.type}/${target.id}`
-      if (seen.has(name)) throw placed(DuplicateTarget(name), step.entry.index)
-      seen.add(name)
+      for (const id of [target.id, ...(target.others ?? [])]) {
+        const name = `${step.addressed.interaction.type}/${id}`
+        if (seen.has(name)) throw placed(DuplicateTarget(name), step.entry.index)
+        seen.add(name)
+      }
     }
   }
 
@@ -194,7 +198,7 @@ export const transaction = async (
     }
     const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
       for (const { one } of prepared) await one.target.verify?.(here, opened)
-      await resolved.verify(here, opened)
+      await resolved.verify(here)
       const changed = await changeAll(opened, here)
       await lookAll(here)
       progress.interaction = undefined
@@ -207,7 +211,8 @@ export const transaction = async (
       await refused(run, ctx, interaction, error)
       throw placed(error, interaction.entry)
     })
-    write.committed(ctx, changed)
+    const later = write.committed(ctx, changed)
+    if (later !== undefined) await later
     return answers.toBundle(server.random.id(), 'transaction')
   })
 }

@@ -1,5 +1,5 @@
 /** What became of an interaction: turned into an HTTP answer by respond.ts, into an entry by a Bundle. */
-import type { Issue } from '../../../kernel/index.ts'
+import type { FactDetails, Issue } from '../../../kernel/index.ts'
 import type { Content } from '../binary.ts'
 import type { ResourceType } from '../catalog.ts'
 import type { Prefer, Presentation } from '../query.ts'
@@ -17,6 +17,8 @@ export interface Answer {
   readonly content?: Content
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>
+  /** For the trail. */
+  readonly details?: FactDetails
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
   /** What was said about a change that was made, for its outcome. */

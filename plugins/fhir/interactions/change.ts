@@ -20,6 +20,8 @@ export interface Target {
   readonly id: string
   /** What a condition found. */
   readonly found?: StoredVersion | undefined
+  /** Ids of those a condition found besides. */
+  readonly others?: readonly string[]
   /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
   verify?(server: FhirServer, transaction: Transaction): Promise<void>
 }
@@ -68,6 +70,7 @@ export const tellOperation = async (
   transaction: Transaction,
 ): Promise<void> => {
   if (run.onAudit === null) return
+  if (interaction.kind !== 'operation') return
   const isTold = changes.some(({ type, id }) => type === interaction.type && id === interaction.id)
   if (!isTold) await run.onAudit({ request, interaction, status, transaction })
 }
@@ -90,7 +93,8 @@ const performSeveral = async (
     await tellOperation(server, ctx, interaction, changes, answered.status, transaction)
     return { changed: made, answer: answered }
   })
-  write.committed(ctx, changed)
+  const later = write.committed(ctx, changed)
+  if (later !== undefined) await later
   return answer
 }
 
@@ -117,7 +121,8 @@ export const performChange = async (server: FhirServer, asked: Asked, address: A
         await write.settle(ctx, transaction, [one])
         return one
       })
-      write.committed(ctx, [changed])
+      const later = write.committed(ctx, [changed])
+      if (later !== undefined) await later
       return prepared.answer(changed)
     })
   })

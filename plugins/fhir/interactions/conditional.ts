@@ -78,24 +78,43 @@ export interface Match {
   verify(server: FhirServer, transaction: Transaction): Promise<void>
 }
 
-/** The one resource of a type that matches, or none. Throws 412 when there are several. */
-export const locateMatch = async (server: FhirServer, asked: Asked, type: string, query: string): Promise<Match> => {
+export interface Matches {
+  /** Newest first. */
+  readonly found: readonly StoredVersion[]
+  verify: Match['verify']
+}
+
+/** The resources of a type that match; of more than `most`, `most` and one. */
+export const locateMatches = async (
+  server: FhirServer,
+  asked: Asked,
+  type: string,
+  query: string,
+  most: number,
+): Promise<Matches> => {
   const { ctx, gone } = asked
   const searching: Interaction = interactionOf(asked, { kind: 'search-type', type })
   const ruling = await authorize(server.run, ctx, searching)
   const match = await matching(server, ctx, ruling, type, query)
   const isLeft = (version: StoredVersion): boolean => gone?.has(`${version.type}/${version.id}`) !== true
   const find = async (here: FhirServer): Promise<readonly StoredVersion[]> =>
-    (await match.find(here, 2 + (gone?.size ?? 0))).filter(isLeft)
-  const matches = await find(server)
-  if (matches.length > 1) throw ManyMatches(type)
-  const [found] = matches
+    (await match.find(here, most + 1 + (gone?.size ?? 0))).filter(isLeft).slice(0, most + 1)
+  const found = await find(server)
   return {
     found,
     async verify(here, transaction) {
       await here.store.hold(transaction, `conditional/${type}`)
-      const [one, ...more] = await find(here)
-      if (more.length > 0 || one?.rid !== found?.rid) throw Contended()
+      // Held first: what matches when it is asked again stays so until COMMIT.
+      for (const { id } of found) await here.store.lock(transaction, type, id)
+      const now = await find(here)
+      if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
     },
   }
+}
+
+/** The one resource of a type that matches, or none. Throws 412 when there are several. */
+export const locateMatch = async (server: FhirServer, asked: Asked, type: string, query: string): Promise<Match> => {
+  const { found, verify } = await locateMatches(server, asked, type, query, 1)
+  if (found.length > 1) throw ManyMatches(type)
+  return { found: found[0], verify }
 }

@@ -1,15 +1,31 @@
 /**
- * delete: a version without content; deleting again changes nothing. Also of the one resource that matches.
+ * delete: a version without content; deleting again changes nothing. Also of the one resource that matches, or of all
+ * that do where `[conformance] conditional_delete` says so.
  * https://hl7.org/fhir/R4/http.html#delete
  */
-import { NotFound } from '../errors.ts'
+import { ManyMatches, NotFound, TooManyDeleted } from '../errors.ts'
 import { readPrecondition } from '../precondition.ts'
 import { readPrefer, readQuery } from '../query.ts'
 import { isId, typeOf } from '../server.ts'
+import type { Change } from '../store/write.ts'
 import { interactionOf } from './asked.ts'
 import type { AddressChange } from './change.ts'
-import { locateMatch } from './conditional.ts'
+import { locateMatches } from './conditional.ts'
 import { queryOf } from './query-of.ts'
+
+const MOST_DELETED = 1_000 // by one condition, in one transaction
+
+const countOutcome = (type: string, count: number): string =>
+  JSON.stringify({
+    resourceType: 'OperationOutcome',
+    issue: [
+      {
+        severity: 'information',
+        code: 'informational',
+        diagnostics: `${count} resources of type ${type} are deleted.`,
+      },
+    ],
+  })
 
 export const remove: AddressChange = (server, asked) => {
   const { params, headers, url } = asked
@@ -25,21 +41,33 @@ export const remove: AddressChange = (server, asked) => {
     interaction,
     async locate() {
       if (id !== undefined) return { id }
-      const { found, verify } = await locateMatch(server, asked, type.name, queryOf(url))
-      return { id: found?.id ?? '', found, verify }
+      const { found, verify } = await locateMatches(server, asked, type.name, queryOf(url), MOST_DELETED)
+      const [first, ...others] = found
+      if (others.length > 0 && !server.deletesMany) throw ManyMatches(type.name)
+      if (found.length > MOST_DELETED) throw TooManyDeleted(type.name, MOST_DELETED)
+      return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
     },
-    prepare(permit, target) {
+    prepare(permit, { id: one, others = [] }) {
       // None matches: what was to be gone is not there.
-      if (target.id === '') return { settled: { status: 204, shows: 'nothing' } }
+      if (one === '') return { settled: { status: 204, shows: 'nothing' } }
+      const toChange = (gone: string): Extract<Change, { kind: 'delete' }> => ({
+        kind: 'delete',
+        interaction: { ...interaction, id: gone },
+        type: type.name,
+        permit,
+        id: gone,
+        precondition,
+      })
+      if (others.length > 0)
+        return {
+          changes: [one, ...others].map(toChange),
+          answerAll: (changed) =>
+            told
+              ? { status: 200, shows: 'text', text: countOutcome(type.name, changed.length) }
+              : { status: 204, shows: 'nothing' },
+        }
       return {
-        change: {
-          kind: 'delete',
-          interaction: { ...interaction, id: target.id },
-          type: type.name,
-          permit,
-          id: target.id,
-          precondition,
-        },
+        change: toChange(one),
         answer: ({ version }) =>
           told ? { status: 200, version, shows: 'outcome' } : { status: 204, version, shows: 'nothing' },
       }

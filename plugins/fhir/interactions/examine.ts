@@ -35,6 +35,7 @@ export const examine = (
       return warnings === undefined ? found : keep(warnings, found)
     })
   for (const check of checks)
-    if (check.examine !== undefined) all = then(all, () => check.examine?.({ request, interaction, resource, text }))
+    if (check.examine !== undefined && (check.type === undefined || check.type === resource.resourceType))
+      all = then(all, () => check.examine?.({ request, interaction, resource, text }))
   return all
 }

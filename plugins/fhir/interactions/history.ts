@@ -3,6 +3,7 @@ import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { NotFound, ParameterValue } from '../errors.ts'
 import { readSpan } from '../instant.ts'
 import { checkAccept } from '../media.ts'
+import { withDetails } from '../patients.ts'
 import { toETag } from '../precondition.ts'
 import { needsWork, present } from '../present.ts'
 import { type Presentation, readPrefer, readQuery } from '../query.ts'
@@ -11,6 +12,7 @@ import type { HistoryPage, HistoryQuery } from '../store/history.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
+import { queryOf } from './query-of.ts'
 
 const KNOWN = ['_count', '_since', '_at', '_page']
 const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
@@ -171,7 +173,7 @@ export const history: AddressLook = (server, asked) => {
       const text =
         `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
         `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
-      return { status: 200, shows: 'text', text }
+      return { status: 200, shows: 'text', text, ...withDetails(here, page.versions, () => queryOf(url)) }
     },
   }
 }

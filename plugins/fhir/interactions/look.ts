@@ -5,6 +5,7 @@
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
 import { type Done, read } from '../dispatch.ts'
+import { detailsOf } from '../patients.ts'
 import type { FhirServer } from '../server.ts'
 import type { Answer } from './answer.ts'
 import type { Asked } from './asked.ts'
@@ -18,12 +19,15 @@ export interface AddressedLook {
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
 export type AddressLook = (server: FhirServer, asked: Asked) => AddressedLook
 
-const toDone = (result: Answer): Done<Answer> => ({ result, status: result.status, version: result.version?.version })
+const toDone = (server: FhirServer, result: Answer): Done<Answer> => {
+  const { status, version, details = detailsOf(server, version) } = result
+  return { result, status, version: version?.version, details }
+}
 
 export const performLook = (server: FhirServer, asked: Asked, address: AddressLook): Eventually<Answer> => {
   const { interaction, answer } = address(server, asked)
   return read(server.run, asked.ctx, interaction, (ruling) => {
     const answered = answer(server, ruling)
-    return answered instanceof Promise ? answered.then(toDone) : toDone(answered)
+    return answered instanceof Promise ? answered.then((one) => toDone(server, one)) : toDone(server, answered)
   })
 }

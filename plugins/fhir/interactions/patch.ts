@@ -2,7 +2,8 @@
  * patch: of one resource, or of the one that matches. In a Bundle it is a Binary that holds the patch, or the Parameters
  * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
-import { Contended, NoneMatches, NotFound } from '../errors.ts'
+import { isServerError } from '../../../kernel/index.ts'
+import { Contended, Deleted, NoneMatches, NotFound } from '../errors.ts'
 import { checkAccept } from '../media.ts'
 import { NotLoaded } from '../patch/elements.ts'
 import { PatchMalformed } from '../patch/errors.ts'
@@ -84,7 +85,10 @@ export const patch: AddressChange = (server, asked) => {
         warnings,
         revise: (json) => apply(json),
       }
-      const change = await prepareLoading(server, () => toRevision(server, revision))
+      const change = await prepareLoading(server, () => toRevision(server, revision)).catch((error) => {
+        // Found a moment ago, and gone: the condition is asked again.
+        throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
+      })
       return {
         change: change.kind === 'revise' ? { ...change, redo: redoOr(change.redo) } : change,
         answer: ({ version }) => changedAnswer(200, version, type, prefer, presentation, warnings),

@@ -4,6 +4,7 @@ import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
 import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from '../errors.ts'
 import { checkAccept } from '../media.ts'
+import { withDetails } from '../patients.ts'
 import { readPairs, readPrefer } from '../query.ts'
 import { type Access, OPEN, toAccess } from '../search/access.ts'
 import type { Asking } from '../search/asking.ts'
@@ -26,8 +27,10 @@ import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
 import { type SortKey, toSortKeys } from '../search/sort.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
 import { type Asked, type AskedParams, interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
+import { queryOf } from './query-of.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 /** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
@@ -161,17 +164,30 @@ const typesOf = async (
   return members === undefined ? used : used.filter((one) => members[one] !== undefined || one === compartment?.type)
 }
 
+/** Whatever in a search may name a parameter. */
+const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
+  ...criteria.map(([name]) => name),
+  ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
+  sort,
+]
+
 const refuse = (error: ServerError): never => {
   throw error
 }
 
-const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<string> => {
+interface Found {
+  readonly text: string
+  readonly versions: readonly StoredVersion[]
+}
+
+const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<Found> => {
   const { search, catalog, clock } = server
   const { criteria, planner, executor, includer, registry } = search
   const { ctx, headers } = asked
   const prefer = readPrefer(headers.prefer)
   const request = readSearch(parametersOf(asked), scope.type === undefined)
   checkAccept(headers.accept, request.presentation.format)
+  await search.catchUp?.(namesOf(request))
   const types = await typesOf(server, scope, request)
   const base = { baseUrl: ctx.baseUrl, now: clock.now(), pin: await search.pin() }
   const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, criteria, base)
@@ -265,20 +281,28 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
     })
     links.push({ relation: 'next', url: `${ctx.baseUrl}${scope.path}?${parameters}&_page=${page}` })
   }
-  return toSearchSet({
+  const entries = [
+    ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
+    ...included.versions.map((version) => ({ version, mode: 'include' as const })),
+  ]
+  const text = toSearchSet({
     id: server.random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: ctx.baseUrl,
     total,
     links,
-    entries: [
-      ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
-      ...included.versions.map((version) => ({ version, mode: 'include' as const })),
-    ],
+    entries,
     issues,
     presentation: request.presentation,
     types: catalog.types,
   })
+  return { text, versions: entries.map(({ version }) => version) }
+}
+
+/** As it was sent, in the address and in the form. */
+const queryIn = ({ url, body }: Asked): string => {
+  const form = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : ''
+  return [queryOf(url), form].filter((part) => part !== '').join('&')
 }
 
 export const search: AddressLook = (server, asked) => {
@@ -286,6 +310,9 @@ export const search: AddressLook = (server, asked) => {
   const kind = scope.type === undefined ? 'search-system' : 'search-type'
   return {
     interaction: interactionOf(asked, { kind, type: scope.type }),
-    answer: async (here, ruling) => ({ status: 200, shows: 'text', text: await run(here, asked, scope, ruling) }),
+    async answer(here, ruling) {
+      const { text, versions } = await run(here, asked, scope, ruling)
+      return { status: 200, shows: 'text', text, ...withDetails(here, versions, () => queryIn(asked)) }
+    },
   }
 }

@@ -7,10 +7,20 @@ import type { StoredLinks, StoredNode } from './model.ts'
 /** Every type is allowed. */
 export const ANY_TYPE: readonly string[] = Object.freeze([])
 
+type Json = Readonly<Record<string, unknown>>
+
+/** What a local link is read against: a resource that is no contained one, and the Bundle entry it stands in. */
+export interface Scope {
+  readonly resource: Json
+  /** Undefined outside of a Bundle. */
+  readonly entry?: { readonly fullUrl: unknown; readonly bundle: Json } | undefined
+}
+
 /** A Reference and the types its element allows; none means all. */
 export interface FoundReference {
-  readonly value: Readonly<Record<string, unknown>>
+  readonly value: Json
   readonly targets: readonly string[]
+  readonly scope: Scope
 }
 
 export type Node =
@@ -93,23 +103,30 @@ export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Lin
   const member: Links['member'] = ({ members }, key) =>
     members.get(key) ?? (key.charCodeAt(0) === 95 /* _ */ ? elementNode : undefined)
 
-  type Visit = (value: Record<string, unknown>, allowed: readonly string[], path: string) => void
+  type Visit = (value: Json, allowed: readonly string[], scope: Scope, path: string) => void
 
   /** `path` stays empty unless paths are asked for. */
-  const walkValue = (value: unknown, node: Node, inside: Context, path: string, visit: Visit): void => {
+  const walkValue = (value: unknown, node: Node, inside: Context, scope: Scope, path: string, visit: Visit): void => {
     if (!isObject(value)) return
     if (node.kind === 'reference') {
-      visit(value, node.targets, path)
-      walkObject(value, referenceContext, path, visit)
+      visit(value, node.targets, scope, path)
+      walkObject(value, referenceContext, scope, path, visit)
     } else if (node.kind === 'context') {
       const context = node.context === extensionContext ? extension(value, inside) : node.context
-      walkObject(value, context, path, visit)
+      walkObject(value, context, scope, path, visit)
     } else if (node.kind === 'resource') {
       const context = typeof value.resourceType === 'string' ? contextOf(value.resourceType) : undefined
-      if (context !== undefined) walkObject(value, context, path, visit)
+      if (context !== undefined) walkObject(value, context, scope, path, visit)
     }
   }
-  const walkObject = (value: Record<string, unknown>, context: Context, path: string, visit: Visit): void => {
+  /** A contained resource shares the scope of what contains it; one of a Bundle or Parameters has its own. */
+  const scopeOf = (child: unknown, key: string, holder: Json, scope: Scope): Scope => {
+    if (key === 'contained' || !isObject(child)) return scope
+    const { resource } = scope
+    const isEntry = key === 'resource' && resource.resourceType === 'Bundle' && holder !== resource
+    return { resource: child, entry: isEntry ? { fullUrl: holder.fullUrl, bundle: resource } : undefined }
+  }
+  const walkObject = (value: Json, context: Context, scope: Scope, path: string, visit: Visit): void => {
     for (const key in value) {
       const node = member(context, key)
       if (node === undefined) continue
@@ -117,13 +134,14 @@ export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Lin
       const at = path === '' ? '' : `${path}.${key}`
       if (Array.isArray(child))
         for (let n = 0; n < child.length; n += 1)
-          walkValue(child[n], node, context, at === '' ? '' : `${at}[${n}]`, visit)
-      else walkValue(child, node, context, at, visit)
+          walkValue(child[n], node, context, scope, at === '' ? '' : `${at}[${n}]`, visit)
+      else if (node.kind === 'resource') walkValue(child, node, context, scopeOf(child, key, value, scope), at, visit)
+      else walkValue(child, node, context, scope, at, visit)
     }
   }
-  const walk = (resource: Readonly<Record<string, unknown>>, path: string, visit: Visit): void => {
+  const walk = (resource: Json, path: string, visit: Visit): void => {
     const context = typeof resource.resourceType === 'string' ? contextOf(resource.resourceType) : undefined
-    if (context !== undefined) walkObject(resource as Record<string, unknown>, context, path, visit)
+    if (context !== undefined) walkObject(resource, context, { resource }, path, visit)
   }
 
   return {
@@ -132,12 +150,12 @@ export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Lin
     member,
     references(resource) {
       const found: FoundReference[] = []
-      walk(resource, '', (value, allowed) => void found.push({ value, targets: allowed }))
+      walk(resource, '', (value, targets, scope) => void found.push({ value, targets, scope }))
       return found
     },
     paths(resource) {
       const found: string[] = []
-      walk(resource, String(resource.resourceType), (_value, _allowed, path) => void found.push(path))
+      walk(resource, String(resource.resourceType), (_value, _targets, _scope, path) => void found.push(path))
       return found
     },
   }

@@ -48,14 +48,14 @@ const labelled = async ({ server, request }: OwnInvocation, types: readonly stri
   const params = isIn('x.param', [...new Set(codes)])
   const first = join(
     [
-      q`SELECT min(x.rid) AS rid, 0 AS type FROM ix_token x WHERE ${params} GROUP BY x.param, x.val, x.sys`,
-      q`SELECT min(x.rid) AS rid, 0 AS type FROM ix_str x WHERE ${params} GROUP BY x.param, x.val, x.exact`,
-      q`SELECT min(x.rid) AS rid, 0 AS type FROM ix_ref x WHERE ${params} GROUP BY x.param, x.target`,
+      q`SELECT min(x.rid) AS rid FROM ix_token x WHERE ${params} GROUP BY x.param, x.val, x.sys`,
+      q`SELECT min(x.rid) AS rid FROM ix_str x WHERE ${params} GROUP BY x.param, x.val, x.exact`,
+      q`SELECT min(x.rid) AS rid FROM ix_ref x WHERE ${params} GROUP BY x.param, x.target`,
     ],
     ' UNION ALL ',
   )
-  const rows = await executor.related(
-    q`SELECT DISTINCT u.rid, u.type FROM (${first}) u LIMIT ${MOST_LABELLED + 1}`,
+  const rows = await executor.select<{ rid: number }>(
+    q`SELECT DISTINCT u.rid FROM (${first}) u LIMIT ${MOST_LABELLED + 1}`,
     request,
   )
   if (rows.length > MOST_LABELLED) throw MetaTooMany(MOST_LABELLED)

@@ -1,26 +1,58 @@
 /**
- * Puts resources into the index that were stored before their columns were: at start, and after a SearchParameter was
- * added. Goes by rid in small transactions and notes how far it came, so that an interrupted one goes on.
+ * Puts resources into columns that were not there when they were stored: after a package brought search parameters, or
+ * a client posted one. Goes by rid in small transactions that note how far they came, so that an interrupted one goes
+ * on, and two servers take turns.
  */
-import type { Logger } from '../../../kernel/index.ts'
-import { type Database, sql } from '../../database/service.ts'
+import type { Clock } from '../../../kernel/index.ts'
+import { type Database, sql, type Transaction } from '../../database/service.ts'
 import { unpackBody } from '../store/body.ts'
 import { GZIP } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
+import { type ColumnRow, MASK_BITS } from './columns.ts'
+import { APART, containedRid, containerOf } from './contained/place.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
+import type { Extract } from './extractor.ts'
 import type { IndexRows } from './index-rows.ts'
 import type { Registry } from './registry.ts'
-import { clearProgress, deleteColumn, readProgress, setReady, writeProgress } from './tables.ts'
+import { Rows } from './rows.ts'
+import {
+  advance,
+  clearBits,
+  countResources,
+  DIRTY,
+  dropColumn,
+  lockColumn,
+  lockUnready,
+  MOST_REMOVED,
+  nextGeneration,
+  readContained,
+  readStride,
+  removals,
+  removeTexts,
+  setExpected,
+  setReach,
+  setReady,
+} from './tables.ts'
 
-const BATCH = 100 // resources of one transaction: a few milliseconds
+const BATCH = 100 // resources of one transaction, at most
+const BATCH_MS = 4 // of work on the main thread, then others get their turn
+const EVERY_BIT = 2 ** MASK_BITS - 1
+/** Of `reach`: the resources of the type are done, those that others contain begin; behind it, how many containers. */
+const CONTAINED = 2 ** 52
+const ALL = Number.MAX_SAFE_INTEGER
 
-const readBatch = sql(
-  'search.backfill-batch',
-  'SELECT rid, id, flags, body FROM resource WHERE type = ? AND rid > ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?',
-)
+const BATCH_ROWS =
+  'SELECT rid, type, id, flags, body FROM resource WHERE type = ? AND rid > ? AND rid <= ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?'
+// On PostgreSQL a change of the same resource waits for the few milliseconds of the batch: else rows of the version
+// that was read could be added after those of the version that replaced it.
+const readBatch = sql('search.backfill-batch', { sqlite: BATCH_ROWS, postgres: `${BATCH_ROWS} FOR UPDATE` })
+
+const CONTAINER = 'SELECT rid, type, id, flags, body FROM resource WHERE rid = ? AND (flags & 1) = 0'
+const readContainer = sql('search.backfill-container', { sqlite: CONTAINER, postgres: `${CONTAINER} FOR UPDATE` })
 
 interface BatchRow {
   readonly rid: number
+  readonly type: number
   readonly id: string
   readonly flags: number
   readonly body: Buffer
@@ -31,50 +63,230 @@ export interface BackfillParts {
   readonly registry: Registry
   readonly rows: IndexRows
   readonly types: TypeCodes
-  readonly log?: Logger | undefined
+  readonly clock: Clock
 }
 
-/** Resolves when every column holds every resource. Stops between batches when `signal` aborts. */
-export const backfill = async (
-  { database, registry, rows, types, log }: BackfillParts,
-  signal?: AbortSignal,
-): Promise<void> => {
-  for (const { type, codes } of registry.pending) {
-    const code = types.code(type)
-    const held = await database.get<{ rid: number }>(readProgress, [type])
-    let at = held?.rid ?? -1
-    if (at === -1) {
-      // What an earlier life of these columns left behind is not to be trusted.
-      await database.transact(async (transaction) => {
-        for (const column of codes)
-          for (const statement of deleteColumn) await transaction.run(statement, [column, column + COLUMN_STEP])
-        await transaction.run(writeProgress, [type, 0])
-      })
-      at = 0
+/** What a step has done: the type is complete when `left` is false. */
+export interface Filled {
+  readonly left: boolean
+  /** It took out what was there before, and filled nothing yet. */
+  readonly cleaned?: boolean
+  /** Columns that hold more than before. */
+  readonly moved: readonly ColumnRow[]
+  /** Columns that were completed, with what was gone through. */
+  readonly completed: readonly ColumnRow[]
+}
+
+export interface Backfill {
+  /** One small transaction towards complete columns of a type. */
+  step(type: string): Promise<Filled>
+  /** One small transaction towards the removal of a column nobody uses. False when nothing is left of it. */
+  remove(column: ColumnRow): Promise<boolean>
+}
+
+interface Cleared {
+  readonly column: ColumnRow
+  readonly state: 'left' | 'clean' | 'changed'
+  /** Where taking out bits goes on. */
+  readonly next?: Place
+}
+
+/** Among the resources of a type, then among those that others contain. */
+interface Place {
+  readonly apart: number
+  readonly from: number
+}
+
+export const createBackfill = ({ database, registry, rows, types, clock }: BackfillParts): Backfill => {
+  // How far the bits of a column have been taken out, in this process; another one begins again.
+  const cleared = new Map<number, Place>()
+  let extract: { readonly key: string; readonly run: Extract } | undefined
+
+  const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
+    JSON.parse(unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8'))
+  const extractorOf = (type: string, codes: readonly number[]): Extract => {
+    const key = `${type} ${codes.join(' ')}`
+    if (extract?.key === key) return extract.run
+    const run = registry.needWhole(codes) ? registry.extractInto : registry.collector(type, codes)
+    extract = { key, run }
+    return run
+  }
+
+  /** Rows of a range of columns, so many at most. True when some are left. */
+  const removeRows = async (transaction: Transaction, from: number): Promise<boolean> => {
+    for (const { count, some, all } of removals) {
+      const range = [from, from + COLUMN_STEP]
+      const { n } = (await transaction.get<{ n: number }>(count, range)) as { n: number }
+      const many = Number(n) > MOST_REMOVED
+      if (Number(n) > 0) await transaction.run(many ? some : all, range)
+      if (many) return true
     }
-    let count = 0
-    while (code !== undefined && !signal?.aborted) {
-      const next = await database.transact(async (transaction) => {
-        const batch = await transaction.all<BatchRow>(readBatch, [code, at, BATCH])
-        for (const { rid, id, flags, body } of batch) {
-          const text = unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8')
-          const filled = rows.fill(transaction, rid, type, id, JSON.parse(text) as Record<string, unknown>)
-          if (filled !== undefined) await filled
-        }
-        const last = batch.at(-1)?.rid
-        if (last !== undefined) await transaction.run(writeProgress, [type, last])
-        count += batch.length
-        return last
-      })
-      if (next === undefined) break
-      at = next
-    }
-    if (signal?.aborted) return
-    await database.transact(async (transaction) => {
-      for (const column of codes) await transaction.run(setReady, [1, column])
-      await transaction.run(clearProgress, [type])
+    return false
+  }
+  /** A bit in a stretch of the resources of a type: where the next one begins, undefined after the last. */
+  const removeBits = async (
+    transaction: Transaction,
+    type: number,
+    bit: number,
+    from: number,
+  ): Promise<number | undefined> => {
+    const stride = await transaction.get<{ rid: number }>(readStride, [type, from])
+    const mask = 2 ** (bit % MASK_BITS)
+    const statement = clearBits[Math.floor(bit / MASK_BITS)] as (typeof clearBits)[number]
+    await transaction.run(statement, [EVERY_BIT - mask, type, from, stride?.rid ?? ALL, mask])
+    return stride?.rid
+  }
+  const clear = async (transaction: Transaction, column: ColumnRow): Promise<Cleared> => {
+    const { code } = column
+    const now = await transaction.get<ColumnRow>(lockColumn, [code])
+    // Another server was faster, or a parameter uses the column again.
+    if (now?.reach !== column.reach) return { column, state: 'changed' }
+    for (const apart of [0, APART]) if (await removeRows(transaction, code - apart)) return { column, state: 'left' }
+    const type = types.code(column.type)
+    if (column.bit < 0 || type === undefined) return { column, state: 'clean' }
+    const at = cleared.get(code) ?? { apart: 0, from: 0 }
+    const next = await removeBits(transaction, type - at.apart, column.bit, at.from)
+    if (next !== undefined) return { column, state: 'left', next: { ...at, from: next } }
+    return at.apart === 0 ? { column, state: 'left', next: { apart: APART, from: 0 } } : { column, state: 'clean' }
+  }
+  /** After COMMIT: a transaction that is undone has taken out nothing. */
+  const noteCleared = ({ column: { code }, state, next }: Cleared): void => {
+    if (state === 'left' && next !== undefined) cleared.set(code, next)
+    if (state !== 'left') cleared.delete(code)
+  }
+  const clean = async (columns: readonly ColumnRow[]): Promise<void> => {
+    const done = await database.transact(async (transaction) => {
+      const results: Cleared[] = []
+      const started = clock.monotonic()
+      for (const column of columns) {
+        const result = await clear(transaction, column)
+        results.push(result)
+        if (result.state === 'left') break
+        if (result.state === 'clean') await transaction.run(setReach, [0, column.code])
+        if (clock.monotonic() - started > BATCH_MS) break
+      }
+      if (results.some(({ state }) => state === 'clean')) await transaction.run(nextGeneration, [])
+      return results
     })
-    registry.completed(type)
-    if (count > 0) log?.info({ type, resources: count }, 'search index completed')
+    for (const result of done) {
+      noteCleared(result)
+      if (result.state === 'clean') registry.note({ ...result.column, reach: 0, indexed: 0, expected: 0 })
+    }
+    if (done.length === columns.length || done.some(({ state }) => state === 'changed')) await registry.refresh()
+  }
+
+  const complete = async (transaction: Transaction, columns: readonly ColumnRow[]): Promise<void> => {
+    for (const { code } of columns) await transaction.run(setReady, [code])
+    await transaction.run(nextGeneration, [])
+  }
+
+  /** What is expected to be gone through, for those that ask how far it is. */
+  const count = async (type: string, columns: readonly ColumnRow[]): Promise<void> => {
+    const [row] = await database.slow<{ n: number }>(countResources, [types.code(type) ?? 0])
+    const expected = Number(row?.n ?? 0)
+    await database.transact(async (transaction) => {
+      for (const { code } of columns) await transaction.run(setExpected, [expected, code])
+    })
+    for (const { code } of columns) registry.note({ code, reach: 0, indexed: 0, expected })
+  }
+
+  const fillBatch = async (
+    transaction: Transaction,
+    type: string,
+    active: readonly ColumnRow[],
+    to: number,
+  ): Promise<{ readonly reach: number; readonly count: number }> => {
+    const codes = active.map(({ code }) => code)
+    const run = extractorOf(type, codes)
+    const from = (active[0] as ColumnRow).reach
+    const batch = await transaction.all<BatchRow>(readBatch, [types.code(type) ?? 0, from, to, BATCH])
+    const started = clock.monotonic()
+    let last = from
+    let done = 0
+    for (const row of batch) {
+      const { rid, id } = row
+      const resource = resourceOf(row)
+      const made = new Rows()
+      run(resource, made)
+      const filled = rows.fill(transaction, { rid, type, id }, made)
+      if (filled !== undefined) await filled
+      if (resource.contained !== undefined) await rows.fillContained(transaction, { rid, type, id }, resource)
+      last = rid
+      done += 1
+      if (clock.monotonic() - started > BATCH_MS) break
+    }
+    const atEnd = done === batch.length && batch.length < BATCH
+    return { reach: atEnd ? to : last, count: done }
+  }
+  /** The same for resources of the type that others contain: the containers are known by them. */
+  const fillContained = async (transaction: Transaction, type: string, from: number, to: number): Promise<number> => {
+    const first = from === CONTAINED ? 0 : containedRid(from - CONTAINED + 1, 0)
+    const held = await transaction.all<{ rid: number }>(readContained, [(types.code(type) ?? 0) - APART, first, BATCH])
+    const containers = [...new Set(held.map(({ rid }) => containerOf(rid)))]
+    const started = clock.monotonic()
+    for (const container of containers) {
+      if (CONTAINED + container > to) return to
+      const row = await transaction.get<BatchRow>(readContainer, [container])
+      if (row !== undefined) {
+        const at = { rid: row.rid, type: types.name(row.type), id: row.id }
+        await rows.fillContained(transaction, at, resourceOf(row))
+      }
+      if (clock.monotonic() - started > BATCH_MS) return CONTAINED + container
+    }
+    return held.length < BATCH ? to : CONTAINED + (containers.at(-1) as number)
+  }
+
+  /** Columns that are as far behind as the furthest; they are filled as far as the next ones have come. */
+  const fill = async (transaction: Transaction, type: string, wanted: ReadonlySet<number>): Promise<Filled> => {
+    const unready = (await transaction.all<ColumnRow>(lockUnready, [type])).filter(({ code }) => wanted.has(code))
+    if (unready.length === 0) return { left: false, moved: [], completed: [] }
+    const from = Math.min(...unready.map(({ reach }) => reach))
+    const active = unready.filter(({ reach }) => reach === from)
+    const others = unready.filter(({ reach }) => reach > from)
+    const isContained = from >= CONTAINED
+    const to = Math.min(isContained ? ALL : CONTAINED, ...others.map((row) => row.reach))
+    const { reach, count: added } = isContained
+      ? { reach: await fillContained(transaction, type, from, to), count: 0 }
+      : await fillBatch(transaction, type, active, to)
+    const now = active.map((row) => ({ ...row, reach, indexed: row.indexed + added }))
+    for (const { code } of active) await transaction.run(advance, [reach, added, code])
+    const isEnd = reach === ALL
+    if (isEnd) await complete(transaction, active)
+    return { left: !isEnd || others.length > 0, moved: now, completed: isEnd ? now : [] }
+  }
+
+  return {
+    async step(type) {
+      const pending = registry.pending.filter((row) => row.type === type)
+      const dirty = pending.filter(({ reach }) => reach === DIRTY)
+      if (dirty.length > 0) {
+        await clean(dirty)
+        return { left: true, cleaned: true, moved: [], completed: [] }
+      }
+      const fresh = pending.filter(({ reach, expected }) => reach === 0 && expected === 0)
+      if (fresh.length > 0) await count(type, fresh)
+      const wanted = new Set(pending.map(({ code }) => code))
+      const filled = await database.transact((transaction) => fill(transaction, type, wanted))
+      for (const row of filled.moved) registry.note(row)
+      if (filled.completed.length > 0 || !filled.left) await registry.refresh()
+      return filled
+    },
+    async remove(column) {
+      const result = await database.transact(async (transaction) => {
+        const cleaned = await clear(transaction, column)
+        if (cleaned.state === 'clean') {
+          for (const from of [column.code, column.code - APART])
+            await transaction.run(removeTexts, [from, from + COLUMN_STEP])
+          await transaction.run(dropColumn, [column.code])
+          await transaction.run(nextGeneration, [])
+        }
+        return cleaned
+      })
+      noteCleared(result)
+      if (result.state === 'left') return true
+      rows.forget()
+      await registry.refresh()
+      return false
+    },
   }
 }

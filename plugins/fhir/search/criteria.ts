@@ -50,8 +50,13 @@ export const createCriteria = (parts: CriteriaParts) => {
       const known = [...registry.parameters(type).keys(), ...GENERAL].sort().join(', ')
       throw SearchParameterUnknown(short(code), type, known)
     }
-    if (found.columns.some(({ ready }) => !ready)) throw SearchIndexing(code)
-    return found
+    return complete(found)
+  }
+  /** What is not in the index yet must not look as if it were not there. */
+  const complete = (parameter: Parameter): Parameter => {
+    const { indexing, code } = parameter
+    if (indexing === undefined) return parameter
+    throw SearchIndexing(code, indexing.indexed, indexing.expected).with({ headers: { 'retry-after': '5' } })
   }
 
   /** Throws 400 for what is not understood. */
@@ -94,6 +99,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     for (const code of registry.compartments[of.type]?.[type] ?? []) {
       const parameter = registry.parameters(type).get(code)
       if (parameter?.type !== 'reference') continue
+      complete(parameter)
       const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === of.type)
       const targets = referenceTargets({ name: code, baseUrl }, `${of.type}/${of.id}`, []).map(registry.hasher.long)
       if (columns.length > 0) parts.push(lookupCondition(named, [referenceLookup(columns, targets)]))
@@ -102,7 +108,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf, typeCode: codeOf, registry }
+  return { toCondition, inCompartment, parameterOf, complete, typeCode: codeOf, registry }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

@@ -90,7 +90,19 @@ export const SearchIndexing = defineError(
   'fhir/search-indexing',
   503,
   'transient',
-  'The search parameter "%s" is being indexed. Try again later.',
+  'The search parameter "%s" is being indexed: %s of %s resources are done. Try again later.',
+)
+export const SearchParameterRefused = defineError(
+  'fhir/search-parameter-refused',
+  422,
+  'business-rule',
+  'The SearchParameter cannot be put to work: %s',
+)
+export const ReindexUnknown = defineError(
+  'fhir/reindex-unknown',
+  404,
+  'not-found',
+  'There is no search parameter to reindex: %s is not known.',
 )
 export const SearchPageForeign = defineError(
   'fhir/search-page-foreign',

@@ -48,14 +48,19 @@ export const parseExpression = (text: string): Expression => {
   const expect = (token: string): void => {
     if (take() !== token) throw new SyntaxError(`"${token}" expected: ${text}`)
   }
+  const readName = (): string => {
+    const token = take()
+    if (!/^[A-Za-z_`]/.test(token)) throw new SyntaxError(`"${token}" is not expected: ${text}`)
+    return token.replaceAll('`', '')
+  }
   const readType = (): string => {
-    let type = take()
+    let type = readName()
     // `FHIR.Patient` and `System.String` name the same as without their model.
     while (peek() === '.' && /^(FHIR|System)$/.test(type)) {
       take()
-      type = take()
+      type = readName()
     }
-    return type.replaceAll('`', '')
+    return type
   }
   const readBinary = (level: number): Expression => {
     const operators = BINARY[level]
@@ -118,7 +123,7 @@ export const parseExpression = (text: string): Expression => {
     for (;;) {
       if (peek() === '.') {
         take()
-        const name = take().replaceAll('`', '')
+        const name = readName()
         on = peek() === '(' ? readCall(on, name) : { kind: 'member', on, name }
       } else if (peek() === '[') {
         take()

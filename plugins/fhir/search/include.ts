@@ -48,7 +48,7 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
     }
     return [...registry.parameters(type).values()]
       .filter((one) => one.type === 'reference')
-      .flatMap((one) => one.columns)
+      .flatMap((one) => criteria.complete(one).columns)
   }
   const check = (include: Include, known: (type: string) => boolean): void => {
     if (include.source === '*') return

@@ -17,6 +17,7 @@ import {
   insertResourceRow,
   insertRows,
   MOST_ROWS,
+  mergeResourceRow,
   TABLES,
 } from './tables.ts'
 
@@ -30,14 +31,20 @@ export interface IndexRows {
     resource: Readonly<Record<string, unknown>> | undefined,
     previous: StoredVersion | undefined,
   ): Eventually<void>
-  /** Rows of a resource that may be there already, all or some. */
+  /** Rows of some columns of a resource, of which all or some may be there already. */
   fill(
     transaction: Transaction,
-    rid: number,
-    type: string,
-    id: string,
+    at: { readonly rid: number; readonly type: string; readonly id: string },
+    rows: Rows,
+  ): Eventually<void>
+  /** All rows of what a resource contains, of which all or some may be there already. */
+  fillContained(
+    transaction: Transaction,
+    at: { readonly rid: number; readonly type: string; readonly id: string },
     resource: Readonly<Record<string, unknown>>,
   ): Eventually<void>
+  /** Displays were removed: none counts as known any more. */
+  forget(): void
 }
 
 type Values = readonly (number | string | null)[]
@@ -170,20 +177,23 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       if (rows.text.length > 0) writeDisplays(transaction, promises, rows)
       return done(promises)
     },
-    fill(transaction, rid, type, id, resource) {
-      const rows = registry.extract(resource)
+    fill(transaction, { rid, type, id }, rows) {
       const masks = registry.masks(type, rows)
       const promises: Promise<void>[] = []
       const ref = registry.hasher.long(`${type}/${id}`)
       collect(
         promises,
-        transaction.run(insertResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
+        transaction.run(mergeResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
       )
       for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
       writeDisplays(transaction, promises, rows)
-      if (resource.contained !== undefined)
-        writeContained(transaction, promises, { rid, type, id }, resource, undefined)
       return done(promises)
     },
+    fillContained(transaction, at, resource) {
+      const promises: Promise<void>[] = []
+      writeContained(transaction, promises, at, resource, undefined)
+      return done(promises)
+    },
+    forget: () => displays.clear(),
   }
 }

@@ -3,6 +3,7 @@
  * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
  * https://hl7.org/fhir/R4/searchparameter.html
  */
+import { REST } from '../links/rest.ts'
 import { type Branch, Exotic, toBranches } from './branches.ts'
 import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
 import { convertible } from './convert.ts'
@@ -84,8 +85,8 @@ export interface Definitions {
 }
 
 /** Answered from the resource row itself, or by the search as a whole. */
-const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
-const GENERAL = new Set(['Resource', 'DomainResource'])
+export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
+export const GENERAL = new Set(['Resource', 'DomainResource'])
 
 const KIND: Partial<Record<ParameterType, Kind>> = {
   number: 'quantity',
@@ -145,8 +146,14 @@ const branchesOf = (expression: Expression, shapes: Shapes, resource: string, st
   return branches
 }
 
-export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
-  const shapes = createShapes(structures)
+export interface CompilerParts {
+  readonly shapes: Shapes
+  /** Type of the parameter with a URL: what a composite's component is read as. */
+  readonly typeOf: (url: string) => ParameterType | undefined
+}
+
+/** Compiles one parameter after the other; what they index is gathered in `columns`. */
+export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
   const columns: StoredColumn[] = []
   const places = new Map<string, number>()
   const place = (column: StoredColumn): number => {
@@ -157,7 +164,6 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
     places.set(key, columns.length - 1)
     return columns.length - 1
   }
-  const byUrl = new Map(parameters.map((one) => [one.url, one]))
 
   const simple = (base: string, kind: Kind, part: Expression): StoredParameter['columns'][number] | undefined => {
     const expression = spell(part)
@@ -191,7 +197,7 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
       const components: StoredComponent[] = []
       for (const { definition, expression } of parameter.component ?? []) {
         const all = branchesOf(parseExpression(expression), shapes, base, [start])
-        const declared = KIND[byUrl.get(definition)?.type ?? 'special']
+        const declared = KIND[typeOf(definition) ?? 'special']
         const kind = kindOfComponent(declared, [...new Set(all.map(({ type }) => type))])
         if (kind === undefined) return undefined
         components.push({ kind, branches: all.filter(({ type }) => convertible(kind, type)) })
@@ -202,7 +208,7 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
       const column = place({
         type: base,
         kind: 'composite',
-        expression: `${spell(part)} $ ${spelled}`,
+        expression: `${spell(part)} $ ${spelled} : ${components.map(({ kind }) => kind).join(' ')}`,
         branches: [element],
         components,
       })
@@ -247,6 +253,46 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
     return made.length === 0 ? undefined : { ...shared, columns: made, components: [] }
   }
 
+  return { columns, place, compileFor }
+}
+
+/** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
+export const pack = (
+  columns: readonly StoredColumn[],
+  parameters: readonly StoredParameter[],
+  canonicals: StoredModel['canonicals'],
+  keeps: (column: StoredColumn) => boolean = () => false,
+): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals'> => {
+  const used = new Set([
+    ...Object.values(canonicals),
+    ...parameters.flatMap((one) =>
+      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+    ),
+  ])
+  const kept = columns.map((column, at) => ({ column, at })).filter(({ column, at }) => used.has(at) || keeps(column))
+  const moved = new Map(kept.map(({ at }, now) => [at, now]))
+  const move = (at: number): number => moved.get(at) ?? 0
+  return {
+    columns: kept.map(({ column }) => column),
+    parameters: parameters.map((one) => ({
+      ...one,
+      columns: one.columns.map((entry) => ({
+        ...entry,
+        column: move(entry.column),
+        ...(entry.present === undefined ? {} : { present: move(entry.present) }),
+      })),
+    })),
+    canonicals: Object.fromEntries(Object.entries(canonicals).map(([type, at]) => [type, move(at)])),
+  }
+}
+
+export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
+  const byUrl = new Map(parameters.map((one) => [one.url, one]))
+  const shapes = createShapes(structures)
+  const { columns, place, compileFor } = createCompiler({
+    shapes,
+    typeOf: (url) => byUrl.get(url)?.type,
+  })
   // Of two parameters with one code the later package's counts, and an example never before a real one.
   const chosen = new Map<string, StoredParameter>()
   const known = new Set(types)
@@ -273,27 +319,13 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
           branches: [{ steps: [], type: OWN_CANONICAL }],
         }),
       )
+  /** Filled without an expression: references that are in no other column. */
+  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
   // A second definition may have replaced the only user of a column: those stay out.
-  const used = new Set([
-    ...canonicals.values(),
-    ...[...chosen.values()].flatMap((one) =>
-      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
-    ),
-  ])
-  const kept = columns.map((column, at) => ({ column, at })).filter(({ at }) => used.has(at))
-  const moved = new Map(kept.map(({ at }, now) => [at, now]))
-  const move = (at: number): number => moved.get(at) ?? 0
+  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals))
   return {
-    columns: kept.map(({ column }) => column),
-    parameters: [...chosen.values()].map((one) => ({
-      ...one,
-      columns: one.columns.map((entry) => ({
-        ...entry,
-        column: move(entry.column),
-        ...(entry.present === undefined ? {} : { present: move(entry.present) }),
-      })),
-    })),
-    canonicals: Object.fromEntries([...canonicals].map(([type, at]) => [type, move(at)])),
+    ...packed,
+    columns: [...packed.columns, ...rest],
     compartments: Object.fromEntries(
       compartments
         .filter(({ code }) => known.has(code))

@@ -1,8 +1,10 @@
 /** `:missing`: bits of the resource row tell it. https://hl7.org/fhir/R4/search.html#modifiers */
+
+import { MASK_BITS } from './columns.ts'
 import { type Condition, presenceCondition } from './condition.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import { SearchUnsupportedParameter, SearchValue } from './errors.ts'
-import { MASK_BITS, type Parameter } from './registry.ts'
+import type { Parameter } from './registry.ts'
 import type { Rows } from './rows.ts'
 
 export const presence = (type: number, name: string, { code, columns }: Parameter, value: string): Condition => {

@@ -1,51 +1,24 @@
 /**
  * The search parameters of this database at work: their columns have numbers that never change, their extractors are
- * generated when the first resource of a type is written or found.
+ * generated when the first resource of a type is written or found. What is posted or retired while the server runs
+ * takes effect from one write to the next.
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import type { Links } from '../links/links.ts'
+import { addRest, REST_ABSOLUTE } from '../links/rest.ts'
+import { type ColumnRow, isSettled, keyOf, MASK_BITS, settleColumns } from './columns.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
-import type { Kind } from './convert/kind.ts'
 import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import { createHasher, type Hasher } from './hash.ts'
-import type { ParameterType, StoredColumn, StoredModel } from './model.ts'
+import type { StoredModel } from './model.ts'
+import { createPostedCompiler, type PostedCompiler, type PostedRow } from './posted.ts'
+import { createState, type Numbered, type Parameter, type RegistryState } from './registry-state.ts'
 import { Rows } from './rows.ts'
-import { hasResources, insertColumn, insertSetting, readColumns, readSettings, setReady } from './tables.ts'
-
-/** Bits of one mask: what six bytes hold. */
-export const MASK_BITS = 47
-export const MASKS = 3
-
-/** A column of a parameter as a search uses it. */
-export interface ParameterColumn {
-  readonly code: number
-  /** Only references to this type. */
-  readonly refers?: string
-  /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
-  readonly bit: number
-  readonly ready: boolean
-  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
-  readonly implied?: readonly string[]
-  /** Its references are canonicals, or may be. */
-  readonly canonical?: true
-}
-
-export interface Parameter {
-  readonly code: string
-  readonly url: string
-  readonly type: ParameterType
-  readonly columns: readonly ParameterColumn[]
-  /** Types its references may point at; empty when not said. */
-  readonly targets: readonly string[]
-  readonly components: readonly Kind[]
-}
-
-export interface PendingType {
-  readonly type: string
-  readonly codes: readonly number[]
-}
+import type { Shapes } from './shape.ts'
+import { hasResources, insertSetting, readColumns, readGeneration, readPosted, readSettings } from './tables.ts'
 
 export interface Registry {
   readonly hasher: Hasher
@@ -58,27 +31,45 @@ export interface Registry {
   canonicalColumn(type: string): number | undefined
   /** Index rows of a resource. */
   extract(resource: Record<string, unknown>): Rows
-  /** An extractor of some columns with converters of its own: for what the index does not hold. */
-  collector(type: string, codes: readonly number[], converters: Converters): Extract
+  readonly extractInto: Extract
+  /** An extractor of some columns, with converters of its own for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters?: Converters): Extract
   /** Bits of the values that rows stand for. */
   masks(type: string, rows: Rows): readonly number[]
-  /** Types whose stored resources are not in all columns yet. */
-  readonly pending: readonly PendingType[]
-  /** Marks a type's columns as complete. */
-  completed(type: string): void
+  /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside, or what others hold too. */
+  readonly canonicalColumns: readonly number[]
+  /** True for a column of absolute URLs that no search parameter holds. */
+  isAbsolute(column: number): boolean
+  /** True when what columns hold depends on what others hold: then a resource is extracted as a whole. */
+  needWhole(codes: readonly number[]): boolean
+  /** Columns that do not hold all stored resources yet. */
+  readonly pending: readonly ColumnRow[]
+  /** Columns no parameter uses any more, whose rows are still there. */
+  readonly gone: readonly ColumnRow[]
+  /** Is a column one of a package's parameters? */
+  isPackaged(code: number): boolean
+  columnsOf: RegistryState['columnsOf']
+  /** False for a word that may be the code of a parameter that is posted, not complete or not known here. */
+  isPlain(word: string): boolean
+  /** The definitions of the packages and what compiles posted ones. */
+  readonly packages: StoredModel
+  compiler(): Promise<PostedCompiler>
+  toNodes(): Promise<(expression: string) => Nodes>
+  /** How far the filling of a column has come. */
+  note(progress: Pick<ColumnRow, 'code' | 'reach' | 'indexed' | 'expected'>): void
+  /** Looks at what the database holds now. True when that was news. */
+  refresh(): Promise<boolean>
 }
 
-interface ColumnRow {
-  readonly code: number
-  readonly type: string
-  readonly kind: string
-  readonly expression: string
-  readonly bit: number
-  readonly ready: number
+export interface RegistryOptions {
+  readonly database: Database
+  readonly random: Random
+  readonly model: StoredModel
+  readonly links: Links
+  readonly types: readonly string[]
+  readonly codeOf: (type: string) => number | undefined
+  readonly shapes: () => Promise<Shapes>
 }
-
-const keyOf = ({ type, kind, expression }: Pick<ColumnRow, 'type' | 'kind' | 'expression'>): string =>
-  `${type} ${kind} ${expression}`
 
 /** The seed of hashes and the key of page tokens: made once per database. */
 const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
@@ -97,80 +88,70 @@ const openSettings = async (database: Database, random: Random): Promise<{ seed:
   return { seed: Number(settings.get('seed')), key: settings.get('key') as string }
 }
 
-/** Numbers for the columns of the model: those that are known keep theirs, new ones are added. */
-const openColumns = async (
-  database: Database,
-  columns: readonly StoredColumn[],
-  codeOf: (type: string) => number | undefined,
-): Promise<Map<string, ColumnRow>> => {
-  const held = new Map((await database.all<ColumnRow>(readColumns, [])).map((row) => [keyOf(row), row]))
-  const wanted = new Set(columns.map(keyOf))
-  const stale = [...held.values()].filter((row) => row.ready === 1 && !wanted.has(keyOf(row)))
-  const missing = columns.filter((column) => !held.has(keyOf(column)))
-  if (stale.length + missing.length === 0) return held
-  const bits = new Map<string, number>()
-  for (const { type, bit } of held.values()) bits.set(type, Math.max(bits.get(type) ?? 0, bit + 1))
-  let last = Math.max(0, ...[...held.values()].map(({ code }) => code))
-  const empty = new Map<string, boolean>()
-  for (const type of new Set(missing.map((one) => one.type)))
-    empty.set(type, (await database.get(hasResources, [codeOf(type) ?? 0])) === undefined)
-  const made = missing.map(({ type, kind, expression }): ColumnRow => {
-    last += COLUMN_STEP
-    const bit = bits.get(type) ?? 0
-    bits.set(type, bit + 1)
-    return {
-      code: last,
-      type,
-      kind,
-      expression,
-      bit: bit < MASK_BITS * MASKS ? bit : -1,
-      ready: empty.get(type) === true ? 1 : 0,
-    }
-  })
-  await database.transact(async (transaction) => {
-    // A column nobody writes any more must not be trusted when its parameter comes back.
-    for (const { code } of stale) await transaction.run(setReady, [0, code])
-    for (const { code, type, kind, expression, bit, ready } of made)
-      await transaction.run(insertColumn, [code, type, kind, expression, bit, ready])
-  })
-  for (const row of stale) held.set(keyOf(row), { ...row, ready: 0 })
-  for (const row of made) held.set(keyOf(row), row)
-  return held
-}
+const NONE: ReadonlyMap<string, Parameter> = new Map()
 
-/** Where codes carry no system, the value sets they are bound to tell it. */
-const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
-  if (kind !== 'token' || branches.length === 0) return undefined
-  if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
-  const bindings = branches.map(({ type, binding }) => (type === 'code' ? binding : undefined))
-  return bindings.every((one) => one !== undefined) ? [...new Set(bindings)] : undefined
-}
-
-const CANONICALS = new Set(['canonical', 'uri', 'url'])
-const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
-  kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
-
-export interface RegistryOptions {
-  readonly database: Database
-  readonly random: Random
-  readonly model: StoredModel
-  readonly codeOf: (type: string) => number | undefined
-}
-
-export const openRegistry = async ({ database, random, model, codeOf }: RegistryOptions): Promise<Registry> => {
+export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
+  const { database, random, model: packages, links, types, codeOf, shapes } = options
   const { seed, key } = await openSettings(database, random)
   const hasher = createHasher(seed)
   const converters = createConverters(hasher)
-  const rows = await openColumns(database, model.columns, codeOf)
-  const numbered = model.columns.map((column) => ({ column, row: rows.get(keyOf(column)) as ColumnRow }))
-  const unready = new Map<string, number[]>()
-  for (const { row } of numbered)
-    if (row.ready === 0) unready.set(row.type, [...(unready.get(row.type) ?? []), row.code])
+  const packaged = new Set(packages.columns.map(keyOf))
 
+  let compiler: Promise<PostedCompiler> | undefined
+  const openCompiler = async (): Promise<PostedCompiler> =>
+    createPostedCompiler(packages, await shapes(), new Set(types))
+  const getCompiler = (): Promise<PostedCompiler> => {
+    compiler ??= openCompiler()
+    return compiler
+  }
+  let exotic: Promise<(expression: string) => Nodes> | undefined
   let toNodes: ((expression: string) => Nodes) | undefined
-  if (model.columns.some(({ exotic }) => exotic === true)) toNodes = await loadExotic()
+  const getNodes = async (): Promise<(expression: string) => Nodes> => {
+    exotic ??= loadExotic()
+    toNodes = await exotic
+    return toNodes
+  }
 
-  const toExtractorColumn = ({ column, row }: (typeof numbered)[number]): ExtractorColumn => ({
+  const modelOf = async (posted: readonly PostedRow[]): Promise<StoredModel> =>
+    posted.length === 0 ? packages : (await getCompiler()).merge(posted)
+  const readState = async (posted: readonly PostedRow[]) => {
+    const model = await modelOf(posted)
+    if (model.columns.some((column) => column.exotic === true)) await getNodes()
+    return model
+  }
+  /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. */
+  const settle = async (model: StoredModel): Promise<void> => {
+    const held = await database.all<ColumnRow>(readColumns, [])
+    if (isSettled(model.columns, held)) return
+    const known = new Set(held.map(keyOf))
+    const empty = new Map<string, boolean>()
+    for (const type of new Set(model.columns.filter((one) => !known.has(keyOf(one))).map((one) => one.type)))
+      empty.set(type, (await database.get(hasResources, [codeOf(type) ?? 0])) === undefined)
+    await database.transact((transaction) =>
+      settleColumns(transaction, model.columns, (type) => empty.get(type) === true),
+    )
+  }
+  const generationNow = async (): Promise<string> =>
+    (await database.get<{ value: string }>(readGeneration, []))?.value ?? '0'
+
+  let generation = ''
+  let state: RegistryState
+  /** Reads the generation first: what changes meanwhile is found by the next look. */
+  const load = async (isStart: boolean): Promise<void> => {
+    const now = await generationNow()
+    const posted = await database.all<PostedRow>(readPosted, [])
+    const model = await readState(posted)
+    if (isStart) await settle(model)
+    const held = await database.all<ColumnRow>(readColumns, [])
+    // Another server has just posted more: its columns come with the next look.
+    const known = new Set(held.map(keyOf))
+    if (!isStart && model.columns.some((column) => !known.has(keyOf(column)))) return
+    state = createState(model, held, packaged, new Set(posted.map(({ url }) => url)))
+    generation = now
+  }
+  await load(true)
+
+  const toExtractorColumn = ({ column, row }: Numbered): ExtractorColumn => ({
     code: row.code,
     kind: column.kind,
     branches: column.branches,
@@ -178,69 +159,42 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
     ...(column.of === undefined ? {} : { refers: column.of.refers }),
     ...(column.exotic === true && toNodes !== undefined ? { nodes: toNodes(column.expression) } : {}),
   })
-  const byType = new Map<string, typeof numbered>()
-  for (const one of numbered) {
-    const list = byType.get(one.column.type)
-    if (list === undefined) byType.set(one.column.type, [one])
-    else list.push(one)
-  }
-  const extractors = new Map<string, Extract>()
+  const compile = (type: string, wanted: (code: number) => boolean, own: Converters = converters): Extract =>
+    compileExtractor((state.byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn), own)
   const extractorOf = (type: string): Extract => {
-    const found = extractors.get(type)
+    const found = state.extractors.get(type)
     if (found !== undefined) return found
-    const made = compileExtractor((byType.get(type) ?? []).map(toExtractorColumn), converters)
-    extractors.set(type, made)
+    const made = compile(type, () => true)
+    state.extractors.set(type, made)
     return made
   }
-  // Bits by place: column codes are multiples, so that the list stays short.
-  const bitOf: number[] = []
-  for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
-
-  const parametersOf = new Map<string, Map<string, Parameter>>()
-  for (const { base, columns, ...parameter } of model.parameters) {
-    const list = parametersOf.get(base) ?? new Map<string, Parameter>()
-    list.set(parameter.code, {
-      ...parameter,
-      columns: columns.map(({ column, refers, present }) => {
-        const { row, column: stored } = numbered[column] as (typeof numbered)[number]
-        const implied = impliedBy(stored)
-        const alias = present === undefined ? row : (numbered[present] as (typeof numbered)[number]).row
-        return {
-          code: row.code,
-          bit: alias.bit,
-          ...(refers === undefined ? {} : { refers }),
-          ...(implied === undefined ? {} : { implied }),
-          ...(isCanonical(stored) ? { canonical: true } : {}),
-          get ready() {
-            return !unready.has(base)
-          },
-        }
-      }),
-    })
-    parametersOf.set(base, list)
+  const extractInto: Extract = (resource, rows) => {
+    const type = resource.resourceType as string
+    extractorOf(type)(resource, rows)
+    const rest = state.restOf.get(type)
+    if (rest !== undefined) addRest(links, hasher.long, resource, rest, state.holdsReference, rows.reference)
   }
-  const NONE: ReadonlyMap<string, Parameter> = new Map()
+  let tail: Promise<unknown> = Promise.resolve()
 
   return {
     hasher,
     key,
-    compartments: model.compartments,
-    parameters: (type) => parametersOf.get(type) ?? NONE,
-    canonicalColumn(type) {
-      const place = model.canonicals[type]
-      return place === undefined ? undefined : numbered[place]?.row.code
-    },
+    packages,
+    compartments: packages.compartments,
+    parameters: (type) => state.parametersOf.get(type) ?? NONE,
+    canonicalColumn: (type) => state.canonicalColumn(type),
     extract(resource) {
       const made = new Rows()
-      extractorOf(resource.resourceType as string)(resource, made)
+      extractInto(resource, made)
       return made
     },
-    collector: (type, codes, own) =>
-      compileExtractor(
-        (byType.get(type) ?? []).filter(({ row }) => codes.includes(row.code)).map(toExtractorColumn),
-        own,
-      ),
+    extractInto,
+    collector(type, codes, own) {
+      const wanted = new Set(codes)
+      return compile(type, (code) => wanted.has(code), own)
+    },
     masks(_type, made) {
+      const { bitOf } = state
       const masks = [0, 0, 0]
       const seen = new Set<number>()
       const note = (code: unknown): void => {
@@ -262,9 +216,37 @@ export const openRegistry = async ({ database, random, model, codeOf }: Registry
       for (const code of present) note(code)
       return masks
     },
-    get pending() {
-      return [...unready].map(([type, codes]) => ({ type, codes }))
+    get canonicalColumns() {
+      return state.canonicalColumns()
     },
-    completed: (type) => void unready.delete(type),
+    isAbsolute: (column) => state.absolutes.has(column),
+    needWhole: (codes) => codes.some((code) => state.absolutes.has(code + REST_ABSOLUTE)),
+    get pending() {
+      return state.pending
+    },
+    get gone() {
+      return state.gone
+    },
+    isPackaged: (code) => state.packagedCodes.has(code),
+    columnsOf: (wanted) => state.columnsOf(wanted),
+    isPlain: (word) => state.isPlain(word),
+    compiler: getCompiler,
+    toNodes: getNodes,
+    note({ code, ...progress }) {
+      for (const row of state.pending) if (row.code === code) Object.assign(row, progress)
+    },
+    refresh() {
+      // One after the other: the one that began later knows more, and must not be overtaken.
+      const looked = tail.then(async () => {
+        if ((await generationNow()) === generation) return false
+        const before = generation
+        await load(false)
+        return generation !== before
+      })
+      tail = looked.catch(() => undefined)
+      return looked
+    },
   }
 }
+
+export type { Parameter, ParameterColumn } from './registry-state.ts'

@@ -1,11 +1,12 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
-import type { Logger, Random } from '../../../kernel/index.ts'
+import type { Clock, Logger, Random } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
+import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
-import { backfill } from './backfill.ts'
+import { createBackfill } from './backfill.ts'
 import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
@@ -13,10 +14,13 @@ import { q } from './fragment.ts'
 import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
 import { createIndexRows, type IndexRows } from './index-rows.ts'
+import { createIndexer, type Indexer } from './indexer.ts'
 import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
 import { openRegistry, type Registry } from './registry.ts'
+import { createReindex, type Reindex } from './reindex.ts'
+import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
 
@@ -36,14 +40,28 @@ export interface Search {
   /** The same search inside a transaction: it finds what was written there. */
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
-  backfill(log?: Logger, signal?: AbortSignal): Promise<void>
+  readonly indexer: Indexer
+  readonly reindex: Reindex
+  /**
+   * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
+   * there is no other server.
+   */
+  readonly catchUp: ((names: readonly string[]) => Promise<boolean>) | undefined
 }
 
 export interface SearchParts {
   readonly database: Database
   readonly random: Random
+  readonly clock: Clock
+  readonly log: Logger
   readonly model: StoredModel
+  /** Concrete resource types. */
+  readonly typeNames: readonly string[]
+  readonly shapes: () => Promise<Shapes>
+  readonly links: Links
   readonly store: Store
+  /** Resolves when the transactions that are open now have ended. */
+  readonly settled: () => Promise<void>
   readonly definitions: Pick<Definitions, 'find'>
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
@@ -56,20 +74,21 @@ const nextSystem = sql(
   'SELECT x.sys FROM ix_token x WHERE x.param = ? AND x.val = ? AND x.sys > ? ORDER BY x.sys LIMIT 1',
 )
 
-export const openSearch = async ({
-  database,
-  random,
-  model,
-  store,
-  terminology,
-  cacheBytes,
-  definitions,
-}: SearchParts): Promise<Search> => {
+export const openSearch = async (parts: SearchParts): Promise<Search> => {
+  const { database, clock, log, store, settled, terminology, cacheBytes } = parts
   const { types } = store
-  const registry = await openRegistry({ database, random, model, codeOf: types.code })
-  const implies = createImpliedSystems(definitions)
+  const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
+  const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
   const index = createIndexRows(registry, types.code)
+  const shared = database.kind === 'postgres'
+  const backfill = createBackfill({ database, registry, rows: index, types, clock })
+  const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
+  const catchUp = async (names: readonly string[]): Promise<boolean> => {
+    const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+/))
+    const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
+    return isKnown ? false : registry.refresh()
+  }
   const sizes = createSizes(store.newestRid)
   const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
     const isCommitted = source === database
@@ -133,7 +152,9 @@ export const openSearch = async ({
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
-      backfill: (log, signal) => backfill({ database, registry, rows: index, types, log }, signal),
+      indexer,
+      reindex: createReindex({ database, registry, backfill, types, clock }),
+      catchUp: shared ? catchUp : undefined,
     }
   }
   return over(database, terminology, cacheBytes)

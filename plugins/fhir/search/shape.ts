@@ -46,41 +46,70 @@ const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text
 const codeOf = (code: string): string =>
   code.startsWith('http://hl7.org/fhirpath/System.') ? code.slice(31).replace(/^./, (one) => one.toLowerCase()) : code
 
-export const createShapes = (structures: readonly StructureDefinition[]): Shapes => {
-  const childrenOf = new Map<Context, Map<string, Child[]>>()
-  const put = (parent: string, name: string, children: Child[]): void => {
-    const names = childrenOf.get(parent) ?? new Map<string, Child[]>()
-    names.set(name, children)
-    childrenOf.set(parent, names)
+type StoredChild = readonly [member: string, context: Context, many: 0 | 1, binding?: string]
+
+/** Members by context and name, as they are kept. */
+export type StoredShapes = Readonly<Record<Context, Readonly<Record<string, readonly StoredChild[]>>>>
+
+export const storeShapes = (structures: readonly StructureDefinition[]): StoredShapes => {
+  const made: Record<Context, Record<string, StoredChild[]>> = Object.create(null)
+  const put = (parent: string, name: string, children: StoredChild[]): void => {
+    const names = made[parent] ?? Object.create(null)
+    names[name] = children
+    made[parent] = names
   }
   const addElement = ({ path, max, contentReference, type = [], binding }: ElementDefinition): void => {
     const dot = path.lastIndexOf('.')
     if (dot === -1) return
     const parent = path.slice(0, dot)
-    const many = max !== '0' && max !== '1'
+    const many = max !== '0' && max !== '1' ? 1 : 0
     const name = path.slice(dot + 1)
     if (contentReference !== undefined)
-      put(parent, name, [{ member: name, context: contentReference.slice(contentReference.indexOf('#') + 1), many }])
+      put(parent, name, [[name, contentReference.slice(contentReference.indexOf('#') + 1), many]])
     else if (name.endsWith('[x]')) {
       const bare = name.slice(0, -3)
       put(
         parent,
         bare,
-        type.map(({ code }) => ({ member: bare + upperFirst(code), context: codeOf(code), many })),
+        type.map(({ code }) => [bare + upperFirst(code), codeOf(code), many]),
       )
     } else {
       const code = codeOf(type[0]?.code ?? 'Element')
       const valueSet = code === 'code' && binding?.strength === 'required' ? binding.valueSet : undefined
       const context = INLINE.has(code) ? path : code
-      put(parent, name, [{ member: name, context, many, ...(valueSet === undefined ? {} : { binding: valueSet }) }])
+      put(parent, name, [valueSet === undefined ? [name, context, many] : [name, context, many, valueSet]])
     }
   }
   for (const { derivation, snapshot } of structures)
     if (derivation !== 'constraint') for (const element of snapshot?.element ?? []) addElement(element)
+  return made
+}
 
-  const EXTENSION: readonly Child[] = [{ member: 'extension', context: 'Extension', many: true }]
+const EXTENSION: readonly Child[] = [{ member: 'extension', context: 'Extension', many: true }]
+
+export const openShapes = (stored: StoredShapes): Shapes => {
+  const childrenOf = new Map(
+    Object.entries(stored).map(([context, names]) => [
+      context,
+      new Map(
+        Object.entries(names).map(([name, children]) => [
+          name,
+          children.map(
+            ([member, type, many, binding]): Child => ({
+              member,
+              context: type,
+              many: many === 1,
+              ...(binding === undefined ? {} : { binding }),
+            }),
+          ),
+        ]),
+      ),
+    ]),
+  )
   return {
     children: (context, name) => childrenOf.get(context)?.get(name) ?? (name === 'extension' ? EXTENSION : []),
     has: (context) => childrenOf.has(context),
   }
 }
+
+export const createShapes = (structures: readonly StructureDefinition[]): Shapes => openShapes(storeShapes(structures))

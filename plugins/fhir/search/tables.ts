@@ -42,6 +42,18 @@ export const searchMigrations: readonly SchemaChange[] = [
       postgres: [...SHARED, ...tables('', 'double precision', 'text COLLATE "C"')],
     },
   },
+  {
+    name: 'fhir/0003-search-parameters',
+    sql: [
+      // How far a column is filled: resources up to this rid are in it, of how many. DIRTY and GONE are no rids.
+      'ALTER TABLE search_column ADD COLUMN reach bigint NOT NULL DEFAULT -1',
+      'ALTER TABLE search_column ADD COLUMN indexed bigint NOT NULL DEFAULT 0',
+      'ALTER TABLE search_column ADD COLUMN expected bigint NOT NULL DEFAULT 0',
+      'DROP TABLE search_backfill',
+      // SearchParameter resources at work: those that are active, and those that retire one of a package.
+      'CREATE TABLE search_parameter (rid bigint PRIMARY KEY, id varchar(64) NOT NULL, url text NOT NULL, status varchar(16) NOT NULL, body text NOT NULL)',
+    ],
+  },
 ]
 
 /** A table of index rows: how many values its rows have in `Rows`, and its columns in that order before `rid`. */
@@ -105,13 +117,49 @@ export const deleteRow = Object.fromEntries(
   }),
 ) as unknown as Record<IndexKind, Sql>
 
-export const deleteColumn = INDEX_KINDS.map((kind) =>
-  sql(`search.drop-${kind}`, `DELETE FROM ${TABLES[kind].name} WHERE param >= ? AND param < ?`),
+/** So many rows of a column go in one transaction. */
+export const MOST_REMOVED = 500
+
+/** For each table: whether a range of columns has more rows than that, and the removal of them, or of so many. */
+export const removals = INDEX_KINDS.map((kind) => {
+  const { name, key } = TABLES[kind]
+  const range = 'param >= ? AND param < ?'
+  const columns = [...key, 'rid'].join(', ')
+  return {
+    count: sql(
+      `search.count-${kind}`,
+      `SELECT count(*) AS n FROM (SELECT 1 AS one FROM ${name} WHERE ${range} LIMIT ${MOST_REMOVED + 1}) x`,
+    ),
+    all: sql(`search.drop-${kind}`, `DELETE FROM ${name} WHERE ${range}`),
+    some: sql(
+      `search.drop-some-${kind}`,
+      `DELETE FROM ${name} WHERE (${columns}) IN (SELECT ${columns} FROM ${name} WHERE ${range} LIMIT ${MOST_REMOVED})`,
+    ),
+  }
+})
+export const removeTexts = sql('search.drop-text', 'DELETE FROM ix_text WHERE param >= ? AND param < ?')
+
+/** The rid `MOST_REMOVED` resources of a type further on. */
+export const readStride = sql(
+  'search.stride',
+  `SELECT rid FROM ix_res WHERE type = ? AND rid > ? ORDER BY rid LIMIT 1 OFFSET ${MOST_REMOVED - 1}`,
+)
+/** Takes a bit out of one mask of the resources in a range: `& ?` is every other bit. */
+export const clearBits = [0, 1, 2].map((mask) =>
+  sql(
+    `search.clear-bit-${mask}`,
+    `UPDATE ix_res SET m${mask} = m${mask} & ? WHERE type = ? AND rid > ? AND rid <= ? AND (m${mask} & ?) != 0`,
+  ),
 )
 
 export const insertResourceRow = sql(
   'search.insert-res',
   'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = excluded.m0, m1 = excluded.m1, m2 = excluded.m2',
+)
+/** The same for some columns of a resource: bits of others stay. */
+export const mergeResourceRow = sql(
+  'search.merge-res',
+  'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = ix_res.m0 | excluded.m0, m1 = ix_res.m1 | excluded.m1, m2 = ix_res.m2 | excluded.m2',
 )
 export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
 export const insertDisplay = sql(
@@ -124,23 +172,86 @@ export const insertSetting = sql(
   'search.setting',
   'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
 )
-export const readColumns = sql(
-  'search.columns',
-  'SELECT code, type, kind, expression, bit, ready FROM search_column ORDER BY code',
-)
+/** Of `reach`: rows of an earlier life are still there. */
+export const DIRTY = -1
+/** Of `reach`: no parameter uses the column any more; its rows are to be removed. */
+export const GONE = -2
+
+const COLUMN = 'code, type, kind, expression, bit, ready, reach, indexed, expected'
+export const readColumns = sql('search.columns', `SELECT ${COLUMN} FROM search_column ORDER BY code`)
 export const insertColumn = sql(
   'search.column',
-  'INSERT INTO search_column (code, type, kind, expression, bit, ready) VALUES (?, ?, ?, ?, ?, ?)',
+  `INSERT INTO search_column (${COLUMN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
-export const setReady = sql('search.ready', 'UPDATE search_column SET ready = ? WHERE code = ?')
-export const readProgress = sql('search.progress', 'SELECT rid FROM search_backfill WHERE type = ?')
-export const writeProgress = sql(
-  'search.progress-write',
-  'INSERT INTO search_backfill (type, rid) VALUES (?, ?) ON CONFLICT (type) DO UPDATE SET rid = excluded.rid',
+/** Puts a column that was complete, or on its way, to another state. */
+export const setReach = sql(
+  'search.reach',
+  'UPDATE search_column SET ready = 0, reach = ?, indexed = 0, expected = 0 WHERE code = ?',
 )
-export const clearProgress = sql('search.progress-clear', 'DELETE FROM search_backfill WHERE type = ?')
+/** Whoever fills columns of a type holds them until COMMIT: two servers take turns. */
+export const lockUnready = sql('search.lock-unready', {
+  sqlite: `SELECT ${COLUMN} FROM search_column WHERE type = ? AND ready = 0 AND reach >= 0`,
+  postgres: `SELECT ${COLUMN} FROM search_column WHERE type = ? AND ready = 0 AND reach >= 0 ORDER BY code FOR UPDATE`,
+})
+export const lockColumn = sql('search.lock-column', {
+  sqlite: `SELECT ${COLUMN} FROM search_column WHERE code = ?`,
+  postgres: `SELECT ${COLUMN} FROM search_column WHERE code = ? FOR UPDATE`,
+})
+export const advance = sql(
+  'search.advance',
+  'UPDATE search_column SET reach = ?, indexed = indexed + ? WHERE code = ? AND ready = 0',
+)
+export const setExpected = sql('search.expected', 'UPDATE search_column SET expected = ? WHERE code = ? AND ready = 0')
+export const setReady = sql('search.ready', 'UPDATE search_column SET ready = 1 WHERE code = ? AND ready = 0')
+export const dropColumn = sql('search.drop-column', `DELETE FROM search_column WHERE code = ? AND reach = ${GONE}`)
+
+/** The highest number a column ever had: numbers are not given again, whatever is still looking at the old one. */
+export const readLastColumn = sql(
+  'search.last-column',
+  "SELECT CAST(value AS bigint) AS code FROM search_setting WHERE name = 'last-column'",
+)
+export const writeLastColumn = sql(
+  'search.last-column-write',
+  "INSERT INTO search_setting (name, value) VALUES ('last-column', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+)
+
+/** What has changed in columns and posted parameters since a process looked: it looks again when this is another. */
+export const readGeneration = sql('search.generation', "SELECT value FROM search_setting WHERE name = 'generation'")
+export const nextGeneration = sql(
+  'search.generation-next',
+  "INSERT INTO search_setting (name, value) VALUES ('generation', '1') ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(search_setting.value AS bigint) + 1 AS text)",
+)
+export const readPosted = sql('search.posted', 'SELECT rid, id, url, status, body FROM search_parameter ORDER BY rid')
+export const putPosted = sql(
+  'search.posted-put',
+  'INSERT INTO search_parameter (rid, id, url, status, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (rid) DO UPDATE SET url = excluded.url, status = excluded.status, body = excluded.body',
+)
+export const dropPosted = sql('search.posted-drop', 'DELETE FROM search_parameter WHERE rid = ?')
+
 export const readUsedTypes = sql(
   'search.types-used',
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
 )
 export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')
+/** Resources of a type that others contain, from a place on. */
+export const readContained = sql(
+  'search.contained',
+  'SELECT rid FROM ix_res WHERE type = ? AND rid >= ? ORDER BY rid LIMIT ?',
+)
+export const countResources = sql(
+  'search.count-resources',
+  'SELECT count(*) AS n FROM resource WHERE type = ? AND (flags & 1) = 0',
+)
+
+/** Rows of resources that are not there any more, of a type in a range. */
+export const removeStrays = sql(
+  'search.remove-strays',
+  'DELETE FROM ix_res WHERE type = ? AND rid > ? AND rid <= ? AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.rid = ix_res.rid AND (r.flags & 1) = 0)',
+)
+/** What a reindex is about, until it is done. */
+export const readReindex = sql('search.reindex', "SELECT value FROM search_setting WHERE name = 'reindex'")
+export const writeReindex = sql(
+  'search.reindex-write',
+  "INSERT INTO search_setting (name, value) VALUES ('reindex', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+)
+export const dropReindex = sql('search.reindex-drop', "DELETE FROM search_setting WHERE name = 'reindex'")

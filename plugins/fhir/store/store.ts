@@ -5,7 +5,15 @@ import { createCache } from './cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { type Source, sourceOf } from './source.ts'
 import { createStamper, type Stamper } from './stamp.ts'
-import { holdName, lockCurrent, readCurrent, readNewest, readSuperseded, type VersionRow } from './tables.ts'
+import {
+  holdName,
+  lockCurrent,
+  lockDoomed,
+  readCurrent,
+  readNewest,
+  readSuperseded,
+  type VersionRow,
+} from './tables.ts'
 import { loadTypeCodes, type TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
 
@@ -33,8 +41,11 @@ export interface Store extends Reads {
   readonly stamper: Stamper
   /** The same store whose reads are made inside a transaction and see what it has written. */
   within(transaction: Transaction): Store
-  /** The current version inside a transaction: nobody else changes it before COMMIT. */
-  lock(transaction: Transaction, type: string, id: string): Promise<StoredVersion | undefined>
+  /**
+   * The current version inside a transaction: nobody else changes it before COMMIT. `doomed`, to be deleted: nobody else
+   * makes a reference to it either.
+   */
+  lock(transaction: Transaction, type: string, id: string, doomed?: boolean): Promise<StoredVersion | undefined>
   /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. */
   hold(transaction: Transaction, name: string): Promise<void>
   /** The number of the next resource. Numbers are given in order and never again. */
@@ -107,8 +118,9 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       }
       return Object.assign(Object.create(store), reads)
     },
-    async lock(transaction, type, id) {
-      return toVersion(type, await transaction.get<VersionRow>(lockCurrent, [codes.code(type) ?? 0, id]))
+    async lock(transaction, type, id, doomed = false) {
+      const statement = doomed ? lockDoomed : lockCurrent
+      return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
     },
     async hold(transaction, name) {
       if (database.kind === 'postgres') await transaction.get(holdName, [name])

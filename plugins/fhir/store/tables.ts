@@ -57,11 +57,15 @@ const COLUMNS = 'rid, type, id, ver, upd, flags, body'
 const HISTORY_COLUMNS = 'h.rid, h.type, r.id, h.ver, h.upd, h.flags, h.body'
 
 export const readCurrent = sql('fhir.read', `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`)
-/** The same inside a transaction; on PostgreSQL it holds the row until COMMIT. */
-export const lockCurrent = sql('fhir.lock', {
-  sqlite: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`,
-  postgres: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ? FOR UPDATE`,
-})
+const lock = (name: string, strength: string) =>
+  sql(name, {
+    sqlite: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`,
+    postgres: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ? FOR ${strength}`,
+  })
+/** The same inside a transaction; on PostgreSQL it holds the row until COMMIT against whoever would change it. */
+export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
+/** Against those too that make references to it. */
+export const lockDoomed = lock('fhir.lock-doomed', 'UPDATE')
 export const holdName = sql('fhir.hold', {
   sqlite: 'SELECT ? AS name',
   postgres: 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l',

@@ -5,16 +5,18 @@
 import {
   type AuditFact,
   type Committed,
+  type FactDetails,
   type Interaction,
   type RequestContext,
   type Runners,
   toIssues,
   type Write,
 } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
+import type { Eventually, Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
 import { Deleted, Exists, NoMatch, NotFound, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
 import type { Template } from '../json/splice.ts'
+import type { Patients } from '../patients.ts'
 import type { IndexRows } from '../search/index-rows.ts'
 import type { Permit } from '../search/judge.ts'
 import type { WriteCheck } from '../service.ts'
@@ -95,6 +97,7 @@ export interface WriterParts {
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
   readonly index: IndexRows
+  readonly patients: Patients
 }
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
@@ -125,8 +128,19 @@ const methodOf = ({ interaction, kind }: Change): Method =>
 const flagsOf = (change: Change, gzip: boolean): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
 
-export const createWrite = ({ store, run, updateAsCreate, index, checks }: WriterParts) => {
+const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
+  if (before !== undefined) return before.then(next)
+  const made = next()
+  return made instanceof Promise ? made : undefined
+}
+
+/** Is one of the changes of the type that a check is for? */
+const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
+  type === undefined || changes.some(({ version }) => version.type === type)
+
+export const createWrite = ({ store, run, updateAsCreate, index, checks, patients }: WriterParts) => {
   const { types } = store
+  const followers = checks.filter((check) => check.committed !== undefined)
 
   /** The next version as a row: its number, stamp and bytes. */
   const nextVersion = (
@@ -177,7 +191,14 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       await run.onWrite(write)
     }
     if (run.onAudit !== null) {
-      const fact: AuditFact = { request, interaction, status, version: version.version, transaction }
+      const { type, id } = version
+      const details: FactDetails = {
+        patients: () =>
+          resource === undefined
+            ? patients.ofVersion(version.deleted && previous !== undefined ? previous : version)
+            : patients.ofResource(type, id, resource),
+      }
+      const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
       await run.onAudit(fact)
     }
   }
@@ -200,7 +221,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
   const apply = async (transaction: Transaction, change: Change, isRehearsal = false): Promise<Changed> => {
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
-    const previous = change.kind === 'create' ? undefined : await store.lock(transaction, type, id)
+    const previous =
+      change.kind === 'create' ? undefined : await store.lock(transaction, type, id, change.kind === 'delete')
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
     if (change.kind === 'delete' && created) {
@@ -232,6 +254,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     changes: readonly Changed[],
   ): Promise<void> => {
     for (const check of checks) {
+      if (!concerns(check, changes)) continue
       const refusals = (await check.confirm?.(request, transaction, changes)) ?? []
       const [first] = refusals
       if (first === undefined) continue
@@ -256,7 +279,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
     ): Promise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      if (checks.length > 0) await confirm(request, transaction, changes)
+      if (checks.some((check) => concerns(check, changes))) await confirm(request, transaction, changes)
       if (run.onWrite === null && run.onAudit === null) return
       for (const changed of changes) {
         if (progress !== undefined) progress.interaction = changed.interaction
@@ -264,11 +287,14 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
       }
       if (progress !== undefined) progress.interaction = undefined
     },
-    /** After COMMIT returned. */
-    committed(request: RequestContext, changes: readonly Changed[]): void {
+    /** After COMMIT returned. A promise when the answer has to wait for something. */
+    committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
       const written = changes.filter((changed) => changed.written)
       store.committed(written.map(({ version }) => version))
-      if (run.onCommit === null || written.length === 0) return
+      let later: Promise<void> | undefined
+      for (const check of followers)
+        if (concerns(check, written)) later = chain(later, () => check.committed?.(written))
+      if (run.onCommit === null || written.length === 0) return later
       const committed: Committed = {
         request,
         changes: written.map(({ interaction, version, previous, resource }) => ({
@@ -279,6 +305,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks }: Write
         })),
       }
       run.onCommit(committed)
+      return later
     },
   }
 }

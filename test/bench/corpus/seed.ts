@@ -80,3 +80,16 @@ export const makeBodies = (dice: Dice, { visits }: People, count: number): reado
       ? { type: 'Condition', text: makeCondition(dice, patient, encounter) }
       : { type: 'Observation', text: makeObservation(dice, patient, encounter) }
   })
+
+/** A create of each, as bytes. */
+export const toCreates = (address: string, bodies: readonly Body[]): readonly Buffer[] =>
+  bodies.map(({ type, text }) => toSend(address, 'POST', `/${type}`, text))
+
+/** Transactions of `batch` creates each, as bytes. */
+export const toTransactions = (address: string, bodies: readonly Body[], batch: number): readonly Buffer[] =>
+  Array.from({ length: Math.floor(bodies.length / batch) }, (_, at) => {
+    const entries = bodies
+      .slice(at * batch, (at + 1) * batch)
+      .map(({ type, text }) => `{"resource":${text},"request":{"method":"POST","url":"${type}"}}`)
+    return toSend(address, 'POST', '/', `{"resourceType":"Bundle","type":"transaction","entry":[${entries.join(',')}]}`)
+  })

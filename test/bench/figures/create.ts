@@ -1,9 +1,8 @@
 /** Figures 3, 4 and 5: creates and transactions against raw better-sqlite3 with the same rows, and bare Fastify. */
 import type { Bench, Figure } from '../bench.ts'
-import { toSend } from '../client.ts'
 import { type Comparison, compare, type Round } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
-import { type Body, makeBodies, seedPeople } from '../corpus/seed.ts'
+import { type Body, makeBodies, seedPeople, toCreates, toTransactions } from '../corpus/seed.ts'
 import { createPlace, type House, type Place, startHouse } from '../house.ts'
 import { measure, profile } from '../measure.ts'
 import { startSubject } from '../process/subject.ts'
@@ -42,17 +41,6 @@ const cycle = (requests: readonly Buffer[]): (() => Buffer) => {
   let at = 0
   return () => requests[at++ % requests.length] as Buffer
 }
-
-const toCreates = (address: string, bodies: readonly Body[]): readonly Buffer[] =>
-  bodies.map(({ type, text }) => toSend(address, 'POST', `/${type}`, text))
-
-const toTransactions = (address: string, bodies: readonly Body[]): readonly Buffer[] =>
-  Array.from({ length: Math.floor(bodies.length / BATCH) }, (_, at) => {
-    const entries = bodies
-      .slice(at * BATCH, (at + 1) * BATCH)
-      .map(({ type, text }) => `{"resource":${text},"request":{"method":"POST","url":"${type}"}}`)
-    return toSend(address, 'POST', '/', `{"resourceType":"Bundle","type":"transaction","entry":[${entries.join(',')}]}`)
-  })
 
 interface Replayed {
   readonly done: number
@@ -135,7 +123,7 @@ export const transaction: Figure = {
   description: 'transactions of 50 creates, against raw better-sqlite3 in batches of 50',
   run: (bench) =>
     withHouse(bench, async (ready) => {
-      const requests = toTransactions(ready.house.address, ready.bodies)
+      const requests = toTransactions(ready.house.address, ready.bodies, BATCH)
       const { status } = await fetch(`${ready.house.address}/`, {
         method: 'POST',
         headers: { 'content-type': 'application/fhir+json' },

@@ -36,6 +36,7 @@ const recording = (creates: Step[][]): AnyPlugin => {
             const steps: Step[] = []
             creates.push(steps)
             return work({
+              leave: (closing, item) => transaction.leave(closing, item),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),
               run: (statement, params) => {

@@ -12,6 +12,8 @@ const SPACE = MOST_CONTAINED + 1
 
 /** The number of the contained resource at a place in a container; in the order of the containers. */
 export const containedRid = (container: number, at: number): number => container * SPACE + at
+/** The container of a contained resource. */
+export const containerOf = (rid: number): number => Math.floor(rid / SPACE)
 /** The number that stands for the container itself: behind those of what it contains. */
 export const holderRid = (container: number): number => container * SPACE + MOST_CONTAINED
 /** Place in `contained`; undefined for the number of a container. */

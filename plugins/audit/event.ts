@@ -1,0 +1,63 @@
+/** One event of the trail: names and numbers only, never content. */
+import type { InteractionKind } from '../../kernel/index.ts'
+
+/** What the trail tells beside interactions. `request` is one that was refused before it was known what it asks for. */
+export type EventKind = InteractionKind | 'start' | 'stop' | 'sampled' | 'prune' | 'rekey' | 'alarm' | 'request'
+
+/** By number, which is what is stored: only ever added to. */
+export const KINDS: readonly EventKind[] = [
+  'read',
+  'vread',
+  'update',
+  'patch',
+  'delete',
+  'history-instance',
+  'history-type',
+  'history-system',
+  'create',
+  'search-type',
+  'search-system',
+  'capabilities',
+  'transaction',
+  'batch',
+  'operation',
+  'admin',
+  'auth',
+  'start',
+  'stop',
+  'sampled',
+  'prune',
+  'rekey',
+  'alarm',
+  'request',
+]
+
+const CODES: ReadonlyMap<EventKind, number> = new Map(KINDS.map((kind, code) => [kind, code]))
+
+export const codeOf = (kind: EventKind): number => CODES.get(kind) as number
+
+export interface TrailEvent {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly kind: EventKind
+  /** HTTP status; 200 and 500 for what is no request. */
+  readonly status: number
+  readonly type?: string | undefined
+  readonly id?: string | undefined
+  readonly version?: number | undefined
+  /** Asked when the event is written: one row for each, `Patient/p1`. */
+  readonly patients?: (() => readonly string[]) | undefined
+  readonly client?: string | undefined
+  readonly user?: string | undefined
+  readonly tokenId?: string | undefined
+  readonly address?: string | undefined
+  /** X-Request-Id */
+  readonly request?: string | undefined
+  /** Name of an operation, path of an admin endpoint, method of a `request`. */
+  readonly operation?: string | undefined
+  readonly query?: (() => string) | undefined
+  /** How many a `sampled` stands for, up to which event a `prune` went. */
+  readonly number?: number | undefined
+  /** Proof of a new key. */
+  readonly proof?: Buffer | undefined
+}

@@ -1,0 +1,89 @@
+/** What the kernel and the plugins tell → the trail: at once for a change, by the queue for everything else. */
+import type { AuditFact, Clock, RequestContext, Usage } from '../../../kernel/index.ts'
+import type { Transaction } from '../../database/service.ts'
+import type { EventKind, TrailEvent } from '../event.ts'
+import type { Trail } from '../trail/trail.ts'
+import { eventOf, eventOfRefusal } from './event-of.ts'
+import type { EventQueue } from './queue.ts'
+import type { Sampler } from './sampler.ts'
+
+const FIRST_REFUSAL = 400
+const SUMMARY_MS = 1_000
+
+const READS: ReadonlySet<EventKind> = new Set([
+  'read',
+  'vread',
+  'history-instance',
+  'history-type',
+  'history-system',
+  'search-type',
+  'search-system',
+  'capabilities',
+])
+
+/** An operation that is asked for with GET changes nothing. https://hl7.org/fhir/R4/operations.html#executing */
+const isRead = ({ interaction, request }: AuditFact): boolean =>
+  READS.has(interaction.kind) || (interaction.kind === 'operation' && request.method === 'GET')
+
+export interface Intake {
+  tell(fact: AuditFact): void
+  /** After the answer: a refusal that nobody told. */
+  used(usage: Usage): void
+  /** Resolves when everything told before is written. */
+  flush(): Promise<void>
+}
+
+export interface IntakeParts {
+  readonly trail: Trail
+  readonly queue: EventQueue
+  readonly sampler: Sampler
+  /** [audit] reads, include_query */
+  readonly reads: boolean
+  readonly includeQuery: boolean
+  readonly clock: Clock
+}
+
+export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock }: IntakeParts): Intake => {
+  const told = new WeakSet<RequestContext>()
+  let isSummaryDue = false
+
+  const summarise = (): void => {
+    const number = sampler.take()
+    if (number > 0) queue.push({ at: clock.now(), kind: 'sampled', status: FIRST_REFUSAL, number })
+  }
+  const refuse = (request: RequestContext, event: () => TrailEvent): void => {
+    told.add(request)
+    if (request.caller.kind !== 'anonymous' || sampler.admits(clock.now())) {
+      queue.push(event())
+      return
+    }
+    if (isSummaryDue) return
+    isSummaryDue = true
+    clock.deadline(SUMMARY_MS).addEventListener('abort', () => {
+      isSummaryDue = false
+      summarise()
+    })
+  }
+
+  return {
+    tell(fact) {
+      const { status, transaction, request } = fact
+      if (status >= FIRST_REFUSAL) {
+        refuse(request, () => eventOf(fact, includeQuery))
+        return
+      }
+      if (!reads && isRead(fact)) return
+      const event = eventOf(fact, includeQuery)
+      if (transaction === undefined) queue.push(event)
+      else trail.append(transaction as Transaction, event)
+    },
+    used({ request, status }) {
+      if (status < FIRST_REFUSAL || told.has(request)) return
+      refuse(request, () => eventOfRefusal(request, status))
+    },
+    async flush() {
+      summarise()
+      await queue.flush()
+    },
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Events that wait for nobody: those of reads and refusals. They are written together, at most WINDOW_MS after the
+ * answer they tell of, in one transaction. None is dropped: when the database takes none, the queue fills, and then
+ * what would have to be recorded is refused.
+ */
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import { TrailBusy } from '../errors.ts'
+import type { TrailEvent } from '../event.ts'
+
+const WINDOW_MS = 20 // between an answer and its event on disk
+const BATCH = 256 // events written in one go, which is about a millisecond
+const MOST = 10_000 // events that wait; some megabytes
+const RETRY_MS = 1_000 // after the database refused them
+
+export interface EventQueue {
+  /** Throws TrailBusy when no more can be kept. */
+  push(event: TrailEvent): void
+  /** Resolves when everything pushed before is written; rejects when it cannot be. */
+  flush(): Promise<void>
+}
+
+export interface EventQueueParts {
+  readonly write: (events: readonly TrailEvent[]) => Promise<void>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const createEventQueue = ({ write, clock, log }: EventQueueParts): EventQueue => {
+  let waiting: TrailEvent[] = []
+  let writing: Promise<void> | undefined
+  let isScheduled = false
+  let isFailing = false
+
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH)
+      await write(batch)
+      // Only now: what could not be written is written later.
+      waiting = waiting.slice(batch.length)
+    }
+  }
+  const start = (): Promise<void> => {
+    writing ??= writeAll()
+      .then(
+        () => {
+          isFailing = false
+        },
+        (error) => {
+          if (!isFailing) log.error({ err: error, waiting: waiting.length }, 'the audit trail cannot be written')
+          isFailing = true
+          schedule(RETRY_MS)
+          throw error
+        },
+      )
+      .finally(() => {
+        writing = undefined
+      })
+    return writing
+  }
+  const schedule = (ms: number): void => {
+    if (isScheduled) return
+    isScheduled = true
+    clock.deadline(ms).addEventListener(
+      'abort',
+      () => {
+        isScheduled = false
+        start().catch(() => undefined) // told to the log, and tried again
+      },
+      { once: true },
+    )
+  }
+  /** What holds on to the bodies of resources is asked at once when the queue does not get shorter. */
+  const settled = (event: TrailEvent): TrailEvent => {
+    const patients = event.patients?.()
+    const query = event.query?.()
+    return {
+      ...event,
+      patients: patients === undefined ? undefined : () => patients,
+      query: query === undefined ? undefined : () => query,
+    }
+  }
+
+  return {
+    push(event) {
+      if (waiting.length >= MOST) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
+      waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
+      if (isFailing || writing !== undefined) return
+      if (waiting.length >= BATCH) start().catch(() => undefined)
+      else schedule(WINDOW_MS)
+    },
+    async flush() {
+      // What is being written may have begun before the last event came.
+      await writing
+      if (waiting.length > 0) await start()
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/** Query of GET /_audit → conditions. Names and prefixes are those of the search on AuditEvent. https://hl7.org/fhir/R4/auditevent.html#search */
+import type { Param } from '../../database/service.ts'
+import { ParameterUnknown, ParameterValue } from '../errors.ts'
+import { codeOf, type EventKind, KINDS } from '../event.ts'
+import { actionOf } from '../fhir/kinds.ts'
+import { packId } from '../id.ts'
+import { readSpan } from './span.ts'
+
+const USUAL = 50
+const MOST = 1_000
+
+/** A condition on `audit_event`. */
+export interface Condition {
+  readonly text: string
+  readonly params: readonly Param[]
+}
+
+export interface Asked {
+  readonly conditions: readonly Condition[]
+  /** Undefined when not given. */
+  readonly count: number | undefined
+  readonly page: { readonly at: number; readonly seq: number } | undefined
+  readonly format: string | undefined
+}
+
+const anyOf = (conditions: readonly Condition[]): Condition => ({
+  text: `(${conditions.map(({ text }) => text).join(' OR ')})`,
+  params: conditions.flatMap(({ params }) => params),
+})
+
+const REFERENCE = /^([A-Z][A-Za-z]{1,63})\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/(\d{1,9}))?$/
+const ID = /^[A-Za-z0-9\-.]{1,64}$/
+
+const date = (value: string): Condition => {
+  const [, prefix = 'eq', moment = ''] = /^(eq|ne|gt|lt|ge|le|sa|eb)?(.*)$/.exec(value) ?? []
+  const span = readSpan(moment.replace(' ', '+'))
+  if (span === undefined) throw ParameterValue('date', 'a date or instant such as ge2024-02-29T12:00:00Z')
+  const { from, to } = span
+  switch (prefix) {
+    case 'ne':
+      return { text: '(at < ? OR at >= ?)', params: [from, to] }
+    case 'gt':
+    case 'sa':
+      return { text: 'at >= ?', params: [to] }
+    case 'lt':
+    case 'eb':
+      return { text: 'at < ?', params: [from] }
+    case 'ge':
+      return { text: 'at >= ?', params: [from] }
+    case 'le':
+      return { text: 'at < ?', params: [to] }
+    default:
+      return { text: '(at >= ? AND at < ?)', params: [from, to] }
+  }
+}
+
+const patient = (value: string): Condition => {
+  const id = value.startsWith('Patient/') ? value.slice('Patient/'.length) : value
+  if (!ID.test(id)) throw ParameterValue('patient', 'Patient/[id] or an id')
+  return { text: 'patient = ?', params: [packId(id)] }
+}
+
+const entity = (value: string): Condition => {
+  const [, type = '', id = '', version] = REFERENCE.exec(value) ?? []
+  if (type === '') throw ParameterValue('entity', 'a reference such as Observation/[id]')
+  const itself: Condition = {
+    text: version === undefined ? '(id = ? AND type = ?)' : '(id = ? AND type = ? AND ver = ?)',
+    params: version === undefined ? [packId(id), type] : [packId(id), type, Number(version)],
+  }
+  // A patient is also an entity of what concerns him.
+  return type === 'Patient' && version === undefined ? anyOf([itself, patient(value)]) : itself
+}
+
+const agent = (value: string): Condition =>
+  REFERENCE.test(value) ? { text: 'person = ?', params: [value] } : { text: 'client = ?', params: [value] }
+
+const kinds = (wanted: (kind: EventKind) => boolean): string => KINDS.filter(wanted).map(codeOf).join(', ')
+
+const action = (value: string): Condition => {
+  if (!/^[CRUDE]$/.test(value)) throw ParameterValue('action', 'C, R, U, D or E')
+  // What was refused before it was known what it asks for has the action of its method.
+  const methods = { C: "'POST'", R: "'GET', 'HEAD'", U: "'PUT', 'PATCH'", D: "'DELETE'", E: "'OPTIONS'" } as const
+  return {
+    text: `(kind IN (${kinds((kind) => kind !== 'request' && actionOf(kind, undefined) === value)}) OR (kind = ${codeOf('request')} AND operation IN (${methods[value as 'C']})))`,
+    params: [],
+  }
+}
+
+const outcome = (value: string): Condition => {
+  const ranges: Readonly<Record<string, string>> = {
+    '0': 'status < 400',
+    '4': '(status >= 400 AND status < 500)',
+    '8': 'status >= 500',
+    '12': '(status < 0)',
+  }
+  const text = ranges[value]
+  if (text === undefined) throw ParameterValue('outcome', '0, 4, 8 or 12')
+  return { text, params: [] }
+}
+
+const subtype = (value: string): Condition => {
+  const code = kinds((kind) => kind === value)
+  if (code === '') throw ParameterValue('subtype', `one of ${KINDS.join(', ')}`)
+  return { text: `kind IN (${code})`, params: [] }
+}
+
+const READERS: Readonly<Record<string, (value: string) => Condition>> = {
+  date,
+  agent,
+  patient,
+  entity,
+  action,
+  outcome,
+  subtype,
+  address: (value) => ({ text: 'address = ?', params: [value] }),
+  _id: (value) => {
+    if (!/^[1-9]\d{0,14}$/.test(value)) throw ParameterValue('_id', 'the id of an event, a number')
+    return { text: 'seq = ?', params: [Number(value)] }
+  },
+}
+const STEERING = ['_count', '_page', '_format']
+const KNOWN = [...Object.keys(READERS), ...STEERING]
+
+const readPage = (value: string): { at: number; seq: number } => {
+  const [, at = '', seq = ''] = /^(-?\d{1,15})\.(\d{1,15})$/.exec(value) ?? []
+  if (seq === '') throw ParameterValue('_page', 'what a next link of this server holds')
+  return { at: Number(at), seq: Number(seq) }
+}
+
+const readCount = (value: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw ParameterValue('_count', 'a positive integer')
+  return Number(value)
+}
+
+/** Throws 400 for what is not known, or not well-formed. A parameter given twice is both; a comma is either. */
+export const readAsked = (url: string): Asked => {
+  const start = url.indexOf('?')
+  const given = start === -1 ? [] : [...new URLSearchParams(url.slice(start + 1))]
+  const conditions: Condition[] = []
+  const steering = new Map<string, string>()
+  for (const [name, value] of given) {
+    const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined
+    if (read !== undefined) conditions.push(anyOf(value.split(',').map(read)))
+    else if (!STEERING.includes(name)) throw ParameterUnknown(name.slice(0, 64), KNOWN.join(', '))
+    else if (steering.has(name)) throw ParameterValue(name, 'one value; it is given twice')
+    else steering.set(name, value)
+  }
+  const count = steering.get('_count')
+  const page = steering.get('_page')
+  return {
+    conditions,
+    count: count === undefined ? undefined : readCount(count),
+    page: page === undefined ? undefined : readPage(page),
+    format: steering.get('_format'),
+  }
+}
+
+/** Events of a page. */
+export const pageSize = ({ count = USUAL }: Asked): number => Math.min(count, MOST)

@@ -1,0 +1,134 @@
+/**
+ * `audit_event`, one narrow row per event in a gapless order, and `audit_head`, one row that says where the chain ends
+ * and up to where it was pruned.
+ */
+import type { SchemaChange } from '../../kernel/index.ts'
+import { type Sql, sql } from '../database/service.ts'
+
+const event = (seq: string, bytes: string): string =>
+  `CREATE TABLE audit_event (seq ${seq} PRIMARY KEY, at bigint NOT NULL, kind smallint NOT NULL, status smallint NOT NULL, type text, id ${bytes}, ver integer, patient ${bytes}, client text, person text, token text, address text, request ${bytes}, operation text, query text, number bigint, proof ${bytes}, mac ${bytes} NOT NULL)`
+const head = (bytes: string): string =>
+  `CREATE TABLE audit_head (one smallint PRIMARY KEY, chain ${bytes} NOT NULL, seq bigint NOT NULL, mac ${bytes} NOT NULL, count bigint NOT NULL, key ${bytes} NOT NULL, seal ${bytes} NOT NULL, pruned_seq bigint NOT NULL, pruned_mac ${bytes} NOT NULL, pruned_count bigint NOT NULL, pruned_key ${bytes} NOT NULL, pruned_seal ${bytes} NOT NULL)`
+const indexes = [
+  'CREATE INDEX audit_at ON audit_event (at, seq)',
+  'CREATE INDEX audit_patient ON audit_event (patient, at, seq) WHERE patient IS NOT NULL',
+  'CREATE INDEX audit_entity ON audit_event (id, at, seq) WHERE id IS NOT NULL',
+  'CREATE INDEX audit_client ON audit_event (client, at, seq) WHERE client IS NOT NULL',
+  'CREATE INDEX audit_person ON audit_event (person, at, seq) WHERE person IS NOT NULL',
+]
+
+export const migrations: readonly SchemaChange[] = [
+  {
+    name: 'audit/0001-trail',
+    sql: {
+      sqlite: [event('integer', 'blob'), head('blob'), ...indexes],
+      postgres: [event('bigint', 'bytea'), head('bytea'), ...indexes],
+    },
+  },
+]
+
+/** A row of `audit_event`. */
+export interface Row {
+  readonly seq: number
+  readonly at: number
+  readonly kind: number
+  readonly status: number
+  readonly type: string | null
+  /** Packed, see id.ts; so are `patient` and `request`. */
+  readonly id: Uint8Array | null
+  readonly ver: number | null
+  readonly patient: Uint8Array | null
+  readonly client: string | null
+  readonly person: string | null
+  readonly token: string | null
+  readonly address: string | null
+  readonly request: Uint8Array | null
+  readonly operation: string | null
+  readonly query: string | null
+  readonly number: number | null
+  readonly proof: Uint8Array | null
+  readonly mac: Uint8Array
+}
+
+export interface HeadRow {
+  /** Tells this trail from any other with the same key. */
+  readonly chain: Uint8Array
+  readonly seq: number
+  readonly mac: Uint8Array
+  /** Rows since the beginning, pruned ones too. */
+  readonly count: number
+  /** Id of the key in force. */
+  readonly key: Uint8Array
+  readonly seal: Uint8Array
+  readonly pruned_seq: number
+  readonly pruned_mac: Uint8Array
+  readonly pruned_count: number
+  /** Id of the key that sealed the row behind the pruned ones. */
+  readonly pruned_key: Uint8Array
+  readonly pruned_seal: Uint8Array
+}
+
+export const COLUMNS = [
+  'seq',
+  'at',
+  'kind',
+  'status',
+  'type',
+  'id',
+  'ver',
+  'patient',
+  'client',
+  'person',
+  'token',
+  'address',
+  'request',
+  'operation',
+  'query',
+  'number',
+  'proof',
+  'mac',
+] as const satisfies readonly (keyof Row)[]
+
+const HEAD = 'chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal'
+const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
+
+/** Statements that insert so many rows at once, most first. */
+export const inserts: readonly (readonly [number, Sql])[] = [32, 8, 1].map((count) => [
+  count,
+  sql(
+    `audit.insert-${count}`,
+    `INSERT INTO audit_event (${COLUMNS.join(', ')}) VALUES ${Array.from({ length: count }, () => ROW).join(', ')}`,
+  ),
+])
+
+export const readHead = sql('audit.head', `SELECT ${HEAD} FROM audit_head WHERE one = 1`)
+/** Inside a transaction: nobody else appends before COMMIT. SQLite has one writer. */
+export const lockHead = sql('audit.head-lock', {
+  sqlite: `SELECT ${HEAD} FROM audit_head WHERE one = 1`,
+  postgres: `SELECT ${HEAD} FROM audit_head WHERE one = 1 FOR UPDATE`,
+})
+/** With what is in the table at the same moment. */
+export const readHeadAndLast = sql(
+  'audit.head-last',
+  `SELECT ${HEAD}, (SELECT max(seq) FROM audit_event) AS last FROM audit_head WHERE one = 1`,
+)
+export const insertHead = sql(
+  'audit.head-insert',
+  `INSERT INTO audit_head (one, ${HEAD}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+)
+export const updateHead = sql(
+  'audit.head-update',
+  'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1',
+)
+export const updatePruned = sql(
+  'audit.head-pruned',
+  'UPDATE audit_head SET pruned_seq = ?, pruned_mac = ?, pruned_count = ?, pruned_key = ?, pruned_seal = ? WHERE one = 1',
+)
+export const readRows = sql(
+  'audit.rows',
+  `SELECT ${COLUMNS.join(', ')} FROM audit_event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+)
+export const readFirst = sql('audit.first', 'SELECT min(seq) AS seq FROM audit_event')
+/** The first event behind those that are older. */
+export const readYoung = sql('audit.young', 'SELECT min(seq) AS seq FROM audit_event WHERE at >= ?')
+export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq > ? AND seq <= ?')

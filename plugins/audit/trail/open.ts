@@ -1,0 +1,88 @@
+/**
+ * Opens the trail at start: makes its head, changes its key, and says so when the head is not as it was left. A trail
+ * chained with a key that is not given is not written to.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import type { Database, Transaction } from '../../database/service.ts'
+import type { KeyRing } from '../chain/key.ts'
+import { proveKey, sealHead, sealPruned } from '../chain/seals.ts'
+import { HeadMissing, KeyMismatch } from '../errors.ts'
+import type { TrailEvent } from '../event.ts'
+import { type HeadRow, insertHead, lockHead, type Row, readFirst, readRows, updatePruned } from '../tables.ts'
+import { appendRows, newHead } from './head.ts'
+import { rowsOf } from './rows.ts'
+
+const CHAIN_BYTES = 16
+
+export interface OpenParts {
+  readonly database: Database
+  readonly keys: KeyRing
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const begin = async (transaction: Transaction, { keys }: OpenParts): Promise<HeadRow> => {
+  const first = await transaction.get<{ seq: number | null }>(readFirst, [])
+  if (typeof first?.seq === 'number') throw HeadMissing()
+  const head = newHead(keys.current, randomBytes(CHAIN_BYTES))
+  const { chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal } = head
+  await transaction.run(insertHead, [
+    chain,
+    seq,
+    mac,
+    count,
+    key,
+    seal,
+    pruned_seq,
+    pruned_mac,
+    pruned_count,
+    pruned_key,
+    pruned_seal,
+  ])
+  return (await transaction.get<HeadRow>(lockHead, [])) as HeadRow
+}
+
+/** What is wrong with the head, as far as two look-ups show. */
+const faultOf = async (transaction: Transaction, keys: KeyRing, head: HeadRow): Promise<string | undefined> => {
+  const key = keys.find(head.key)
+  if (key === undefined) throw KeyMismatch()
+  if (!sealHead(key, head).equals(head.seal)) return 'its seal does not fit'
+  if (!sealPruned(key, head).equals(head.pruned_seal)) return 'the seal of what was pruned does not fit'
+  if (head.seq === head.pruned_seq) return undefined
+  const [last, more] = await transaction.all<Row>(readRows, [head.seq - 1, Number.MAX_SAFE_INTEGER, 2])
+  if (last?.seq !== head.seq) return 'the last event is missing'
+  if (!Buffer.from(head.mac).equals(last.mac)) return 'the last event is another one'
+  return more === undefined ? undefined : 'there are events behind the last one'
+}
+
+/** The row that changes keys is sealed with the old one, and proves that the new one is known. */
+const changeKey = async (transaction: Transaction, { keys, clock }: OpenParts, head: HeadRow): Promise<void> => {
+  const old = keys.find(head.key)
+  if (old === undefined) throw KeyMismatch()
+  const { chain, pruned_seq, pruned_mac, pruned_count, pruned_key } = head
+  const proof = proveKey(keys.current, chain, head.seq + 1, head.mac)
+  const event: TrailEvent = { at: clock.now(), kind: 'rekey', status: 200, proof }
+  await appendRows(transaction, old, head, rowsOf([event]), keys.current)
+  const seal = sealPruned(keys.current, head)
+  await transaction.run(updatePruned, [pruned_seq, pruned_mac, pruned_count, pruned_key, seal])
+}
+
+/** Throws KeyMismatch and HeadMissing, which stop the start. */
+export const openTrail = async (parts: OpenParts): Promise<void> => {
+  const { database, keys, clock, log } = parts
+  const fault = await database.transact(async (transaction) => {
+    const head = (await transaction.get<HeadRow>(lockHead, [])) ?? (await begin(transaction, parts))
+    const found = await faultOf(transaction, keys, head)
+    // It goes on from there, and what is broken stays broken: nothing is mended that somebody should look at.
+    if (found !== undefined) {
+      const key = keys.find(head.key)
+      const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }
+      if (key !== undefined) await appendRows(transaction, key, head, rowsOf([alarm]))
+    }
+    const now = (await transaction.get<HeadRow>(lockHead, [])) as HeadRow
+    if (!keys.current.id.equals(now.key)) await changeKey(transaction, parts, now)
+    return found
+  })
+  if (fault !== undefined) log.error({ fault }, 'the audit trail was changed by somebody else: run server audit verify')
+}

@@ -1,0 +1,85 @@
+/**
+ * Prunes what is older than retention_days, a slice at a time. Each slice is verified before it goes, so that nothing
+ * broken is cleared away, and what is left of it is its number and seal, sealed again.
+ */
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import type { Database, Transaction } from '../../database/service.ts'
+import type { KeyRing } from '../chain/key.ts'
+import { proveKey, sealPruned, sealRow } from '../chain/seals.ts'
+import { codeOf } from '../event.ts'
+import { deleteRows, type HeadRow, lockHead, type Row, readHead, readRows, readYoung, updatePruned } from '../tables.ts'
+import type { Trail } from './trail.ts'
+
+const DAY_MS = 86_400_000
+const SLICE_ROWS = 500 // of one transaction
+const REKEY = codeOf('rekey')
+
+export interface PruneParts {
+  readonly database: Database
+  readonly keys: KeyRing
+  readonly trail: Trail
+  readonly days: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+type Pruned = Pick<HeadRow, 'pruned_seq' | 'pruned_mac' | 'pruned_count' | 'pruned_key'>
+
+/** What is to be recorded when these rows are gone; undefined when they are not what was written. */
+const followed = (keys: KeyRing, head: HeadRow, rows: readonly Row[]): Pruned | undefined => {
+  let key = keys.find(head.pruned_key)
+  let { pruned_seq: seq, pruned_mac: mac } = head
+  for (const row of rows) {
+    if (key === undefined || row.seq !== seq + 1 || !sealRow(key, head.chain, mac, row).equals(row.mac))
+      return undefined
+    if (row.kind === REKEY && row.proof !== null) {
+      key = keys.find(row.proof.subarray(0, key.id.length))
+      if (key === undefined || !proveKey(key, head.chain, row.seq, mac).equals(row.proof)) return undefined
+    }
+    seq = row.seq
+    mac = row.mac
+  }
+  if (key === undefined) return undefined
+  return { pruned_seq: seq, pruned_mac: mac, pruned_count: head.pruned_count + rows.length, pruned_key: key.id }
+}
+
+const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after: Pruned): Promise<boolean> => {
+  const now = await transaction.get<HeadRow>(lockHead, [])
+  const key = now === undefined ? undefined : keys.find(now.key)
+  // Another server was at it.
+  if (now === undefined || key === undefined || now.pruned_seq !== head.pruned_seq) return false
+  await transaction.run(deleteRows, [head.pruned_seq, after.pruned_seq])
+  const seal = sealPruned(key, { chain: now.chain, ...after })
+  await transaction.run(updatePruned, [after.pruned_seq, after.pruned_mac, after.pruned_count, after.pruned_key, seal])
+  return true
+}
+
+/** Resolves with the number of rows that are gone. */
+export const prune = async ({ database, keys, trail, days, clock, log }: PruneParts): Promise<number> => {
+  const [young] = await database.slow<{ seq: number | null }>(readYoung, [clock.now() - days * DAY_MS])
+  let gone = 0
+  for (;;) {
+    const head = await database.get<HeadRow>(readHead, [])
+    if (head === undefined) break
+    const sealer = keys.find(head.key)
+    if (sealer === undefined || !sealPruned(sealer, head).equals(head.pruned_seal)) {
+      log.error({ seq: head.pruned_seq }, 'the audit trail is broken and is not pruned: run server audit verify')
+      break
+    }
+    const upto = (young?.seq ?? head.seq) - 1
+    if (upto <= head.pruned_seq) break
+    const rows = await database.all<Row>(readRows, [head.pruned_seq, upto, SLICE_ROWS])
+    const after = followed(keys, head, rows)
+    if (after === undefined || rows.length === 0) {
+      log.error({ seq: head.pruned_seq + 1 }, 'the audit trail is broken and is not pruned: run server audit verify')
+      break
+    }
+    if (await database.transact((transaction) => cut(transaction, keys, head, after))) gone += rows.length
+  }
+  if (gone > 0) {
+    const head = await database.get<HeadRow>(readHead, [])
+    await trail.write([{ at: clock.now(), kind: 'prune', status: 200, number: head?.pruned_seq }])
+    log.info({ events: gone, upto: head?.pruned_seq }, 'pruned the audit trail')
+  }
+  return gone
+}

@@ -1,0 +1,77 @@
+/**
+ * The trail: events are appended at the end of the transaction they belong to, in one order for all. On PostgreSQL the
+ * head is remembered between transactions, so that appending asks nothing; another server that appended meanwhile is
+ * found out because its rows have the same numbers, and then the head is read again, and locked.
+ */
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import type { Closing, Database, Transaction } from '../../database/service.ts'
+import type { KeyRing } from '../chain/key.ts'
+import { sealHead } from '../chain/seals.ts'
+import { HeadMissing, TrailUnavailable } from '../errors.ts'
+import type { TrailEvent } from '../event.ts'
+import { type HeadRow, lockHead } from '../tables.ts'
+import { appendRows, type Head } from './head.ts'
+import { rowsOf } from './rows.ts'
+
+const REMEMBERED_MS = 10_000 // long before another server could prune what this one has not seen
+const SHARED_CLOSINGS = 100 // after another server was met, the head is asked for so often
+
+export interface Trail {
+  /** Leaves an event for the end of its transaction: both are there, or neither. */
+  append(transaction: Transaction, event: TrailEvent): void
+  /** Writes events in a transaction of their own. */
+  write(events: readonly TrailEvent[]): Promise<void>
+}
+
+export interface TrailParts {
+  readonly database: Database
+  readonly keys: KeyRing
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail => {
+  const isShared = database.kind === 'postgres'
+  let remembered: { readonly head: Head; readonly until: number } | undefined
+  let toAsk = 0
+  let next: Head | undefined
+
+  /** And whether it is as this trail left it. */
+  const headNow = async (transaction: Transaction): Promise<{ readonly head: Head; readonly isSound: boolean }> => {
+    if (remembered !== undefined && toAsk === 0 && clock.monotonic() < remembered.until)
+      return { head: remembered.head, isSound: true }
+    toAsk = Math.max(0, toAsk - 1)
+    const head = await transaction.get<HeadRow>(lockHead, [])
+    if (head === undefined) throw HeadMissing()
+    const key = keys.find(head.key)
+    return { head, isSound: key !== undefined && sealHead(key, head).equals(head.seal) }
+  }
+
+  const closing: Closing<TrailEvent> = {
+    async close(transaction, events) {
+      next = undefined
+      const { head, isSound } = await headNow(transaction)
+      // Refusing everything would be a gift to whoever did it: it goes on, and says so.
+      if (!isSound)
+        log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
+      const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
+      next = await appendRows(transaction, keys.current, head, rows)
+    },
+    closed(committed) {
+      if (!committed && remembered !== undefined) toAsk = SHARED_CLOSINGS
+      remembered =
+        committed && isShared && next !== undefined
+          ? { head: next, until: clock.monotonic() + REMEMBERED_MS }
+          : undefined
+    },
+    refuse: (cause) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } }),
+  }
+
+  return {
+    append: (transaction, event) => transaction.leave(closing, event),
+    write: (events) =>
+      database.transact((transaction) => {
+        for (const event of events) transaction.leave(closing, event)
+      }),
+  }
+}

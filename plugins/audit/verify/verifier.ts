@@ -1,0 +1,59 @@
+/**
+ * Verifies the trail of a running server beside its work, one verification at a time: in a thread where the database is a
+ * file, else here, where other work comes between the pages.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { Database, Param, ReadingPlace, Sql } from '../../database/service.ts'
+import { VerifyCancelled } from '../errors.ts'
+import { type Checkpoint, type Verdict, type VerifyInput, verifyTrail } from './walk.ts'
+
+// The compiled tree holds .js beside it; the sources run as they are.
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A walk that nobody waits for any more ends with its thread. */
+const inThread = async (place: ReadingPlace, input: VerifyInput, signal: AbortSignal): Promise<Verdict> => {
+  const worker = new Worker(WORKER, { workerData: { place, input } })
+  const gone = new AbortController()
+  try {
+    const [verdict] = await Promise.race([
+      once(worker, 'message', { signal: gone.signal }),
+      once(worker, 'exit', { signal: gone.signal }).then(() => Promise.reject(VerifyCancelled())),
+      once(signal, 'abort', { signal: gone.signal }).then(() => Promise.reject(VerifyCancelled())),
+    ])
+    return verdict as Verdict
+  } finally {
+    gone.abort()
+    await worker.terminate()
+  }
+}
+
+const here = (database: Database, input: VerifyInput, signal: AbortSignal): Promise<Verdict> =>
+  verifyTrail(
+    {
+      async all<R>(statement: Sql, params: readonly Param[]) {
+        await breathe()
+        return database.slow<R>(statement, params, signal)
+      },
+    },
+    input,
+  )
+
+export type Verify = (checkpoint: Checkpoint | undefined, signal: AbortSignal) => Promise<Verdict>
+
+export const createVerifier = (database: Database, keys: Omit<VerifyInput, 'checkpoint'>): Verify => {
+  let last: Promise<unknown> = Promise.resolve()
+  const verify: Verify = (checkpoint, signal) => {
+    if (signal.aborted) throw VerifyCancelled()
+    const place = database.place()
+    const input = { ...keys, checkpoint }
+    return place === undefined ? here(database, input, signal) : inThread(place, input, signal)
+  }
+  return (checkpoint, signal) => {
+    const next = last.then(() => verify(checkpoint, signal))
+    last = next.catch(() => undefined)
+    return next
+  }
+}

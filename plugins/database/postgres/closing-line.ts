@@ -1,0 +1,104 @@
+/**
+ * Transactions that left something for their end come to it one after the other, whatever order their sessions are in.
+ * Waiting for the disk in that line would make one commit per turn of the disk: those with somebody behind them commit
+ * without waiting for it, and are answered when a later one, who did wait, has come back. Its part of the log lies
+ * behind theirs, so theirs is on disk as well.
+ * https://www.postgresql.org/docs/17/wal-async-commit.html
+ */
+import { sql } from '../service.ts'
+import { CommitUnknown } from './errors.ts'
+import { ConnectionLost } from './server-error.ts'
+import type { OpenTransaction } from './transaction.ts'
+
+const MOST_RELAXED = 16 // then one waits for the disk, though others are behind it
+const RELAXED_MS = 5 // or when the first of them has waited this long
+
+const relax = sql('relax', "SELECT set_config('synchronous_commit', 'off', true)")
+
+/** Committed, and not yet known to be on disk. An object, because a promise in a promise would be waited for. */
+export interface Relaxed {
+  /** Rejects with CommitUnknown when nobody could tell. */
+  readonly committed: Promise<void>
+}
+
+interface Waiting {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface ClosingLine {
+  /** Closes and commits when it is its turn. Undefined when it is on disk. */
+  close(open: OpenTransaction): Promise<Relaxed | undefined>
+}
+
+export interface ClosingLineOptions {
+  /** Milliseconds on a clock that never goes back. */
+  readonly now: () => number
+  /** Resolves when everything committed before is on disk. */
+  readonly harden: () => Promise<void>
+}
+
+export const createClosingLine = ({ now, harden }: ClosingLineOptions): ClosingLine => {
+  let tail: Promise<void> = Promise.resolve()
+  let behind = 0
+  let relaxed: Waiting[] = []
+  let since = 0
+
+  const settle = (batch: readonly Waiting[]): void => {
+    for (const { resolve } of batch) resolve()
+  }
+  const hardenAll = (): void => {
+    const batch = relaxed
+    relaxed = []
+    harden().then(
+      () => settle(batch),
+      (error) => {
+        const unknown = CommitUnknown().with({ cause: error })
+        for (const { reject } of batch) reject(unknown)
+      },
+    )
+  }
+  const commit = async ({ leavings, transaction, commit: send }: OpenTransaction, isRelaxed: boolean) => {
+    try {
+      if (isRelaxed) await transaction.run(relax, [])
+      await leavings.close(transaction)
+      await send()
+    } catch (error) {
+      leavings.closed(false)
+      throw error instanceof ConnectionLost ? error : leavings.refuse(error)
+    }
+    leavings.closed(true)
+  }
+
+  return {
+    async close(open) {
+      // What it has yet to write may wait for somebody who waits for his turn here: it is written before.
+      await open.flush()
+      behind += 1
+      const before = tail
+      const { promise, resolve: leaveLine } = Promise.withResolvers<void>()
+      tail = promise
+      await before
+      behind -= 1
+      const isRelaxed =
+        behind > 0 && relaxed.length < MOST_RELAXED && (relaxed.length === 0 || now() - since < RELAXED_MS)
+      try {
+        await commit(open, isRelaxed)
+        if (!isRelaxed) {
+          settle(relaxed)
+          relaxed = []
+          return undefined
+        }
+        if (relaxed.length === 0) since = now()
+        const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
+        committed.catch(() => undefined) // heard by whoever waits for it, a moment later
+        relaxed.push({ resolve, reject })
+        return { committed }
+      } finally {
+        // Nobody is left whose COMMIT would vouch for them.
+        if (behind === 0 && relaxed.length > 0) hardenAll()
+        leaveLine()
+      }
+    },
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * References at work: where those of a resource point, which of their targets this server holds, and what refers to a
+ * resource. https://hl7.org/fhir/R4/references.html
+ */
+import { type Eventually, type Sql, sql, type Transaction } from '../../database/service.ts'
+import type { Registry } from '../search/registry.ts'
+import { unpackBody } from '../store/body.ts'
+import { DELETED, GZIP } from '../store/tables.ts'
+import type { TypeCodes } from '../store/type-codes.ts'
+import { createInside } from './inside.ts'
+import type { FoundReference, Links } from './links.ts'
+import { readLiteral } from './literal.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A resource of this server, or one version of it. */
+export interface Target {
+  readonly type: string
+  readonly id: string
+  /** As written behind `/_history/`. */
+  readonly version?: string | undefined
+}
+
+/** Where a Reference points. */
+export type Pointing =
+  /** An identifier or a display alone. */
+  | { readonly to: 'nothing' }
+  /** A contained resource, or another entry of the same Bundle; without a type it is not there. */
+  | { readonly to: 'inside'; readonly type: string | undefined }
+  | { readonly to: 'here'; readonly type: string; readonly target: Target }
+  /** Another server, a URN, or what is no address. The type where the URL shows one. */
+  | { readonly to: 'elsewhere'; readonly type: string | undefined }
+
+export interface ReadReference {
+  /** Reference.reference; empty when there is none. */
+  readonly text: string
+  /** Types the element allows; none means all. */
+  readonly allowed: readonly string[]
+  /** Reference.type as the name of a resource type, where it is one. */
+  readonly stated: string | undefined
+  readonly pointing: Pointing
+}
+
+/** A current resource that refers to a target. */
+export interface Referrer {
+  /** `Patient/1` */
+  readonly target: string
+  readonly type: string
+  readonly id: string
+}
+
+export interface References {
+  /** Every Reference, in the order of the resource. `baseUrl` is how this server is addressed. */
+  of(resource: Json, baseUrl: string): readonly ReadReference[]
+  /** FHIRPath of each, in the same order: asked only when one has to be named. */
+  paths(resource: Json): readonly string[]
+  /**
+   * Places in `targets` of what is there: current, not deleted, in the version asked for. One statement; until COMMIT
+   * nobody deletes what was found.
+   */
+  held(transaction: Transaction, targets: readonly Target[]): Eventually<ReadonlySet<number>>
+  /** What refers to any of the resources now, `most` at most. */
+  referrers(
+    transaction: Transaction,
+    targets: readonly Target[],
+    baseUrl: string,
+    most: number,
+  ): Promise<readonly Referrer[]>
+}
+
+const IS_THERE = `(r.flags & ${DELETED}) = 0`
+const versionIs = (version: string): string =>
+  `(${version} = 0 OR ${version} = r.ver OR EXISTS (SELECT 1 FROM history h WHERE h.rid = r.rid AND h.ver = ${version} AND (h.flags & ${DELETED}) = 0))`
+
+const heldTargets = sql('fhir.held', {
+  sqlite: `SELECT w.value ->> 'at' AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 'type' AND r.id = w.value ->> 'id' AND ${IS_THERE} AND ${versionIs("(w.value ->> 'ver')")}`,
+  // Locked as a foreign key locks: a deletion waits, an update does not.
+  postgres: `SELECT w.at FROM jsonb_to_recordset(?::jsonb) AS w(at int, type int, id text, ver int) CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
+})
+
+/** Steps from one column of the index to the next, and looks for the targets in each. `others` hold no references. */
+const referrersOf = (others: string, count: number): Sql => {
+  // References of contained resources are among those of their containers; their own columns lie below 0.
+  const columns =
+    'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x WHERE x.param > 0 UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
+  const isReference = others === '' ? 'p.param IS NOT NULL' : `p.param NOT IN (${others})`
+  const selected = 'f.param AS param, f.target AS target, t.rid AS rid, t.type AS type, t.id AS id'
+  return sql(`fhir.referrers-${count}`, {
+    sqlite: `${columns} SELECT ${selected} FROM p CROSS JOIN json_each(?) w CROSS JOIN ix_ref f CROSS JOIN resource t WHERE ${isReference} AND f.param = p.param AND f.target = w.value AND t.rid = f.rid LIMIT ?`,
+    postgres: `${columns} SELECT ${selected} FROM p CROSS JOIN (SELECT value::bigint AS target FROM jsonb_array_elements_text(?::jsonb)) w CROSS JOIN LATERAL (SELECT x.param, x.target, x.rid FROM ix_ref x WHERE x.param = p.param AND x.target = w.target OFFSET 0) f JOIN resource t ON t.rid = f.rid WHERE ${isReference} LIMIT ?`,
+  })
+}
+const readBody = sql('fhir.referrer', 'SELECT flags, body FROM resource WHERE rid = ?')
+
+interface ReferrerRow {
+  readonly param: number
+  readonly target: number
+  readonly rid: number
+  readonly type: number
+  readonly id: string
+}
+
+const VERSION = /^[1-9]\d{0,8}$/
+const versionOf = ({ version }: Target): number =>
+  version === undefined ? 0 : VERSION.test(version) ? Number(version) : -1
+
+const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
+
+const TYPE_URL = 'http://hl7.org/fhir/StructureDefinition/'
+
+export interface ReferencesParts {
+  readonly links: Links
+  readonly registry: Registry
+  readonly types: TypeCodes
+}
+
+export const createReferences = ({ links, registry, types }: ReferencesParts): References => {
+  let made: { readonly others: string; readonly statement: Sql } | undefined
+  let count = 0
+  // Parameters that are posted while the server runs bring columns, and others take them away.
+  const findReferrers = (): Sql => {
+    const others = registry.canonicalColumns.join(', ')
+    if (made?.others !== others) {
+      count += 1
+      made = { others, statement: referrersOf(others, count) }
+    }
+    return made.statement
+  }
+  const isType = (name: string): boolean => types.code(name) !== undefined
+  const keyOf = ({ type, id }: Target): string => `${type}/${id}`
+
+  const statedOf = ({ value: { type } }: FoundReference): string | undefined => {
+    if (typeof type !== 'string') return undefined
+    const name = type.startsWith(TYPE_URL) ? type.slice(TYPE_URL.length) : type
+    return isType(name) ? name : undefined
+  }
+  const typeOf = (resource: Json | undefined): string | undefined =>
+    typeof resource?.resourceType === 'string' ? resource.resourceType : undefined
+
+  const of: References['of'] = (resource, baseUrl) => {
+    const inside = createInside()
+    const pointingOf = (text: string, { scope }: FoundReference): Pointing => {
+      if (text === '') return { to: 'nothing' }
+      if (text.startsWith('#')) return { to: 'inside', type: typeOf(inside.contained(text, scope)) }
+      const entry = inside.entry(text, scope)
+      if (entry !== undefined) return { to: 'inside', type: typeOf(entry) }
+      const literal = readLiteral(text)
+      if (literal === undefined) return { to: 'elsewhere', type: undefined }
+      const { base, type, id, version } = literal
+      if (base === '' || base === baseUrl) return { to: 'here', type, target: { type, id, version } }
+      return { to: 'elsewhere', type: isType(type) ? type : undefined }
+    }
+    return links.references(resource).map((found): ReadReference => {
+      const text = typeof found.value.reference === 'string' ? found.value.reference : ''
+      return { text, allowed: found.targets, stated: statedOf(found), pointing: pointingOf(text, found) }
+    })
+  }
+
+  /** Whether an absolute URL of the resource means one of the targets here. */
+  const refersHere = async (transaction: Transaction, rid: number, key: string, baseUrl: string): Promise<boolean> => {
+    const row = await transaction.get<{ flags: number; body: Buffer | null }>(readBody, [rid])
+    if (row?.body == null) return false
+    const text = unpackBody({ bytes: row.body, gzip: (row.flags & GZIP) !== 0 }).toString('utf8')
+    return of(JSON.parse(text) as Json, baseUrl).some(
+      ({ pointing }) => pointing.to === 'here' && keyOf(pointing.target) === key,
+    )
+  }
+
+  return {
+    of,
+    paths: (resource) => links.paths(resource),
+    held(transaction, targets) {
+      const wanted = targets.flatMap((target, at) => {
+        const type = types.code(target.type)
+        return type === undefined ? [] : [{ at, type, id: target.id, ver: versionOf(target) }]
+      })
+      if (wanted.length === 0) return new Set()
+      const rows = transaction.all<{ at: number }>(heldTargets, [JSON.stringify(wanted)])
+      return rows instanceof Promise ? rows.then(toPlaces) : toPlaces(rows)
+    },
+    async referrers(transaction, targets, baseUrl, most) {
+      const keys = new Map(targets.map((target) => [registry.hasher.long(keyOf(target)), keyOf(target)]))
+      const rows = await transaction.all<ReferrerRow>(findReferrers(), [JSON.stringify([...keys.keys()]), most])
+      const found = new Map<string, Referrer>()
+      for (const { param, target, rid, type, id } of rows) {
+        const key = keys.get(target) as string
+        const place = `${rid} ${key}`
+        if (found.has(place)) continue
+        if (registry.isAbsolute(param) && !(await refersHere(transaction, rid, key, baseUrl))) continue
+        found.set(place, { target: key, type: types.name(type), id })
+      }
+      return [...found.values()]
+    },
+  }
+}

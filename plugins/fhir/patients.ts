@@ -1,0 +1,123 @@
+/**
+ * Whose data a resource is, for the trail: what its type's search parameter `patient` points at, else `subject`. Paths
+ * through JSON, as the search knows them; the answer about a version is worked out once.
+ */
+import type { FactDetails } from '../../kernel/index.ts'
+import type { Branch, Step } from './search/branches.ts'
+import type { StoredModel } from './search/model.ts'
+import type { FhirServer } from './server.ts'
+import type { StoredVersion } from './store/version.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export interface Patients {
+  /** `Patient/p1`, each once. */
+  ofResource(type: string, id: string, resource: Json | undefined): readonly string[]
+  ofVersion(version: StoredVersion): readonly string[]
+}
+
+const NONE: readonly string[] = Object.freeze([])
+const REFERENCE = /^(?:.*\/)?Patient\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/.*)?$/
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:/i
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
+/** Keeps values that may be meant; whether a reference leads to a Patient is looked at in the end. */
+const holds = (value: unknown, step: Extract<Step, { step: 'where' }>): boolean => {
+  if (!isObject(value)) return false
+  const { where } = step
+  switch (where.test) {
+    case 'equals':
+      return value[where.member] === where.value
+    case 'exists':
+      return value[where.member] !== undefined
+    case 'extension':
+      return Array.isArray(value.extension) && value.extension.some((one) => isObject(one) && one.url === where.url)
+    case 'refers':
+      return true
+  }
+}
+
+const follow = (start: Json, steps: readonly Step[]): readonly unknown[] => {
+  let values: readonly unknown[] = [start]
+  for (const step of steps) {
+    if (step.step === 'member')
+      values = values.flatMap((value) =>
+        isObject(value) && value[step.name] !== undefined ? [value[step.name]].flat() : [],
+      )
+    else if (step.step === 'index') values = values.slice(step.at, step.at + 1)
+    else values = values.filter((value) => holds(value, step))
+  }
+  return values
+}
+
+/** The patient a reference names. One on another server is none of ours. */
+const patientIn = (value: unknown): string | undefined => {
+  const reference = isObject(value) ? value.reference : undefined
+  if (typeof reference !== 'string' || ABSOLUTE.test(reference)) return undefined
+  const id = REFERENCE.exec(reference)?.[1]
+  return id === undefined ? undefined : `Patient/${id}`
+}
+
+const branchesOf = ({ parameters, columns }: StoredModel): ReadonlyMap<string, readonly Branch[]> => {
+  const found = new Map<string, readonly Branch[]>()
+  for (const code of ['subject', 'patient'])
+    for (const parameter of parameters)
+      if (parameter.code === code && parameter.type === 'reference') {
+        const branches = parameter.columns.flatMap(({ column }) => columns[column]?.branches ?? [])
+        if (branches.length > 0) found.set(parameter.base, branches)
+      }
+  return found
+}
+
+export const createPatients = (model: StoredModel): Patients => {
+  const branches = branchesOf(model)
+  const known = new WeakMap<StoredVersion, readonly string[]>()
+
+  const ofResource: Patients['ofResource'] = (type, id, resource) => {
+    if (type === 'Patient') return [`Patient/${id}`]
+    const paths = branches.get(type)
+    if (paths === undefined || resource === undefined) return NONE
+    const found = new Set<string>()
+    for (const { steps } of paths)
+      for (const value of follow(resource, steps)) {
+        const patient = patientIn(value)
+        if (patient !== undefined) found.add(patient)
+      }
+    return [...found]
+  }
+  const read = (version: StoredVersion): readonly string[] => {
+    const { type, id, text } = version
+    // Most of what names no patient is told apart without being parsed.
+    if (!text.includes('Patient/')) return NONE
+    return ofResource(type, id, JSON.parse(text) as Json)
+  }
+  return {
+    ofResource,
+    ofVersion(version) {
+      const { type, id } = version
+      if (type === 'Patient') return [`Patient/${id}`]
+      if (!branches.has(type) || version.deleted) return NONE
+      const held = known.get(version) ?? read(version)
+      known.set(version, held)
+      return held
+    },
+  }
+}
+
+/** What the trail is told of a version that was shown. */
+export const detailsOf = (
+  { run, patients }: FhirServer,
+  version: StoredVersion | undefined,
+): FactDetails | undefined =>
+  version === undefined || run.onAudit === null ? undefined : { patients: () => patients.ofVersion(version) }
+
+/** The same of several, each patient once, and of how they were asked for; nothing when nobody wants to know. */
+export const withDetails = (
+  { run, patients }: FhirServer,
+  versions: readonly StoredVersion[],
+  query: () => string,
+): { readonly details?: FactDetails } =>
+  run.onAudit === null
+    ? {}
+    : { details: { query, patients: () => [...new Set(versions.flatMap((version) => patients.ofVersion(version)))] } }

@@ -1,0 +1,18 @@
+/** What a reference may point at. Spec: [conformance] reference_policy. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Fhir } from '../fhir/service.ts'
+import { conformanceSection } from './config.ts'
+import * as errors from './errors.ts'
+import { strict } from './strict.ts'
+import { typesOnly } from './types-only.ts'
+
+export default definePlugin({
+  name: 'references',
+  description: 'Checks what references point at',
+  config: { conformance: conformanceSection },
+  needs: { fhir: Fhir },
+  errors,
+  setup({ config: { conformance }, needs: { fhir } }) {
+    fhir.check(conformance.reference_policy === 'strict' ? strict(fhir) : typesOnly(fhir))
+  },
+})

@@ -1,0 +1,37 @@
+/** Faults of one resource as the error that refuses it. */
+import type { Issue, ServerError } from '../../kernel/index.ts'
+import type { ReadReference, References } from '../fhir/service.ts'
+import { ReferencesRefused } from './errors.ts'
+import type { Fault } from './fault.ts'
+
+const MOST_ISSUES = 100
+const MOST_CHARACTERS = 200 // of a target that is shown
+
+export interface FoundFault {
+  /** Place in the list of references. */
+  readonly at: number
+  readonly reference: ReadReference
+  readonly fault: Fault
+}
+
+const shown = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text)
+
+const targetOf = ({ text }: ReadReference): string => (text === '' ? 'an identifier' : shown(text))
+
+/** One issue for each fault, with the FHIRPath of the Reference. */
+export const refusalOf = (
+  references: References,
+  resource: Readonly<Record<string, unknown>>,
+  faults: readonly FoundFault[],
+): ServerError => {
+  const paths = references.paths(resource)
+  const issues = faults.slice(0, MOST_ISSUES).map(({ at, reference, fault }): Issue => {
+    const path = paths[at] ?? String(resource.resourceType)
+    const diagnostics = `${path} refers to ${targetOf(reference)}, ${fault.text}.`
+    return { severity: 'error', code: fault.code, diagnostics, expression: [path] }
+  })
+  const rest = faults.length - issues.length
+  if (rest > 0)
+    issues.push({ severity: 'information', code: 'informational', diagnostics: `${rest} more issues are not listed.` })
+  return ReferencesRefused().with({ issues })
+}

@@ -1,0 +1,18 @@
+/** reference_policy = "fhir": what a reference points at may be unknown here; its type must be one the element allows. */
+import type { Fhir, ReadReference, WriteCheck } from '../fhir/service.ts'
+import { faultOfType } from './fault.ts'
+import { type FoundFault, refusalOf } from './refusal.ts'
+
+export const faultsOfTypes = (all: readonly ReadReference[]): readonly FoundFault[] =>
+  all.flatMap((reference, at) => {
+    const fault = faultOfType(reference)
+    return fault === undefined ? [] : [{ at, reference, fault }]
+  })
+
+export const typesOnly = (fhir: Fhir): WriteCheck => ({
+  name: 'references',
+  examine({ request, resource }) {
+    const faults = faultsOfTypes(fhir.references.of(resource, request.baseUrl))
+    if (faults.length > 0) throw refusalOf(fhir.references, resource, faults)
+  },
+})

@@ -1,0 +1,332 @@
+/** SearchParameters that clients post, change, retire and delete work like those of packages, while others write. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import database from '../../../plugins/database/index.ts'
+import fhir from '../../../plugins/fhir/index.ts'
+import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { searchDefinitions } from '../../support/search-definitions.ts'
+import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { until } from '../../support/until.ts'
+
+const plugins = [database, searchDefinitions(), fhir]
+const headers = { 'content-type': 'application/fhir+json' }
+type Resource = Record<string, any>
+
+let place: FreshDatabase
+let server: TestServer
+const start = async (): Promise<TestServer> =>
+  serverWith({ plugins, settings: { ...place.settings, conformance: { update_as_create: true } } })
+test.before.each(async () => {
+  place = await chosenKind.fresh()
+  server = await start()
+})
+test.after.each(async () => {
+  await server.stop()
+  await place.remove()
+})
+
+const send = (method: 'POST' | 'PUT', resource: Resource) =>
+  server.inject({
+    method,
+    url: method === 'POST' ? `/${resource.resourceType}` : `/${resource.resourceType}/${resource.id}`,
+    headers,
+    payload: JSON.stringify(resource),
+  })
+const put = async (resource: Resource): Promise<void> => {
+  const answer = await send('PUT', resource)
+  assert.ok(answer.statusCode < 300, answer.body)
+}
+const parameter = (given: Resource = {}): Resource => ({
+  resourceType: 'SearchParameter',
+  id: 'suffix',
+  url: 'http://example.org/suffix',
+  name: 'suffix',
+  status: 'active',
+  description: 'Suffix of a name',
+  code: 'suffix',
+  base: ['Patient'],
+  type: 'string',
+  expression: 'Patient.name.suffix',
+  ...given,
+})
+const patient = (id: string, suffix?: string, more: Resource = {}): Resource => ({
+  resourceType: 'Patient',
+  id,
+  name: [{ family: 'F', given: [`g${id}`], ...(suffix === undefined ? {} : { suffix: [suffix] }) }],
+  ...more,
+})
+/** Ids found, once the parameter is complete. */
+const find = async (url: string): Promise<string[]> => {
+  let found: string[] = []
+  await until(
+    async () => {
+      const answer = await server.inject(url)
+      if (answer.statusCode === 503) {
+        assert.is(answer.json().issue[0].code, 'transient')
+        assert.match(answer.json().issue[0].diagnostics, /being indexed: \d+ of \d+/)
+        return false
+      }
+      assert.is(answer.statusCode, 200, answer.body)
+      found = (answer.json().entry ?? []).map((entry: any) => entry.resource.id).sort()
+      return true
+    },
+    10_000,
+    `the index of ${url}`,
+  )
+  return found
+}
+const searchParams = async (type: string): Promise<Resource[]> =>
+  (await server.inject('/metadata')).json().rest[0].resource.find((one: any) => one.type === type).searchParam
+
+test('an active parameter finds what was stored before it and after it', async () => {
+  for (let at = 0; at < 150; at += 1) await put(patient(`p${at}`, at % 50 === 0 ? 'Jr' : 'Sr'))
+  await put({ ...patient('gone', 'Jr') })
+  await server.inject({ method: 'DELETE', url: '/Patient/gone' })
+  assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 400)
+  assert.is((await send('POST', parameter())).statusCode, 201)
+  await put(patient('later', 'Jr'))
+  assert.equal(await find('/Patient?suffix=jr'), ['later', 'p0', 'p100', 'p50'])
+  assert.equal(await find('/Patient?suffix:missing=true'), [])
+  await put(patient('p0', 'Sr'))
+  await put(patient('none'))
+  assert.equal(await find('/Patient?suffix=jr'), ['later', 'p100', 'p50'])
+  assert.equal(await find('/Patient?suffix:missing=true'), ['none'])
+  assert.equal(await find('/Patient?suffix=jr&given=gp50'), ['p50'])
+  assert.equal(
+    (await searchParams('Patient')).filter(({ name }) => name === 'suffix'),
+    [{ name: 'suffix', definition: 'http://example.org/suffix', type: 'string' }],
+  )
+})
+
+test('writes made while the index is completed are found, whichever way they went', async () => {
+  for (let at = 0; at < 300; at += 1) await put(patient(`p${at}`, 'old'))
+  const writes: Promise<unknown>[] = []
+  for (let at = 0; at < 100; at += 1) writes.push(put(patient(`p${at * 3}`, 'new')))
+  const posted = send('POST', parameter())
+  for (let at = 0; at < 100; at += 1) writes.push(put(patient(`n${at}`, 'new')))
+  for (let at = 0; at < 50; at += 1)
+    writes.push(server.inject({ method: 'DELETE', url: `/Patient/p${at * 3 + 1}` }) as any)
+  assert.is((await posted).statusCode, 201)
+  await Promise.all(writes)
+  const ids = (from: string[]) => from.sort()
+  assert.equal(
+    await find('/Patient?suffix=new&_count=1000'),
+    ids([...Array.from({ length: 100 }, (_, at) => `p${at * 3}`), ...Array.from({ length: 100 }, (_, at) => `n${at}`)]),
+  )
+  const old = Array.from({ length: 300 }, (_, at) => at).filter((at) => at % 3 === 2 || (at % 3 === 1 && at >= 150))
+  assert.equal(await find('/Patient?suffix=old&_count=1000'), ids(old.map((at) => `p${at}`)))
+})
+
+test('a changed expression indexes anew, and the old values are gone', async () => {
+  await put(patient('a', 'Jr', { maritalStatus: { coding: [{ code: 'M' }] } }))
+  await put(patient('b', 'Sr', { address: [{ district: 'Jr' }] }))
+  await send('PUT', parameter())
+  assert.equal(await find('/Patient?suffix=jr'), ['a'])
+  await put(parameter({ expression: 'Patient.address.district' }))
+  assert.equal(await find('/Patient?suffix=jr'), ['b'])
+  assert.equal(await find('/Patient?suffix=sr'), [])
+  await put(parameter({ expression: 'Patient.name.suffix' }))
+  assert.equal(await find('/Patient?suffix=jr'), ['a'])
+  await put(parameter({ expression: 'Patient.maritalStatus', type: 'token' }))
+  assert.equal(await find('/Patient?suffix=M'), ['a'])
+})
+
+test('retired, deleted or made a draft it is refused again and its rows are removed', async () => {
+  await put(patient('a', 'Jr'))
+  for (const end of ['retired', 'draft', 'deleted']) {
+    await put(parameter())
+    assert.equal(await find('/Patient?suffix=jr'), ['a'])
+    if (end === 'deleted') await server.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })
+    else await put(parameter({ status: end }))
+    const answer = await server.inject('/Patient?suffix=jr')
+    assert.is(answer.statusCode, 400, end)
+    assert.is(answer.json().issue[0].code, 'not-supported')
+    assert.equal(
+      (await searchParams('Patient')).filter(({ name }) => name === 'suffix'),
+      [],
+    )
+  }
+})
+
+test('a draft is stored and changes nothing', async () => {
+  assert.is((await send('PUT', parameter({ status: 'draft', expression: 'no ( such' }))).statusCode, 201)
+  assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 400)
+})
+
+test('it is at work after a restart, and an index that was not complete is completed', async () => {
+  if (chosenKind.name === 'memory') return
+  for (let at = 0; at < 250; at += 1) await put(patient(`p${at}`, 'Jr'))
+  assert.is((await send('PUT', parameter())).statusCode, 201)
+  await server.stop()
+  server = await start()
+  assert.is((await find('/Patient?suffix=jr&_count=1000')).length, 250)
+  await server.stop()
+  server = await start()
+  assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 200)
+})
+
+test('every type of parameter, extensions, several bases, and expressions that are no plain paths', async () => {
+  const made = async (code: string, type: string, expression: string, base = ['Patient'], more: Resource = {}) =>
+    put(parameter({ id: code, url: `http://example.org/${code}`, code, type, expression, base, ...more }))
+  await put(
+    patient('a', 'Jr', {
+      extension: [{ url: 'http://x/eye', valueCodeableConcept: { coding: [{ system: 's', code: 'blue' }] } }],
+      contact: [{ period: { start: '2020-01-01' }, organization: { reference: 'Organization/o' } }],
+      multipleBirthInteger: 3,
+    }),
+  )
+  await put({ resourceType: 'Organization', id: 'o', name: 'Acme', alias: ['Big Acme', 'Small'] })
+  await put({
+    resourceType: 'Observation',
+    id: 'obs',
+    status: 'final',
+    code: { coding: [{ code: 'c' }] },
+    subject: { reference: 'Patient/a' },
+    referenceRange: [{ low: { value: 5, unit: 'mg', code: 'mg' }, type: { coding: [{ code: 'normal' }] } }],
+  })
+  await made('eye', 'token', "Patient.extension.where(url = 'http://x/eye').value")
+  await made('contact-period', 'date', 'Patient.contact.period')
+  await made('contact-organization', 'reference', 'Patient.contact.organization', ['Patient'], {
+    target: ['Organization'],
+  })
+  await made('birth-order', 'number', 'Patient.multipleBirth.ofType(integer)')
+  await made('range-low', 'quantity', 'Observation.referenceRange.low', ['Observation'])
+  await made('alias-two', 'string', 'Organization.alias.skip(1).first()', ['Organization'])
+  await made('any-name', 'string', 'Patient.name.given | Organization.alias', ['Patient', 'Organization'])
+  await made('range-type', 'token', 'Observation.referenceRange.type', ['Observation'])
+  await made('range', 'composite', 'Observation.referenceRange', ['Observation'], {
+    component: [
+      { definition: 'http://example.org/range-type', expression: 'type' },
+      { definition: 'http://example.org/range-low', expression: 'low' },
+    ],
+  })
+  const FOUND: readonly (readonly [string, readonly string[]])[] = [
+    ['/Patient?eye=s|blue', ['a']],
+    ['/Patient?eye=s|green', []],
+    ['/Patient?contact-period=ge2019', ['a']],
+    ['/Patient?contact-organization=Organization/o', ['a']],
+    ['/Patient?contact-organization.name=acme', ['a']],
+    ['/Organization?_has:Patient:contact-organization:eye=blue', ['o']],
+    ['/Patient?_include=Patient:contact-organization&eye=blue', ['a', 'o']],
+    ['/Patient?birth-order=3', ['a']],
+    ['/Observation?range-low=gt4', ['obs']],
+    ['/Observation?range-low=gt5', []],
+    ['/Organization?alias-two=small', ['o']],
+    ['/Organization?alias-two=big', []],
+    ['/Organization?any-name=big', ['o']],
+    ['/Patient?any-name=ga', ['a']],
+    ['/Observation?range=normal$5', ['obs']],
+    ['/Observation?range=normal$6', []],
+    ['/Patient?_sort=contact-period', ['a']],
+  ]
+  for (const [url, ids] of FOUND) assert.equal(await find(encodeURI(url)), ids, url)
+})
+
+const REFUSED: readonly (readonly [string, Resource, RegExp])[] = [
+  ['an expression that cannot be read', { expression: 'Patient.name.(' }, /FHIRPath/],
+  ['a function that is none', { expression: 'Patient.name.frobnicate()' }, /frobnicate/],
+  [
+    'a pattern, which may take for ever',
+    { expression: "Patient.name.where(family.matches('(a+)+$')).given" },
+    /matches/,
+  ],
+  ['a walk through the whole tree', { expression: 'Patient.repeat(children())' }, /repeat/],
+  ['an element that is not there', { expression: 'Patient.nom' }, /selects nothing in Patient/],
+  ['a type that does not fit', { type: 'date' }, /parameter of type date/],
+  ['another type’s element', { expression: 'Observation.code' }, /selects nothing in Patient/],
+  ['no expression', { expression: undefined }, /no expression/],
+  ['an unknown base', { base: ['Patient', 'Pasient'] }, /Pasient/],
+  ['type special', { type: 'special' }, /special/],
+  ['a code with a dot', { code: 'a.b' }, /a\.b/],
+  ['a code of this server', { code: '_id' }, /_id/],
+  ['a code a package has', { code: 'gender' }, /gender of Patient is taken by http:\/\/hl7.org\/fhir\/SearchParameter/],
+  ['ten thousand brackets', { expression: `${'('.repeat(10_000)}Patient${')'.repeat(10_000)}` }, /nested/],
+  ['fifty nested brackets', { expression: `${'('.repeat(50)}Patient.name.suffix${')'.repeat(50)}` }, /nested/],
+  ['a composite without components', { type: 'composite', expression: 'Patient' }, /components/],
+  [
+    'another meaning for what a compartment goes by',
+    {
+      url: 'http://hl7.org/fhir/SearchParameter/Patient-link',
+      code: 'link',
+      type: 'reference',
+      expression: 'Patient.contact.organization',
+    },
+    /compartment/,
+  ],
+]
+test('what cannot be put to work is refused before it is stored, and named', async () => {
+  for (const [name, given, said] of REFUSED) {
+    const answer = await send('PUT', parameter(given))
+    assert.is(answer.statusCode, 422, `${name} ${answer.body.slice(0, 300)}`)
+    assert.match(
+      answer
+        .json()
+        .issue.map((one: any) => one.diagnostics)
+        .join(' '),
+      said,
+      name,
+    )
+    assert.match(answer.json().issue[0].expression[0], /^SearchParameter\./, name)
+    assert.is((await server.inject('/SearchParameter/suffix')).statusCode, 404, name)
+  }
+  assert.is((await server.inject('/Patient?gender=male')).statusCode, 200)
+  // The same in a transaction: the entry is named, nothing of it is stored.
+  const entry = (resource: Resource) => ({
+    resource,
+    request: { method: 'PUT', url: `${resource.resourceType}/${resource.id}` },
+  })
+  const bundle = await server.inject({
+    method: 'POST',
+    url: '/',
+    headers,
+    payload: JSON.stringify({
+      resourceType: 'Bundle',
+      type: 'transaction',
+      entry: [entry(patient('a')), entry(parameter({ code: 'gender' }))],
+    }),
+  })
+  assert.is(bundle.statusCode, 422, bundle.body)
+  assert.match(bundle.body, /Bundle\.entry\[1\]/)
+  assert.is((await server.inject('/Patient/a')).statusCode, 404)
+})
+
+test('two parameters with one url, or one code on a type, do not go together; on another type they do', async () => {
+  await put(parameter())
+  const same = await send('PUT', parameter({ id: 'two', code: 'other' }))
+  assert.is(same.statusCode, 422)
+  assert.match(same.body, /SearchParameter\/suffix has the url/)
+  const code = await send('PUT', parameter({ id: 'two', url: 'http://example.org/two' }))
+  assert.is(code.statusCode, 422)
+  assert.match(code.body, /suffix of Patient is taken by http:\/\/example.org\/suffix/)
+  await put(
+    parameter({
+      id: 'two',
+      url: 'http://example.org/two',
+      base: ['Practitioner'],
+      expression: 'Practitioner.name.suffix',
+    }),
+  )
+  // Many at once: one of them.
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, (_, at) =>
+      send('PUT', parameter({ id: `r${at}`, url: `http://example.org/r${at}`, code: 'raced' })),
+    ),
+  )
+  assert.equal(answers.map(({ statusCode }) => statusCode).sort(), [201, 422, 422, 422, 422])
+})
+
+test('with the url of a package’s parameter it takes that one’s place, and gives it back', async () => {
+  await put(patient('a', 'Jr'))
+  const given = (await searchParams('Patient')).find(({ name }) => name === 'given')
+  assert.equal(await find('/Patient?given=ga'), ['a'])
+  await put(parameter({ url: given?.definition, code: 'given' }))
+  assert.equal(await find('/Patient?given=jr'), ['a'])
+  assert.equal(await find('/Patient?given=ga'), [])
+  await put(parameter({ url: given?.definition, code: 'given', status: 'retired' }))
+  assert.is((await server.inject('/Patient?given=ga')).statusCode, 400)
+  await server.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })
+  assert.equal(await find('/Patient?given=ga'), ['a'])
+  assert.equal(await find('/Patient?given=jr'), [])
+})
+
+test.run()

@@ -1,0 +1,173 @@
+/** `server reindex` makes the search index again what the resources say; interrupted, it goes on where it was. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import database from '../../../plugins/database/index.ts'
+import { Database, sql } from '../../../plugins/database/service.ts'
+import fhir from '../../../plugins/fhir/index.ts'
+import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { searchDefinitions } from '../../support/search-definitions.ts'
+import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { createWorld, type Ran } from '../../support/world.ts'
+
+const plugins = [database, searchDefinitions(), fhir]
+const TABLES = ['ix_res', 'ix_token', 'ix_ref', 'ix_date', 'ix_qty', 'ix_str', 'ix_comp']
+const PATIENTS = 230
+
+let place: FreshDatabase
+test.before.each(async () => {
+  place = await chosenKind.fresh()
+})
+test.after.each(() => place.remove())
+
+const serve = async <T>(work: (server: TestServer) => Promise<T>): Promise<T> => {
+  const server = await serverWith({ plugins, settings: place.settings })
+  try {
+    return await work(server)
+  } finally {
+    await server.stop()
+  }
+}
+const flagsOf = (): string[] => {
+  const { kind, sqlite_path, postgres_url } = place.settings.database as Record<string, string>
+  if (kind === 'postgres') return ['--postgres', postgres_url as string]
+  return kind === 'sqlite' ? ['--sqlite', sqlite_path as string] : ['--memory']
+}
+const reindex = async (flags: readonly string[] = [], failAt?: RegExp, terminal = false): Promise<Ran> => {
+  const world = createWorld({
+    plugins,
+    argv: ['reindex', ...flagsOf(), ...flags],
+    terminal,
+    onWrite: (_world, text) => {
+      if (failAt?.test(text) === true) throw new Error('the terminal is gone')
+    },
+  })
+  try {
+    return await world.run()
+  } finally {
+    world.remove()
+  }
+}
+
+/** All index rows, without a server. */
+const rows = async (change?: readonly string[]): Promise<Record<string, string[]>> =>
+  serve(async (server) => {
+    const base = server.get(Database)
+    if (change !== undefined)
+      await base.transact(async (transaction) => {
+        for (const [at, text] of change.entries()) await transaction.run(sql(`test.${at}.${text.length}`, text), [])
+      })
+    const found: Record<string, string[]> = {}
+    for (const table of TABLES)
+      found[table] = (await base.all(sql(`test.${table}`, `SELECT * FROM ${table}`), []))
+        .map((row) => JSON.stringify(Object.entries(row as object).sort()))
+        .sort()
+    return found
+  })
+const fillServer = (): Promise<void> =>
+  serve(async (server) => {
+    for (let at = 0; at < PATIENTS; at += 1)
+      await server.inject({
+        method: 'POST',
+        url: '/Patient',
+        headers: { 'content-type': 'application/fhir+json' },
+        payload: JSON.stringify({
+          resourceType: 'Patient',
+          name: [{ family: `Fam${at}`, given: ['Al'] }],
+          gender: 'male',
+          birthDate: '1970-01-01',
+          managingOrganization: { reference: 'Organization/o' },
+        }),
+      })
+  })
+
+if (chosenKind.name === 'memory')
+  test('a database in memory has nothing to reindex: exit code 2', async () => {
+    const { code, stderr } = await reindex()
+    assert.is(code, 2)
+    assert.match(stderr, /in memory/)
+  })
+else {
+  test('a damaged index is whole again, and so is the mask of what has a value', async () => {
+    await fillServer()
+    const before = await rows()
+    const damaged = await rows([
+      "DELETE FROM ix_str WHERE val LIKE 'fam1%'",
+      'UPDATE ix_token SET val = val + 1',
+      'DELETE FROM ix_date',
+      'UPDATE ix_res SET m0 = 5, m1 = 0',
+      'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) SELECT type, 999999, 1, 1, 1, 1 FROM ix_res LIMIT 1',
+    ])
+    assert.not.equal(damaged, before)
+    const { code, stdout, stderr } = await reindex()
+    assert.is(code, 0, stderr)
+    assert.match(stdout, /100 % \(230 of 230 resources, \d+\/s\)/)
+    assert.match(stdout, /reindexed 230 resources\n$/)
+    assert.equal(await rows(), before)
+  })
+
+  test('only one parameter is made anew when it is named; on a terminal one line is written over', async () => {
+    await fillServer()
+    const before = await rows()
+    const broken = await rows(['DELETE FROM ix_str', 'DELETE FROM ix_date'])
+    const { code, stdout } = await reindex(['--type', 'Patient', '--param', 'birthdate'], undefined, true)
+    assert.is(code, 0)
+    assert.ok(stdout.includes('\r\u001B[K100 % (230 of 230'), stdout)
+    const after = await rows()
+    assert.equal(after.ix_date, before.ix_date)
+    assert.equal(after.ix_str, broken.ix_str)
+    assert.equal(after.ix_res, before.ix_res)
+  })
+
+  test('what is not known is exit code 2', async () => {
+    for (const flags of [
+      ['--type', 'Pasient'],
+      ['--param', 'nothing'],
+      ['--type', 'Patient', '--param', 'status'],
+      ['--nonsense'],
+    ]) {
+      const { code, stderr } = await reindex(flags)
+      assert.is(code, 2, flags.join(' '))
+      assert.match(stderr, /not known|no flag/)
+    }
+  })
+
+  test('interrupted, it is refused rather than wrong, and the next run goes on', async () => {
+    await fillServer()
+    const before = await rows()
+    await rows(['DELETE FROM ix_str', 'DELETE FROM ix_date', 'DELETE FROM ix_token'])
+    // The step after the first batch: some rows are there, most are not.
+    const first = await reindex([], /\d+ % \((?!0)\d+ of 230/)
+    assert.is(first.code, 1)
+    assert.match(first.stderr, /run it again to go on: the terminal is gone/)
+    const second = await reindex()
+    assert.is(second.code, 0, second.stderr)
+    assert.match(second.stdout, /going on where/)
+    assert.equal(await rows(), before)
+    // And the start of a server goes on, too.
+    await rows(['DELETE FROM ix_str'])
+    assert.is((await reindex([], /\d+ % \((?!0)\d+ of 230/)).code, 1)
+    await serve(async (server) => {
+      const answer = await server.inject('/Patient?family=fam1&_summary=count')
+      assert.is(answer.json().total, 111)
+    })
+    assert.equal(await rows(), before)
+  })
+
+  test('while a server has the database', async () => {
+    await fillServer()
+    await serve(async (server) => {
+      const { code, stdout, stderr } = await reindex(['--param', 'family'])
+      if (chosenKind.name === 'sqlite') {
+        assert.is(code, 1)
+        assert.match(stderr, /another process has .* open/)
+        return
+      }
+      assert.is(code, 0, stderr)
+      assert.match(stdout, /10 s to notice/)
+      const answer = await server.inject('/Patient?family=fam1&_summary=count')
+      assert.is(answer.json().total, 111, answer.body)
+    })
+  })
+}
+
+test.run()

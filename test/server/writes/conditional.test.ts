@@ -1,0 +1,168 @@
+/** Conditional create, update, delete and read. https://hl7.org/fhir/R4/http.html#ccreate, #cond-update, #cdelete, #cread */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Answered, type Clinic, clinicWith, del, type Json, post } from './clinic.ts'
+
+let clinic: Clinic
+let multiple: Clinic
+test.before(async () => {
+  clinic = await clinicWith()
+  multiple = await clinicWith({ conformance: { update_as_create: true, conditional_delete: 'multiple' } })
+})
+test.after(async () => {
+  await clinic.stop()
+  await multiple.stop()
+})
+
+const S = 'http://conditional'
+const patient = (value: string, more: Json = {}): Json => ({
+  resourceType: 'Patient',
+  identifier: [{ system: S, value }],
+  ...more,
+})
+const by = (value: string): string => `identifier=${S}|${value}`
+const refused = ({ status, json, text }: Answered, expected: number, code: string): void => {
+  assert.is(status, expected, text)
+  assert.is(json.issue[0].code, code, text)
+}
+const counts = (answers: readonly Answered[]): Record<number, number> => {
+  const found: Record<number, number> = {}
+  for (const { status } of answers) found[status] = (found[status] ?? 0) + 1
+  return found
+}
+const found = async (value: string, where = clinic): Promise<readonly Json[]> =>
+  ((await where.ask('GET', `/Patient?${by(value)}`)).json.entry ?? []).map(({ resource }: Json) => resource)
+
+test('If-None-Exist creates once and answers with the one there is, whatever its spelling', async () => {
+  const create = (condition: string, body: Json = patient('create')) =>
+    clinic.ask('POST', '/Patient', body, { headers: { 'if-none-exist': condition } })
+  const made = await create(by('create'))
+  assert.is(made.status, 201, made.text)
+  for (const condition of [by('create'), `?${by('create')}`, `Patient?${by('create')}`]) {
+    const again = await create(condition, patient('other'))
+    assert.equal([again.status, again.json.id, again.headers.etag], [200, made.json.id, 'W/"1"'])
+    assert.is(again.headers.location, undefined)
+  }
+  assert.is((await found('other')).length, 0)
+  await clinic.create(patient('create'))
+  refused(await create(by('create')), 412, 'multiple-matches')
+  for (const condition of ['', '_format=json']) refused(await create(condition), 412, 'required')
+  refused(await create('_count=1'), 400, 'not-supported')
+  refused(await create('bogus=1'), 400, 'not-supported')
+})
+
+test('of 50 creates with one If-None-Exist one is made, the others answer with it (row 66)', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () =>
+      clinic.ask('POST', '/Patient', patient('fifty'), { headers: { 'if-none-exist': by('fifty') } }),
+    ),
+  )
+  assert.equal(counts(answers), { 200: 49, 201: 1 })
+  assert.is(new Set(answers.map(({ json }) => json.id)).size, 1)
+  assert.is((await found('fifty')).length, 1)
+})
+
+test('a conditional update makes, changes, or refuses', async () => {
+  const update = (body: Json, headers = {}) => clinic.ask('PUT', `/Patient?${by('update')}`, body, { headers })
+  const made = await update(patient('update'))
+  assert.is(made.status, 201)
+  const { id } = made.json
+  const changed = await update(patient('update', { active: true }))
+  assert.equal([changed.status, changed.json.id, changed.json.active, changed.headers.etag], [200, id, true, 'W/"2"'])
+  assert.is((await update(patient('update', { id }))).status, 200)
+  refused(await update(patient('update', { id: 'another' })), 400, 'invalid')
+  refused(await update(patient('update'), { 'if-match': 'W/"1"' }), 412, 'conflict')
+  await clinic.create(patient('update'))
+  refused(await update(patient('update')), 412, 'multiple-matches')
+  const named = await clinic.ask('PUT', `/Patient?${by('named')}`, patient('named', { id: 'named' }))
+  assert.equal([named.status, named.json.id], [201, 'named'])
+})
+
+test('a conditional update without a match and without an id is a create, update_as_create or not', async () => {
+  const strict = await clinicWith({ conformance: { update_as_create: false } })
+  assert.is((await strict.ask('PUT', `/Patient?${by('x')}`, patient('x'))).status, 201)
+  refused(await strict.ask('PUT', `/Patient?${by('y')}`, patient('y', { id: 'y' })), 405, 'not-supported')
+  await strict.stop()
+})
+
+test('50 conditional updates at once make one resource with 50 versions', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => clinic.ask('PUT', `/Patient?${by('race')}`, patient('race'))),
+  )
+  assert.equal(counts(answers), { 200: 49, 201: 1 })
+  const [only, ...others] = await found('race')
+  assert.equal([others.length, only?.meta.versionId], [0, '50'])
+})
+
+test('a conditional delete is about one resource', async () => {
+  const remove = (value: string) => clinic.ask('DELETE', `/Patient?${by(value)}`)
+  assert.is((await remove('delete')).status, 204)
+  const id = await clinic.create(patient('delete'))
+  assert.is((await remove('delete')).status, 204)
+  assert.is((await clinic.ask('GET', `/Patient/${id}`)).status, 410)
+  await clinic.create(patient('delete'))
+  await clinic.create(patient('delete'))
+  refused(await remove('delete'), 412, 'multiple-matches')
+  assert.is((await found('delete')).length, 2)
+  refused(await clinic.ask('DELETE', '/Patient'), 412, 'required')
+  refused(await clinic.ask('DELETE', '/Patient?_format=json'), 412, 'required')
+})
+
+test('a conditional delete takes all that match where that is set, in one transaction', async () => {
+  for (let n = 0; n < 5; n += 1) await multiple.create(patient('many'))
+  await multiple.create(patient('stays'))
+  const told = await multiple.ask('DELETE', `/Patient?${by('many')}`, undefined, {
+    headers: { prefer: 'return=OperationOutcome' },
+  })
+  assert.is(told.status, 200, told.text)
+  assert.match(told.json.issue[0].diagnostics, /5 resources of type Patient/)
+  assert.is((await found('many', multiple)).length, 0)
+  assert.is((await found('stays', multiple)).length, 1)
+  for (let n = 0; n < 2; n += 1) await multiple.create(patient('both'))
+  const answer = await multiple.bundle('transaction', [del(`Patient?${by('both')}`), post(patient('both'))])
+  assert.is(answer.json.entry[0].response.status, '204 No Content', answer.text)
+  assert.is((await found('both', multiple)).length, 1)
+  refused(await multiple.ask('DELETE', '/Patient'), 412, 'required')
+  const [only] = await found('both', multiple)
+  const overlap = await multiple.bundle('transaction', [
+    del(`Patient?${by('both')}`),
+    { resource: only as Json, request: { method: 'PUT', url: `Patient/${only?.id}` } },
+  ])
+  refused(overlap, 400, 'invalid')
+})
+
+test('more than a thousand are not deleted at once', async () => {
+  const entry = Array.from({ length: 1_001 }, () => post(patient('crowd')))
+  assert.is((await multiple.bundle('transaction', entry)).status, 200)
+  refused(await multiple.ask('DELETE', `/Patient?${by('crowd')}`), 413, 'too-costly')
+  assert.is((await multiple.ask('GET', `/Patient?${by('crowd')}&_summary=count`)).json.total, 1_001)
+})
+
+test('/metadata says what is conditional', async () => {
+  const of = async (one: Clinic) => (await one.ask('GET', '/metadata')).json.rest[0].resource[0]
+  const { conditionalCreate, conditionalUpdate, conditionalDelete, conditionalRead } = await of(clinic)
+  assert.equal(
+    [conditionalCreate, conditionalUpdate, conditionalDelete, conditionalRead],
+    [true, true, 'single', 'full-support'],
+  )
+  assert.is((await of(multiple)).conditionalDelete, 'multiple')
+})
+
+test('in a Bundle the conditions are those of the entry', async () => {
+  const id = await clinic.create(patient('bundle'))
+  for (const kind of ['batch', 'transaction'] as const) {
+    const answer = await clinic.bundle(kind, [
+      post(patient('bundle'), undefined, { ifNoneExist: by('bundle') }),
+      { resource: patient(`new-${kind}`), request: { method: 'PUT', url: `Patient?${by(`new-${kind}`)}` } },
+      del(`Patient?${by('nobody')}`),
+    ])
+    assert.equal(
+      answer.json.entry.map(({ response }: Json) => response.status),
+      ['200 OK', '201 Created', '204 No Content'],
+      answer.text,
+    )
+    assert.is((await clinic.ask('GET', `/Patient/${id}`)).headers.etag, 'W/"1"')
+  }
+})
+
+test.run()
