@@ -65,7 +65,8 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
     url,
     config,
     async handler({ ctx }, reply) {
-      const interaction: Interaction = { kind: 'admin', operation: url.slice(1) }
+      // The type whose read scope it asks for.
+      const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation: url.slice(1) }
       try {
         await authorize(run, ctx, interaction)
         const { type, body, headers = {} } = await endpoint.answer(readQuery(ctx.url, endpoint), ctx)
