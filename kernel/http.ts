@@ -22,6 +22,7 @@ import {
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
+import { refuseOtherMethods } from './other-methods.ts'
 import { toOutcome, toServerError } from './outcome.ts'
 import { reasonOf } from './reason.ts'
 import { createUsageWatch } from './usage.ts'
@@ -247,7 +248,12 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     for (const routes of parts.routes) if (routes.bare) mount(app, routes, options)
     app.register((scope, _scopeOptions, scopeDone) => {
       mountRequestHooks(scope, prefix, options)
-      for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options)
+      const mountAll = (): void => {
+        for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options)
+      }
+      // Without a prefix another method of the same address may be the host's.
+      if (options.isHosts !== undefined && prefix === '') mountAll()
+      else refuseOtherMethods(scope, mountAll)
       scopeDone()
     })
     done()

@@ -10,6 +10,7 @@ import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
 import requestLog from './request-log/index.ts'
+import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
@@ -18,6 +19,7 @@ export const firstParty: readonly AnyPlugin[] = [
   validation, // what a resource of a type may look like
   fhir, // resources of those types
   references, // what they may refer to
+  terminology, // value sets and code systems, those that are stored too
   limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it

@@ -21,6 +21,9 @@ export interface AdditionsParts {
   deferIndexing(): void
 }
 
+/** What reads by itself and for nobody in particular is not given up. */
+const NEVER = new AbortController().signal
+
 export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
@@ -32,6 +35,7 @@ export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts):
     operation: operations.add,
     owns: owned.add,
     deferIndexing,
+    stored: (type, name) => server().search.findCanonical(type, name, { signal: NEVER }),
     reindex: (scope, watch) => server().search.reindex(scope, watch),
     get references() {
       return server().references

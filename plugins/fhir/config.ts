@@ -39,4 +39,9 @@ export const fhirSection = Type.Object({
     maximum: 10_000,
     description: 'Most entries of a page, whatever _count asks for.',
   }),
+  full_text: Type.Union([Type.Literal('all'), Type.Literal('narrative'), Type.Literal('none')], {
+    default: 'all',
+    description:
+      'Words that are indexed: of all texts, for _text and _content; of narratives, for _text; or none, which makes writes cheaper. After a change the words of all resources are indexed anew at the next start.',
+  }),
 })

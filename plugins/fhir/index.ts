@@ -5,16 +5,13 @@ import { Definitions } from '../packages/service.ts'
 import { Terminology } from '../terminology/service.ts'
 import { Validator } from '../validation/service.ts'
 import { createAdditions } from './additions.ts'
-import * as bundleErrors from './bundle/errors.ts'
+import { allErrors } from './all-errors.ts'
 import { conformanceSection, fhirSection } from './config.ts'
-import * as ownErrors from './errors.ts'
 import { createLateServer } from './late.ts'
-import * as operationErrors from './operations/errors.ts'
 import { ownOperations } from './operations/own-operations.ts'
-import * as patchErrors from './patch/errors.ts'
 import { fhirRoutes } from './routes.ts'
-import * as searchErrors from './search/errors.ts'
 import { searchMigrations } from './search/tables.ts'
+import { wordMigrations } from './search/words/tables.ts'
 import { Fhir } from './service.ts'
 import { migrations } from './store/tables.ts'
 
@@ -25,8 +22,8 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
   provides: [Fhir],
-  migrations: [...migrations, ...searchMigrations],
-  errors: { ...ownErrors, ...bundleErrors, ...operationErrors, ...patchErrors, ...searchErrors },
+  migrations: [...migrations, ...searchMigrations, ...wordMigrations],
+  errors: allErrors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
     const late = createLateServer()

@@ -74,12 +74,14 @@ export const createLateServer = () => {
         settled: writes.settled,
         terminology,
         definitions,
+        wordMode: fhir.full_text,
         cacheBytes: fhir.cache_bytes / 4,
       })
       const { registry, indexer } = search
       if (!deferred) {
         busy('search indexes backfilling')
         await indexer.complete(signal)
+        await search.words.complete(signal)
         if (signal.aborted) return
         indexer.start()
         stop = () => indexer.stop()

@@ -9,11 +9,14 @@ export interface Code {
 
 export interface Terminology {
   /**
-   * The codes of a ValueSet, by canonical URL (with or without `|version`). Undefined when it is not known; rejects
-   * when it holds more than `most`.
+   * The codes of a ValueSet, by canonical URL (with or without `|version`) or as `ValueSet/id`. Undefined when it is not
+   * known; throws 400 when it cannot be expanded from what is here, or holds more than `most`.
    */
   expand(valueSet: string, most: number): Promise<readonly Code[] | undefined>
-  /** The code and all that it subsumes (`below`), or all that subsume it (`above`). Undefined when the system is not known. */
+  /**
+   * The code and all that it subsumes (`below`), or all that subsume it (`above`). Undefined when the system is not known;
+   * throws 400 when the code is not in it, or its hierarchy is not all here.
+   */
   related(code: Code, direction: 'above' | 'below', most: number): Promise<readonly Code[] | undefined>
 }
 

@@ -228,6 +228,33 @@ test('an unknown address is 404, an unknown method 405 with Allow, both with an 
   assert.match(odd.json().issue[0].diagnostics, 'PROPFIND is not supported')
 })
 
+test('an address of a plugin answers methods that nobody takes there with 405 and those somebody does', async () => {
+  const second = pluginOf('second', ({ routes }) =>
+    routes((app, _options, done) => {
+      app.put('/drink', async () => 'refilled')
+      app.get('/cups/:cup', async () => 'a cup')
+      done()
+    }),
+  )
+  const { kernel } = await started([pot, second])
+  for (const [method, url, allow] of [
+    ['POST', '/who', 'GET, HEAD'],
+    ['DELETE', '/who?x=1', 'GET, HEAD'],
+    ['GET', '/drink', 'POST, PUT'],
+    ['PATCH', '/cups/7', 'GET, HEAD'],
+    ['OPTIONS', '/who', 'GET, HEAD'],
+  ] as const) {
+    const answer = await kernel.inject({ method, url })
+    assert.is(answer.statusCode, 405, `${method} ${url}`)
+    assert.equal(String(answer.headers.allow).split(', ').sort(), allow.split(', '))
+    assert.is(answer.json().issue[0].code, 'not-supported')
+  }
+  assert.is((await kernel.inject({ method: 'PUT', url: '/drink' })).body, 'refilled')
+  assert.is((await kernel.inject({ method: 'POST', url: '/drink' })).body, 'thanks')
+  assert.is((await kernel.inject({ method: 'POST', url: '/nowhere' })).statusCode, 404)
+  await kernel.stop()
+})
+
 test('HEAD answers as GET does, without the body; also for probes, for errors and for what is not there', async () => {
   const { kernel } = await started([pot, probes])
   for (const [url, status] of [

@@ -1,4 +1,4 @@
-/** SIGKILL during writes: what was acknowledged is there, the file opens, no version is missing. */
+/** SIGKILL during writes: what was acknowledged is there, a transaction is whole or not, no version is missing. */
 // database: sqlite, the file is what is killed over
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -18,16 +18,31 @@ interface Acknowledged {
   readonly created: Set<string>
   /** Id of a resource that is updated over and over → its newest acknowledged version. */
   readonly versions: Map<string, number>
+  /** What was sent as one transaction → whether that was acknowledged. */
+  readonly transactions: Map<readonly string[], boolean>
+}
+
+/** Three resources in one transaction. */
+const transact = async ({ base }: SpawnedServer, name: string, known: Acknowledged): Promise<void> => {
+  const ids = [1, 2, 3].map((n) => `${name}-${n}`)
+  known.transactions.set(ids, false)
+  const entry = ids.map((id) => ({
+    resource: { resourceType: 'Basic', id },
+    request: { method: 'PUT', url: `Basic/${id}` },
+  }))
+  const { ok } = await send(base, 'POST', { resourceType: 'Bundle', type: 'transaction', entry })
+  known.transactions.set(ids, ok)
 }
 
 /** Writes until the server is gone; notes only what was acknowledged. */
 const write = async (
-  { base }: SpawnedServer,
+  server: SpawnedServer,
   writer: number,
   known: Acknowledged,
   onAcknowledged: () => void,
 ): Promise<void> => {
-  for (;;) {
+  const { base } = server
+  for (let round = 0; ; round += 1) {
     try {
       const created = await send(`${base}/Patient`, 'POST', { resourceType: 'Patient', active: true })
       if (created.status === 201) known.created.add(((await created.json()) as { id: string }).id)
@@ -39,6 +54,7 @@ const write = async (
       })
       const { meta } = (await updated.json()) as { meta: { versionId: string } }
       if (updated.ok) known.versions.set(id, Number(meta.versionId))
+      await transact(server, `t${writer}-${known.transactions.size}-${round}`, known)
       onAcknowledged()
     } catch {
       return
@@ -48,6 +64,13 @@ const write = async (
 
 const check = async ({ base }: SpawnedServer, known: Acknowledged, fresh: readonly string[]): Promise<void> => {
   for (const id of fresh) assert.is((await fetch(`${base}/Patient/${id}`)).status, 200, `acknowledged Patient/${id}`)
+  for (const [ids, isAcknowledged] of known.transactions) {
+    const found = await Promise.all(ids.map(async (id) => (await fetch(`${base}/Basic/${id}`)).status))
+    const whole = found.every((status) => status === 200)
+    assert.ok(whole || found.every((status) => status === 404), `${ids[0]} is stored in part: ${found}`)
+    assert.ok(whole || !isAcknowledged, `${ids[0]} was acknowledged`)
+  }
+  known.transactions.clear()
   for (const [id, version] of known.versions) {
     const bundle = (await (await fetch(`${base}/Basic/${id}/_history?_count=10000`)).json()) as {
       total: number
@@ -64,7 +87,7 @@ const check = async ({ base }: SpawnedServer, known: Acknowledged, fresh: readon
 
 test(`killed ${ROUNDS} times during concurrent writes, the server loses nothing it acknowledged`, async () => {
   const path = join(folder.path, 'kill.sqlite')
-  const known: Acknowledged = { created: new Set(), versions: new Map() }
+  const known: Acknowledged = { created: new Set(), versions: new Map(), transactions: new Map() }
   for (let round = 0; round < ROUNDS; round += 1) {
     const server = await spawnServer(path)
     const before = new Set(known.created)

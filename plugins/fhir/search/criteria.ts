@@ -26,6 +26,8 @@ import type { Parameter, Registry } from './registry.ts'
 import { createSimpleCriteria } from './simple-criteria.ts'
 import { GENERAL, UNSUPPORTED } from './supported.ts'
 import type { ValueContext } from './value-context.ts'
+import { createWordCriteria } from './words/ask.ts'
+import type { WordMode } from './words/word-rows.ts'
 
 export interface CriteriaParts {
   readonly registry: Registry
@@ -34,6 +36,7 @@ export interface CriteriaParts {
   readonly dialect: ValueContext['dialect']
   readonly systemsOf: ValueContext['systemsOf']
   readonly implies: ImpliedSystems
+  readonly wordMode: WordMode
   readonly links: Links
   readonly terminology: Terminology | undefined
 }
@@ -68,12 +71,17 @@ export const createCriteria = (parts: CriteriaParts) => {
     if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, depth)
     if (read.code === '_id' || read.code === '_lastUpdated' || read.code === '_list')
       return general(type, name, read, value, asking.now)
+    if (read.code === '_text' || read.code === '_content') {
+      if (read.modifier !== undefined) throw SearchModifierUnknown(short(read.modifier), 'general', read.code, 'none')
+      return words(codeOf(type), read.code, value)
+    }
     if (read.code === '_filter') return filter(type, read, value, asking, depth)
     return simple.condition(type, name, read, value, asking)
   }
 
   const simple = createSimpleCriteria(parts, parameterOf)
   const general = createGeneralCriteria(registry, codeOf)
+  const words = createWordCriteria(parts.dialect, parts.wordMode)
   const linked = createLinkedCriteria(parts, parameterOf, toCondition)
   const filterOf = createFilterCriteria({
     parameterOf,

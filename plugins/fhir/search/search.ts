@@ -7,6 +7,7 @@ import type { Links } from '../links/links.ts'
 import { type Source, sourceOf } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { createBackfill } from './backfill.ts'
+import { createFindCanonical } from './canonical.ts'
 import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
@@ -23,6 +24,7 @@ import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
+import { createWordRows, type WordMode, type WordRows } from './words/word-rows.ts'
 
 export interface Search {
   readonly registry: Registry
@@ -41,6 +43,10 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
+  /** A stored resource by its canonical name. */
+  readonly findCanonical: ReturnType<typeof createFindCanonical>
+  /** The index of words, which its setting may have changed. */
+  readonly words: WordRows
   readonly reindex: Reindex
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
@@ -63,6 +69,7 @@ export interface SearchParts {
   /** Resolves when the transactions that are open now have ended. */
   readonly settled: () => Promise<void>
   readonly definitions: Pick<Definitions, 'find'>
+  readonly wordMode: WordMode
   readonly terminology?: Terminology | undefined
   /** Most bytes of found versions kept in memory; 0 keeps none. */
   readonly cacheBytes: number
@@ -80,7 +87,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
   const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
-  const index = createIndexRows(registry, types.code)
+  const words = createWordRows(database, parts.wordMode)
+  const index = words.beside(createIndexRows(registry, types.code))
   const shared = database.kind === 'postgres'
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
@@ -118,7 +126,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     }
 
     const links = createLinks(source, statements, registry)
-    const parts = {
+    const asked = {
       registry,
       planner,
       types,
@@ -126,16 +134,17 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       systemsOf,
       implies,
       links,
+      wordMode: parts.wordMode,
       terminology: terms,
     } as const
-    const criteria = createCriteria(parts)
+    const criteria = createCriteria(asked)
     const executor = createExecutor(source, types, statements, keptBytes)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
       index,
       criteria,
-      containedCriteria: createContainedCriteria(parts, criteria),
+      containedCriteria: createContainedCriteria(asked, criteria),
       planner,
       executor,
       includer: createIncluder({ registry, criteria, executor, types, links }),
@@ -152,7 +161,9 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined, 0),
+      findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
+      words,
       reindex: createReindex({ database, registry, backfill, types, clock }),
       catchUp: shared ? catchUp : undefined,
     }

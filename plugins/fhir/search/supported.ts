@@ -2,12 +2,10 @@
 
 /** Parameters of the specification that this server refuses, and why. */
 export const UNSUPPORTED: Readonly<Record<string, string>> = {
-  _text: 'there is no index of narratives',
-  _content: 'there is no index of whole resources',
   _query: 'there are no named queries',
 }
 /** Parameters of every type that no SearchParameter's expression stands for. */
-export const GENERAL = ['_id', '_lastUpdated', '_has', '_list', '_filter'] as const
+export const GENERAL = ['_id', '_lastUpdated', '_has', '_list', '_text', '_content', '_filter'] as const
 
 /** Modifiers by type of parameter, as the code below understands them. */
 export const MODIFIERS: Readonly<Record<string, readonly string[]>> = {

@@ -252,6 +252,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
+    progress?: Progress,
   ): Promise<void> => {
     for (const check of checks) {
       if (!concerns(check, changes)) continue
@@ -261,6 +262,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
         entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
       )
+      if (progress !== undefined) progress.interaction = first.interaction
       throw first.error.with({ issues })
     }
   }
@@ -279,7 +281,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     ): Promise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      if (checks.some((check) => concerns(check, changes))) await confirm(request, transaction, changes)
+      if (checks.some((check) => concerns(check, changes))) await confirm(request, transaction, changes, progress)
       if (run.onWrite === null && run.onAudit === null) return
       for (const changed of changes) {
         if (progress !== undefined) progress.interaction = changed.interaction

@@ -1,0 +1,97 @@
+/** Keeps the index of words beside the resources, in the transactions that write them. */
+import type { Database, Eventually, Transaction } from '../../../database/service.ts'
+import { unpackBody } from '../../store/body.ts'
+import { GZIP } from '../../store/tables.ts'
+import type { IndexRows } from '../index-rows.ts'
+import { type ResourceWords, wordsOf } from './strings.ts'
+import { clearWords, deleteWords, insertWords, readWordBatch, readWordSetting, writeWordSetting } from './tables.ts'
+
+/** What is indexed: all texts, narratives only, nothing. */
+export type WordMode = 'all' | 'narrative' | 'none'
+
+const BATCH = 100 // resources of one transaction
+const MODE = 'words'
+const PROGRESS = 'words-rid'
+
+interface BodyRow {
+  readonly rid: number
+  readonly flags: number
+  readonly body: Buffer
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const both = (one: Eventually<void>, other: Eventually<void>): Eventually<void> =>
+  one instanceof Promise || other instanceof Promise ? Promise.all([one, other]).then(() => undefined) : undefined
+
+export const createWordRows = (database: Database, mode: WordMode) => {
+  const read = (resource: Json): ResourceWords => wordsOf(resource, mode === 'all')
+  const put = (transaction: Transaction, rid: number, { narrative, content }: ResourceWords): Eventually<void> =>
+    narrative === '' && content === '' ? undefined : transaction.run(insertWords, [rid, narrative, content])
+
+  const change = (
+    transaction: Transaction,
+    rid: number,
+    now: Json | undefined,
+    before: Json | undefined,
+  ): Eventually<void> => {
+    const [words, old] = [now && read(now), before && read(before)]
+    if (old !== undefined && words?.narrative === old.narrative && words.content === old.content) return undefined
+    const removed = old === undefined ? undefined : transaction.run(deleteWords, [rid])
+    return words === undefined ? removed : both(removed, put(transaction, rid, words))
+  }
+
+  const setting = async (name: string): Promise<string | undefined> =>
+    (await database.get<{ value: string }>(readWordSetting, [name]))?.value
+
+  const fill = async (signal?: AbortSignal): Promise<void> => {
+    for (let at = Number((await setting(PROGRESS)) ?? 0); !signal?.aborted; ) {
+      const next = await database.transact(async (transaction) => {
+        const rows = await transaction.all<BodyRow>(readWordBatch, [at, BATCH])
+        for (const { rid, flags, body } of rows) {
+          const text = unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8')
+          await transaction.run(deleteWords, [rid])
+          await put(transaction, rid, read(JSON.parse(text) as Json))
+        }
+        const last = rows.at(-1)?.rid
+        await transaction.run(writeWordSetting, [PROGRESS, String(last ?? 0)])
+        if (last === undefined) await transaction.run(writeWordSetting, [MODE, mode])
+        return last
+      })
+      if (next === undefined) return
+      at = next
+    }
+  }
+
+  return {
+    mode,
+    /** Index rows that words go along with. */
+    beside: (rows: IndexRows): IndexRows =>
+      mode === 'none'
+        ? rows
+        : {
+            ...rows,
+            write(transaction, next, resource, previous) {
+              const before =
+                previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Json)
+              return both(
+                rows.write(transaction, next, resource, previous),
+                change(transaction, next.rid, resource, before),
+              )
+            },
+          },
+    /** Makes the index what the setting says, when it said something else before. Stops between batches. */
+    async complete(signal?: AbortSignal): Promise<void> {
+      if ((await setting(MODE)) === mode) return
+      if ((await setting(PROGRESS)) === undefined || mode === 'none')
+        await database.transact(async (transaction) => {
+          await transaction.run(clearWords, [])
+          await transaction.run(writeWordSetting, [PROGRESS, '0'])
+          await transaction.run(writeWordSetting, [MODE, mode === 'none' ? mode : `${mode} soon`])
+        })
+      if (mode !== 'none') await fill(signal)
+    },
+  }
+}
+
+export type WordRows = ReturnType<typeof createWordRows>

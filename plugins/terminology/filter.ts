@@ -1,0 +1,76 @@
+/** Filters of a value set on the concepts of a code system. https://hl7.org/fhir/R4/valueset-filter-operator.html */
+import type { CodeSystem, Concept } from './code-system.ts'
+import { reach } from './code-system.ts'
+import { toPattern } from './pattern.ts'
+
+export interface Filter {
+  readonly property: string
+  readonly op: string
+  readonly value: string
+}
+
+/** Why a filter cannot be applied. */
+export class Unfiltered extends Error {}
+
+type Test = (concept: Concept) => boolean
+
+const HIERARCHICAL = new Set(['is-a', 'descendent-of', 'is-not-a', 'generalizes'])
+
+/** Values of a property of a concept. */
+const valuesOf = (property: string, concept: Concept): readonly string[] => {
+  switch (property) {
+    case 'code':
+    case 'concept':
+      return [concept.code]
+    case 'display':
+      return concept.display === undefined ? [] : [concept.display]
+    case 'definition':
+      return concept.definition === undefined ? [] : [concept.definition]
+    case 'parent':
+      return [...concept.parents].map(({ code }) => code)
+    case 'child':
+      return [...concept.children].map(({ code }) => code)
+    default:
+      return concept.properties.get(property) ?? []
+  }
+}
+
+const hierarchical = ({ concepts, hierarchy, url }: CodeSystem, { property, op, value }: Filter): Test => {
+  if (property !== 'concept' && property !== 'code') throw new Unfiltered(`the filter ${property} ${op}`)
+  if (hierarchy !== 'is-a') throw new Unfiltered(`the hierarchy of ${url} means ${hierarchy}`)
+  const start = concepts.get(value)
+  if (start === undefined) throw new Unfiltered(`${value} is not in ${url}`)
+  const found = reach(start, op === 'generalizes' ? 'parents' : 'children')
+  if (op === 'is-not-a') return (concept) => !found.has(concept)
+  if (op === 'descendent-of') return (concept) => concept !== start && found.has(concept)
+  return (concept) => found.has(concept)
+}
+
+/** Throws Unfiltered for what is not understood. */
+export const toTest = (system: CodeSystem, filter: Filter): Test => {
+  const { property, op, value } = filter
+  if (HIERARCHICAL.has(op)) return hierarchical(system, filter)
+  const any =
+    (test: (one: string) => boolean): Test =>
+    (concept) =>
+      valuesOf(property, concept).some(test)
+  switch (op) {
+    case '=':
+      return any((one) => one === value)
+    case 'in':
+    case 'not-in': {
+      const wanted = new Set(value.split(',').map((one) => one.trim()))
+      const among = any((one) => wanted.has(one))
+      return op === 'in' ? among : (concept) => !among(concept)
+    }
+    case 'regex': {
+      const pattern = toPattern(value)
+      if (pattern === undefined) throw new Unfiltered(`the pattern "${value.slice(0, 60)}" cannot be tried safely`)
+      return any((one) => pattern.test(one))
+    }
+    case 'exists':
+      return (concept) => valuesOf(property, concept).length > 0 === (value === 'true')
+    default:
+      throw new Unfiltered(`the filter operator ${op}`)
+  }
+}

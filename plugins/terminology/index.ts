@@ -1,0 +1,25 @@
+/** Terminology: value sets and code systems of the packages, and those that users store. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Fhir } from '../fhir/service.ts'
+import { Definitions } from '../packages/service.ts'
+import * as errors from './errors.ts'
+import { createFinder } from './find.ts'
+import { Terminology } from './service.ts'
+import { createTerminology } from './terminology.ts'
+
+const OURS = new Set(['ValueSet', 'CodeSystem'])
+
+export default definePlugin({
+  name: 'terminology',
+  description: 'Expands value sets and follows the hierarchies of code systems',
+  needs: { definitions: Definitions, fhir: Fhir },
+  provides: [Terminology],
+  errors,
+  setup({ hooks, needs: { definitions, fhir }, provide, clock }) {
+    const terminology = createTerminology(createFinder(definitions, fhir.stored, clock), clock)
+    provide(Terminology, terminology)
+    hooks.onCommit.tap('forget expansions', ({ changes }) => {
+      if (changes.some(({ next }) => OURS.has(next.type))) terminology.forget()
+    })
+  },
+})

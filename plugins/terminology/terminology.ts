@@ -1,0 +1,72 @@
+/** The service: expansions that are kept a while, and the hierarchies of code systems. */
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../kernel/index.ts'
+import { reach } from './code-system.ts'
+import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
+import { createExpander, type Expansion, Unexpandable } from './expansion.ts'
+import { Unfiltered } from './filter.ts'
+import { type Finder, KEPT_MS } from './find.ts'
+import type { Terminology } from './service.ts'
+
+const MOST_KEPT = 200_000 // codes of all expansions that are kept
+
+export interface Expanding extends Terminology {
+  /** All of a value set, with displays. Undefined when it is not known; throws 400. */
+  all(valueSet: string): Promise<Expansion | undefined>
+  /** A value set or code system was written. */
+  forget(): void
+}
+
+export const createTerminology = (find: Finder, clock: Clock): Expanding => {
+  const expand = createExpander(find)
+  const kept = new LRUCache<string, { readonly expansion: Expansion; readonly at: number }>({
+    maxSize: MOST_KEPT,
+    sizeCalculation: ({ expansion }) => 1 + expansion.size,
+  })
+  // What was begun before something was written must not be kept after it.
+  let life = 0
+
+  const all = async (valueSet: string): Promise<Expansion | undefined> => {
+    const known = kept.get(valueSet)
+    if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.expansion
+    const begun = life
+    try {
+      const expansion = await expand(valueSet)
+      if (expansion !== undefined && begun === life) kept.set(valueSet, { expansion, at: clock.now() })
+      return expansion
+    } catch (error) {
+      if (error instanceof Unexpandable || error instanceof Unfiltered)
+        throw NotExpandable(valueSet.slice(0, 200), error.message)
+      throw error
+    }
+  }
+
+  return {
+    all,
+    async expand(valueSet, most) {
+      const expansion = await all(valueSet)
+      if (expansion === undefined) return undefined
+      if (expansion.size > most) throw TooManyCodes(valueSet.slice(0, 200), most)
+      return [...expansion.values()]
+    },
+    async related({ system, code }, direction, most) {
+      const found = await find.codeSystem(system)
+      if (found === undefined) return undefined
+      const { concepts, content, hierarchy } = found
+      const what = `${system}|${code}`.slice(0, 200)
+      if (content !== 'complete')
+        throw NoHierarchy(what, `of its code system there is only what is called "${content}"`)
+      if (hierarchy !== 'is-a') throw NoHierarchy(what, `the hierarchy of its code system means ${hierarchy}`)
+      const start = concepts.get(code)
+      if (start === undefined) throw NoHierarchy(what, 'its code system has no such code')
+      const codes = reach(start, direction === 'above' ? 'parents' : 'children')
+      if (codes.size > most) throw TooManyCodes(what, most)
+      return [...codes].map((one) => ({ system, code: one.code }))
+    },
+    forget() {
+      life += 1
+      kept.clear()
+      find.forget()
+    },
+  }
+}
