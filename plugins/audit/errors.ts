@@ -44,12 +44,6 @@ export const FormatRefused = defineError(
   'not-supported',
   'The trail is sent as application/fhir+json or application/fhir+ndjson.',
 )
-export const ViewRestricted = defineError(
-  'audit/restricted',
-  403,
-  'forbidden',
-  'The trail shows what all callers did; a caller who may see only a part of the data is not shown it.',
-)
 export const VerifyCancelled = defineError(
   'audit/verify-cancelled',
   503,
