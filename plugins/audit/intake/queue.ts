@@ -1,15 +1,15 @@
 /**
  * Events that wait for nobody: those of reads and refusals. They are written together, at most WINDOW_MS after the
  * answer they tell of, in one transaction that does not wait for the disk; it is waited for once a second, because
- * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue fills, and then
- * what would have to be recorded is refused.
+ * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue
+ * fills, and then what would have to be recorded is refused.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { TrailBusy } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 
-const WINDOW_MS = 20 // between an answer and its event on disk
+const WINDOW_MS = 20 // between an answer and its event in the database
 const HARDEN_MS = 1_000 // between an event that is written and on disk
 const BATCH = 512 // events written in one go, which takes a few milliseconds
 const MOST = 10_000 // events that wait; some megabytes
@@ -20,6 +20,8 @@ export interface EventQueue {
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
   flush(): Promise<void>
+  /** What was written is on disk by other means: whoever stops writes last, and waits for it. */
+  close(): void
 }
 
 export interface EventQueueParts {
@@ -34,6 +36,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   let isScheduled = false
   let isFailing = false
   let isSoft = false
+  let isClosed = false
 
   const hardenSoon = (): void => {
     if (isSoft) return
@@ -42,7 +45,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       'abort',
       () => {
         isSoft = false
-        trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
+        if (!isClosed) trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
       },
       { once: true },
     )
@@ -109,6 +112,9 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       // What is being written may have begun before the last event came.
       await writing
       if (waiting.length > 0) await start()
+    },
+    close() {
+      isClosed = true
     },
   }
 }

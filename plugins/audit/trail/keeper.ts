@@ -27,13 +27,15 @@ export interface KeeperParts {
   readonly blocks: BlockMaker
   /** Writes what waits. */
   readonly flush: () => Promise<void>
+  /** After the last event. */
+  readonly close: () => void
   readonly retentionDays: number | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
-  const { database, keys, trail, blocks, flush, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, flush, close, retentionDays: days, clock, log } = parts
   let isStopped = false
   let pruning: Promise<unknown> = Promise.resolve()
 
@@ -75,6 +77,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       await Promise.all([pruning, blocks.stop()])
       await flush()
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
+      close()
       await checkpoint()
     },
     async chain() {
