@@ -81,7 +81,22 @@ const encode = (random: SeededRandom, text: string): string => {
   }
 }
 
-const MODIFIERS = ['', '', '', ':exact', ':contains', ':missing', ':not', ':identifier', ':Patient', ':x', ':']
+const MODIFIERS = [
+  '',
+  '',
+  '',
+  ':exact',
+  ':contains',
+  ':missing',
+  ':not',
+  ':identifier',
+  ':Patient',
+  ':text',
+  ':in',
+  ':below',
+  ':x',
+  ':',
+]
 const RESULT = [
   '_count',
   '_sort',
@@ -96,10 +111,8 @@ const RESULT = [
   '_at',
   '_page',
   '_type',
-  '_filter',
   '_text',
   '_content',
-  '_contained',
   '_containedType',
   '_list',
   '_id',
