@@ -26,6 +26,7 @@ import {
   MOST_REMOVED,
   nextGeneration,
   readContained,
+  readHeldTypes,
   readStride,
   removals,
   removeTexts,
@@ -78,6 +79,8 @@ export interface Filled {
 }
 
 export interface Backfill {
+  /** Completes at once the columns of types that have nothing to go through. */
+  skipEmpty(wanted: (column: ColumnRow) => boolean): Promise<void>
   /** One small transaction towards complete columns of a type. */
   step(type: string): Promise<Filled>
   /** One small transaction towards the removal of a column nobody uses. False when nothing is left of it. */
@@ -256,6 +259,16 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   }
 
   return {
+    async skipEmpty(wanted) {
+      const candidates = registry.pending.filter((row) => row.reach === 0 && wanted(row))
+      if (candidates.length === 0) return
+      const rows = await database.all<{ code: number }>(readHeldTypes, [APART])
+      const held = new Set(rows.map(({ code }) => code))
+      const empty = candidates.filter(({ type }) => !held.has(types.code(type) ?? 0))
+      if (empty.length === 0) return
+      await database.transact((transaction) => complete(transaction, empty))
+      await registry.refresh()
+    },
     async step(type) {
       const pending = registry.pending.filter((row) => row.type === type)
       const dirty = pending.filter(({ reach }) => reach === DIRTY)

@@ -90,6 +90,17 @@ const openSettings = async (database: Database, random: Random): Promise<{ seed:
 
 const NONE: ReadonlyMap<string, Parameter> = new Map()
 
+/** What cannot be evaluated on a resource, `single()` of several say, gives it no value; the write is not to blame. */
+const careful =
+  (nodes: Nodes): Nodes =>
+  (resource) => {
+    try {
+      return nodes(resource)
+    } catch {
+      return []
+    }
+  }
+
 export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
   const { database, random, model: packages, links, types, codeOf, shapes } = options
   const { seed, key } = await openSettings(database, random)
@@ -112,10 +123,12 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     return toNodes
   }
 
-  const modelOf = async (posted: readonly PostedRow[]): Promise<StoredModel> =>
-    posted.length === 0 ? packages : (await getCompiler()).merge(posted)
-  const readState = async (posted: readonly PostedRow[]) => {
-    const model = await modelOf(posted)
+  let merged: { readonly from: string; readonly model: StoredModel } = { from: '[]', model: packages }
+  const modelOf = async (posted: readonly PostedRow[]): Promise<StoredModel> => {
+    const from = JSON.stringify(posted)
+    if (merged.from !== from)
+      merged = { from, model: posted.length === 0 ? packages : (await getCompiler()).merge(posted) }
+    const { model } = merged
     if (model.columns.some((column) => column.exotic === true)) await getNodes()
     return model
   }
@@ -140,13 +153,15 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
     const posted = await database.all<PostedRow>(readPosted, [])
-    const model = await readState(posted)
+    const model = await modelOf(posted)
     if (isStart) await settle(model)
     const held = await database.all<ColumnRow>(readColumns, [])
     // Another server has just posted more: its columns come with the next look.
     const known = new Set(held.map(keyOf))
     if (!isStart && model.columns.some((column) => !known.has(keyOf(column)))) return
-    state = createState(model, held, packaged, new Set(posted.map(({ url }) => url)))
+    const next = createState(model, held, packaged, new Set(posted.map(({ url }) => url)))
+    // How complete columns are is nothing to generate code for.
+    state = isStart || !next.hasCodesOf(state) ? next : { ...next, extractors: state.extractors }
     generation = now
   }
   await load(true)
@@ -157,7 +172,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     branches: column.branches,
     ...(column.components === undefined ? {} : { components: column.components }),
     ...(column.of === undefined ? {} : { refers: column.of.refers }),
-    ...(column.exotic === true && toNodes !== undefined ? { nodes: toNodes(column.expression) } : {}),
+    ...(column.exotic === true && toNodes !== undefined ? { nodes: careful(toNodes(column.expression)) } : {}),
   })
   const compile = (type: string, wanted: (code: number) => boolean, own: Converters = converters): Extract =>
     compileExtractor((state.byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn), own)
