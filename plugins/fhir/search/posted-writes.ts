@@ -141,8 +141,6 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
       if (ours.length === 0) return []
       // One at a time: each must see what the other has made.
       await store.hold(transaction, 'search-parameters')
-      // Loaded before: by what is posted here, or at the start by what was.
-      const loaded = compiler ?? (await loadCompiler())
       const refusals: RefusedChange[] = []
       const rows = await apply(
         transaction,
@@ -150,7 +148,8 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
         ({ interaction }, error) => void refusals.push({ interaction, error }),
       )
       if (refusals.length > 0 || rows === undefined) return refusals
-      const model = rows.length === 0 ? registry.packages : loaded.merge(rows)
+      // With rows it has been loaded before, by what is posted here or at the start: nothing is read in here.
+      const model = rows.length === 0 ? registry.packages : (compiler ?? (await loadCompiler())).merge(rows)
       await settleColumns(transaction, model.columns)
       await transaction.run(nextGeneration, [])
       return []

@@ -17,8 +17,9 @@ import type { StoredModel } from './model.ts'
 import { createPostedCompiler, type PostedCompiler, type PostedRow } from './posted.ts'
 import { createState, type Numbered, type Parameter, type RegistryState } from './registry-state.ts'
 import { Rows } from './rows.ts'
+import { openSettings } from './settings.ts'
 import type { Shapes } from './shape.ts'
-import { hasResources, insertSetting, readColumns, readGeneration, readPosted, readSettings } from './tables.ts'
+import { hasResources, readColumns, readGeneration, readPosted } from './tables.ts'
 
 export interface Registry {
   readonly hasher: Hasher
@@ -67,23 +68,6 @@ export interface RegistryOptions {
   readonly types: readonly string[]
   readonly codeOf: (type: string) => number | undefined
   readonly shapes: () => Promise<Shapes>
-}
-
-/** The seed of hashes and the key of page tokens: made once per database. */
-const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
-  const read = async (): Promise<Map<string, string>> =>
-    new Map(
-      (await database.all<{ name: string; value: string }>(readSettings, [])).map(({ name, value }) => [name, value]),
-    )
-  let settings = await read()
-  if (!settings.has('key')) {
-    await database.transact(async (transaction) => {
-      await transaction.run(insertSetting, ['seed', String(Number.parseInt(random.id().slice(0, 8), 16) | 0)])
-      await transaction.run(insertSetting, ['key', `${random.id()}${random.id()}`])
-    })
-    settings = await read()
-  }
-  return { seed: Number(settings.get('seed')), key: settings.get('key') as string }
 }
 
 const NONE: ReadonlyMap<string, Parameter> = new Map()
