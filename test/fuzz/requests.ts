@@ -1,5 +1,6 @@
 /** Requests made of R4 examples and broken in one way or several: address, method, headers, body, framing. */
 import { gzipSync } from 'node:zlib'
+import { bundleOf, OPERATIONS, PATCH_TYPES, parametersOf, patchOf } from './changes.ts'
 import { mutateBytes, mutateStructure, NASTY } from './mutations.ts'
 import type { SeededRandom } from './random.ts'
 
@@ -22,8 +23,8 @@ export interface FuzzRequest {
   readonly framed: boolean
 }
 
-const METHODS = ['GET', 'GET', 'GET', 'POST', 'POST', 'PUT', 'PUT', 'PUT', 'DELETE', 'HEAD']
-const OTHER_METHODS = ['PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'FOO', 'get']
+const METHODS = ['GET', 'GET', 'GET', 'POST', 'POST', 'PUT', 'PUT', 'PUT', 'DELETE', 'HEAD', 'PATCH', 'PATCH']
+const OTHER_METHODS = ['OPTIONS', 'TRACE', 'PROPFIND', 'FOO', 'get']
 const TYPES = [
   'application/fhir+json',
   'application/json',
@@ -131,7 +132,10 @@ const pathOf = (random: SeededRandom, method: string, type: string, id: string):
   const compartment = `${instance}/${random.pick(['Observation', '*', '$everything', 'x'])}`
   if (random.chance(0.1))
     return random.pick([instance, `/${type}`, `/${type}/_history`, version, compartment, '/', '/_history', '/metadata'])
-  if (method === 'POST') return random.pick([`/${type}`, `/${type}`, `/${type}`, `/${type}/_search`, '/_search'])
+  const operation = random.pick(OPERATIONS)
+  const invoked = random.pick([`/${operation}`, `/${type}/${operation}`, `${instance}/${operation}`])
+  if (method === 'POST')
+    return random.pick([`/${type}`, `/${type}`, `/${type}`, `/${type}/_search`, '/_search', '/', '/', invoked, invoked])
   if (method !== 'GET' && method !== 'HEAD') return instance
   return random.pick([
     instance,
@@ -143,6 +147,7 @@ const pathOf = (random: SeededRandom, method: string, type: string, id: string):
     `${instance}/_history`,
     version,
     compartment,
+    invoked,
     '/',
     '/_history',
     '/metadata',
@@ -155,6 +160,20 @@ const address = (random: SeededRandom, corpus: Corpus, method: string, example: 
   const path = pathOf(random, method, type, id)
   const asking = random.chance(method === 'GET' ? 0.7 : 0.1) ? `?${query(random, corpus, example)}` : ''
   return (path + asking).replace(/[\s\x7f-\uffff]/g, '').slice(0, 7_000)
+}
+
+/** What belongs to the address: a Bundle, Parameters, a patch; else undefined. */
+const changeOf = (
+  random: SeededRandom,
+  corpus: Corpus,
+  example: Example,
+  { method, target, type }: { readonly method: string; readonly target: string; readonly type: string },
+): string | undefined => {
+  const other = random.pick(corpus.examples)
+  if (method === 'PATCH') return patchOf(random, example, other, type)
+  if (method !== 'POST') return undefined
+  if (/^\/(\?|$)/.test(target)) return bundleOf(random, () => random.pick(corpus.examples))
+  return target.includes('$') && random.chance(0.7) ? parametersOf(random, example, other) : undefined
 }
 
 const bodyOf = (random: SeededRandom, corpus: Corpus, example: Example, type: string): Buffer => {
@@ -179,8 +198,11 @@ export const makeRequest = (random: SeededRandom, corpus: Corpus): FuzzRequest =
   const target = address(random, corpus, method, example)
   const search = target.includes('_search')
   const sends = method === 'POST' || method === 'PUT' || method === 'PATCH' || random.chance(0.02)
-  const contentType = search && random.chance(0.9) ? (TYPES[3] as string) : type
+  const patchType = method === 'PATCH' && random.chance(0.95) ? random.pick(PATCH_TYPES) : type
+  const contentType = search && random.chance(0.9) ? (TYPES[3] as string) : patchType
+  const change = sends ? changeOf(random, corpus, example, { method, target, type: contentType }) : undefined
   let body: Buffer = sends ? bodyOf(random, corpus, example, contentType) : Buffer.alloc(0)
+  if (change !== undefined) body = random.chance(0.2) ? mutateBytes(random, Buffer.from(change)) : Buffer.from(change)
   let head = `${method} ${target} HTTP/1.1\r\n${line('Host', '127.0.0.1')}`
   if (sends && random.chance(0.03)) {
     body = gzipSync(body, { level: 1 })
