@@ -1,7 +1,7 @@
 /** Requests made of R4 examples and broken in one way or several: address, method, headers, body, framing. */
 import { gzipSync } from 'node:zlib'
-import { bundleOf, OPERATIONS, PATCH_TYPES, parametersOf, patchOf } from './changes.ts'
-import { mutateBytes, mutateStructure, NASTY } from './mutations.ts'
+import { bundleBody, OPERATIONS, operationBody, PATCH_TYPES, patchBody, resourceBody } from './bodies.ts'
+import { mutateBytes, NASTY } from './mutations.ts'
 import type { SeededRandom } from './random.ts'
 
 export interface Example {
@@ -23,8 +23,8 @@ export interface FuzzRequest {
   readonly framed: boolean
 }
 
-const METHODS = ['GET', 'GET', 'GET', 'POST', 'POST', 'PUT', 'PUT', 'PUT', 'DELETE', 'HEAD', 'PATCH', 'PATCH']
-const OTHER_METHODS = ['OPTIONS', 'TRACE', 'PROPFIND', 'FOO', 'get']
+const METHODS = ['GET', 'GET', 'GET', 'POST', 'POST', 'PUT', 'PUT', 'PUT', 'DELETE', 'HEAD']
+const OTHER_METHODS = ['PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'FOO', 'get']
 const TYPES = [
   'application/fhir+json',
   'application/json',
@@ -132,10 +132,7 @@ const pathOf = (random: SeededRandom, method: string, type: string, id: string):
   const compartment = `${instance}/${random.pick(['Observation', '*', '$everything', 'x'])}`
   if (random.chance(0.1))
     return random.pick([instance, `/${type}`, `/${type}/_history`, version, compartment, '/', '/_history', '/metadata'])
-  const operation = random.pick(OPERATIONS)
-  const invoked = random.pick([`/${operation}`, `/${type}/${operation}`, `${instance}/${operation}`])
-  if (method === 'POST')
-    return random.pick([`/${type}`, `/${type}`, `/${type}`, `/${type}/_search`, '/_search', '/', '/', invoked, invoked])
+  if (method === 'POST') return random.pick([`/${type}`, `/${type}`, `/${type}`, `/${type}/_search`, '/_search'])
   if (method !== 'GET' && method !== 'HEAD') return instance
   return random.pick([
     instance,
@@ -147,7 +144,6 @@ const pathOf = (random: SeededRandom, method: string, type: string, id: string):
     `${instance}/_history`,
     version,
     compartment,
-    invoked,
     '/',
     '/_history',
     '/metadata',
@@ -162,47 +158,63 @@ const address = (random: SeededRandom, corpus: Corpus, method: string, example: 
   return (path + asking).replace(/[\s\x7f-\uffff]/g, '').slice(0, 7_000)
 }
 
-/** What belongs to the address: a Bundle, Parameters, a patch; else undefined. */
-const changeOf = (
-  random: SeededRandom,
-  corpus: Corpus,
-  example: Example,
-  { method, target, type }: { readonly method: string; readonly target: string; readonly type: string },
-): string | undefined => {
-  const other = random.pick(corpus.examples)
-  if (method === 'PATCH') return patchOf(random, example, other, type)
-  if (method !== 'POST') return undefined
-  if (/^\/(\?|$)/.test(target)) return bundleOf(random, () => random.pick(corpus.examples))
-  return target.includes('$') && random.chance(0.7) ? parametersOf(random, example, other) : undefined
+/** What is asked of the server, before headers and framing. */
+interface Asked {
+  readonly method: string
+  readonly target: string
+  readonly contentType: string
+  /** Undefined for a request without one. */
+  readonly body: Buffer | undefined
 }
 
-const bodyOf = (random: SeededRandom, corpus: Corpus, example: Example, type: string): Buffer => {
-  if (type === 'application/x-www-form-urlencoded') return Buffer.from(query(random, corpus, example))
-  const kind = random.int(10)
-  if (kind < 4) {
-    const changed = JSON.stringify(mutateStructure(random, JSON.parse(example.text)))
-    return Buffer.from(changed ?? '')
-  }
-  return kind < 9 ? mutateBytes(random, Buffer.from(example.text)) : Buffer.from(example.text)
+const FHIR_JSON = TYPES[0] as string
+
+const plain = (random: SeededRandom, corpus: Corpus, example: Example): Asked => {
+  const method = random.chance(0.03) ? random.pick(OTHER_METHODS) : random.pick(METHODS)
+  const type = random.chance(0.9)
+    ? FHIR_JSON
+    : random.pick([...TYPES, 'text/plain', '', 'x', 'application/fhir+json; charset=latin1'])
+  const target = address(random, corpus, method, example)
+  const sends = method === 'POST' || method === 'PUT' || method === 'PATCH' || random.chance(0.02)
+  const contentType = target.includes('_search') && random.chance(0.9) ? (TYPES[3] as string) : type
+  const isForm = contentType === 'application/x-www-form-urlencoded'
+  const body = isForm ? Buffer.from(query(random, corpus, example)) : resourceBody(random, example)
+  return { method, target, contentType, body: sends ? body : undefined }
 }
+
+const patch = (random: SeededRandom, _corpus: Corpus, example: Example): Asked => {
+  const contentType = random.pick(PATCH_TYPES)
+  const target = random.pick([`/${example.type}/${example.id}`, `/${example.type}?_id=${example.id}`])
+  return { method: 'PATCH', target, contentType, body: patchBody(random, example, contentType) }
+}
+
+const operation = (random: SeededRandom, corpus: Corpus, example: Example): Asked => {
+  const method = random.pick(['GET', 'POST', 'POST'])
+  const { type, id } = example
+  const place = random.pick(['', `/${type}`, `/${type}/${id}`, `/${type}/${id}`])
+  const asking = random.chance(0.3) ? `?${query(random, corpus, example)}` : ''
+  const target = `${place}/${random.pick(OPERATIONS)}${asking}`.replace(/[\s\x7f-\uffff]/g, '').slice(0, 7_000)
+  const body = method === 'POST' ? operationBody(random, example) : undefined
+  return { method, target, contentType: FHIR_JSON, body }
+}
+
+const bundle = (random: SeededRandom, corpus: Corpus): Asked => ({
+  method: 'POST',
+  target: '/',
+  contentType: FHIR_JSON,
+  body: bundleBody(random, corpus),
+})
+
+const KINDS = [plain, plain, plain, plain, plain, plain, plain, patch, operation, bundle]
 
 const line = (name: string, value: string): string => `${name}: ${value.replace(/[\r\n]/g, ' ')}\r\n`
 
 /** One request. The same random numbers give the same request. */
 export const makeRequest = (random: SeededRandom, corpus: Corpus): FuzzRequest => {
   const example = random.pick(corpus.examples)
-  const method = random.chance(0.03) ? random.pick(OTHER_METHODS) : random.pick(METHODS)
-  const type = random.chance(0.9)
-    ? (TYPES[0] as string)
-    : random.pick([...TYPES, 'text/plain', '', 'x', 'application/fhir+json; charset=latin1'])
-  const target = address(random, corpus, method, example)
-  const search = target.includes('_search')
-  const sends = method === 'POST' || method === 'PUT' || method === 'PATCH' || random.chance(0.02)
-  const patchType = method === 'PATCH' && random.chance(0.95) ? random.pick(PATCH_TYPES) : type
-  const contentType = search && random.chance(0.9) ? (TYPES[3] as string) : patchType
-  const change = sends ? changeOf(random, corpus, example, { method, target, type: contentType }) : undefined
-  let body: Buffer = sends ? bodyOf(random, corpus, example, contentType) : Buffer.alloc(0)
-  if (change !== undefined) body = random.chance(0.2) ? mutateBytes(random, Buffer.from(change)) : Buffer.from(change)
+  const { method, target, contentType, body: sent } = random.pick(KINDS)(random, corpus, example)
+  const sends = sent !== undefined
+  let body: Buffer = sent ?? Buffer.alloc(0)
   let head = `${method} ${target} HTTP/1.1\r\n${line('Host', '127.0.0.1')}`
   if (sends && random.chance(0.03)) {
     body = gzipSync(body, { level: 1 })
