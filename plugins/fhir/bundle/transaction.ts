@@ -190,6 +190,16 @@ export const transaction = async (
         await breathe(ctx, at)
       }
     }
+    /** Two entries under one condition, each of which found nothing, must not both make what it asks for. */
+    const confirmAll = async (here: FhirServer): Promise<void> => {
+      const byType = Map.groupBy(located, ({ step }) => step.addressed.interaction.type)
+      for (const { step, target } of located) {
+        const { interaction } = step.addressed
+        if (target.confirm === undefined || byType.get(interaction.type)?.length === 1) continue
+        progress.interaction = interaction
+        await target.confirm(here)
+      }
+    }
     /** What a transaction that is begun again has answered before is answered anew. */
     const perform = (opened: Transaction): Promise<readonly Changed[]> => {
       answers.clear()
@@ -200,6 +210,7 @@ export const transaction = async (
       for (const { one } of prepared) await one.target.verify?.(here, opened)
       await resolved.verify(here)
       const changed = await changeAll(opened, here)
+      await confirmAll(here)
       await lookAll(here)
       progress.interaction = undefined
       await tell(here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })
