@@ -26,7 +26,7 @@ const CITIES = ['Springfield', 'Framingham', 'Worcester', 'Lowell', 'Quincy', 'B
 const STREETS = ['Kutch Underpass', 'Hessel Mews', 'Bauch Estate', 'Rath Ramp', 'Wolf Promenade', 'Hyatt Trail']
 
 /** LOINC code, its display, UCUM unit, least and most, digits. */
-const MEASURES: readonly (readonly [string, string, string, number, number, number])[] = [
+export const MEASURES: readonly (readonly [string, string, string, number, number, number])[] = [
   ['8302-2', 'Body Height', 'cm', 140, 200, 1],
   ['29463-7', 'Body Weight', 'kg', 45, 120, 1],
   ['39156-5', 'Body Mass Index', 'kg/m2', 17, 42, 2],

@@ -6,8 +6,9 @@ import { startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'
 import { load, toGet } from '../client.ts'
 import { compare, median, type Round, spreadOf } from '../compare.ts'
+import { MEASURES } from '../corpus/clinical.ts'
 import { createDice, type Dice } from '../corpus/random.ts'
-import { makeBodies, seed, seedPeople } from '../corpus/seed.ts'
+import { makeBodies, seedPeople, toTransactions } from '../corpus/seed.ts'
 import { createPlace, type House, startHouse } from '../house.ts'
 import { measure } from '../measure.ts'
 import type { Settings } from '../plugins.ts'
@@ -16,7 +17,8 @@ import { both, millis, percent, times } from '../table.ts'
 const CONNECTIONS = 16
 const PER_PATIENT = 40
 const CHUNK = 20_000 // resources made and sent at a time
-const SAMPLE = 2_000 // resources that searches ask for, spread over the population
+const BATCH = 100 // of a transaction they are sent in
+const LOADERS = 4
 const ASKED = 400 // searches of a round at one connection
 const SIZES = [0.01, 0.1, 1] // of --resources
 
@@ -30,51 +32,33 @@ interface Population {
   readonly asks: Readonly<Record<'selective' | 'name' | 'tokens', Ask>>
 }
 
-interface Seen {
-  readonly patient: string
-  readonly code: string
-}
-
 const CATEGORY = 'http://terminology.hl7.org/CodeSystem/observation-category|vital-signs'
-
-const seenIn = (text: string): Seen => {
-  const patient = /"subject":\{"reference":"([^"]+)"/.exec(text)?.[1] ?? ''
-  const code = /"system":"http:\/\/loinc\.org","code":"([^"]+)"/.exec(text)?.[1] ?? ''
-  return { patient, code }
-}
+const LOINC = 'http://loinc.org'
 
 /** Patients first, then what refers to them, in chunks: a million bodies are more than memory should hold. */
 const populate = async (bench: Bench, house: House, size: number): Promise<Population> => {
+  const { address } = house
   const dice = createDice(4)
-  const people = await seedPeople(house.address, dice, Math.ceil(size / PER_PATIENT))
-  const reads: string[] = []
-  const seen: Seen[] = []
-  const rest = size - Math.ceil(size / PER_PATIENT) * 4
-  const share = Math.max(1, Math.floor(rest / SAMPLE))
-  for (let at = 0; at < rest; at += CHUNK) {
-    const bodies = makeBodies(dice, people, Math.min(CHUNK, rest - at))
-    const { references } = await seed(house.address, bodies)
-    for (let n = 0; n < bodies.length; n += share) {
-      const { type, text } = bodies[n] as (typeof bodies)[number]
-      reads.push(`/${references[n]}`)
-      if (type === 'Observation') seen.push(seenIn(text))
-    }
-    if ((at / CHUNK) % 10 === 9) bench.say(`  ${at + CHUNK} of ${size}`)
+  const { visits } = await seedPeople(address, dice, Math.ceil(size / PER_PATIENT))
+  for (let at = visits.length * 2; at < size; at += CHUNK) {
+    const requests = toTransactions(address, makeBodies(dice, { visits, bytes: 0 }, Math.min(CHUNK, size - at)), BATCH)
+    let sent = 0
+    const next = (): Buffer => requests[sent++] as Buffer
+    await load({ address, connections: Math.min(LOADERS, requests.length), requests: requests.length, next })
+    bench.say(`  ${Math.min(at + CHUNK, size)} of ${size}`)
   }
   const query = (pairs: Readonly<Record<string, string>>): string => new URLSearchParams(pairs).toString()
+  const codeOf = (with_: Dice): string => `${LOINC}|${with_.pick(MEASURES)[0]}`
   return {
     size,
     house,
-    reads,
+    reads: visits.map(({ encounter }) => `/${encounter}`),
     asks: {
-      selective: (with_) => {
-        const { patient, code } = with_.pick(seen)
-        return `/Observation?${query({ patient, code: `http://loinc.org|${code}` })}`
-      },
+      selective: (with_) => `/Observation?${query({ patient: with_.pick(visits).patient, code: codeOf(with_) })}`,
       name: (with_) =>
         `/Patient?${query({ name: `${with_.pick(['Keebler', 'Okafor', 'Novak'])}${10 + with_.below(90)}` })}`,
       tokens: (with_) =>
-        `/Observation?${query({ status: 'final', category: CATEGORY, code: `http://loinc.org|${with_.pick(seen).code}`, _count: '20' })}`,
+        `/Observation?${query({ status: 'final', category: CATEGORY, code: codeOf(with_), _count: '20' })}`,
     },
   }
 }
