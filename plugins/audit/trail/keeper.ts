@@ -2,7 +2,7 @@
  * Keeps the trail while the server runs: opens it, tells start and stop, writes checkpoints to the log, prunes. A
  * checkpoint in the log, which is kept elsewhere, is what shows that a trail was cut or an old one put back.
  */
-import type { Clock, Logger } from '../../../kernel/index.ts'
+import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { type HeadRow, readHead } from '../tables.ts'
@@ -32,8 +32,8 @@ export interface KeeperParts {
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
   const { database, keys, trail, flush, retentionDays: days, clock, log } = parts
-  let isStopped = false
-  let pruning: Promise<unknown> = Promise.resolve()
+  let hourly: Repeating | undefined
+  let pruning: Promise<void> = Promise.resolve()
 
   const checkpoint = async (): Promise<void> => {
     const head = await database.get<HeadRow>(readHead, [])
@@ -41,20 +41,10 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
     const mac = Buffer.from(head.mac).toString('hex')
     log.info({ seq: head.seq, mac, time: new Date(clock.now()).toISOString() }, 'audit checkpoint')
   }
-  const pruneNow = (): void => {
-    if (days === undefined) return
-    pruning = prune({ database, keys, trail, days, clock, log }).catch((error) =>
-      log.error({ err: error }, 'the audit trail could not be pruned'),
-    )
+  const pruneOld = async (): Promise<void> => {
+    if (days !== undefined) await prune({ database, keys, trail, days, clock, log })
   }
-  const eachHour = (): void =>
-    clock.deadline(HOUR_MS).addEventListener('abort', () => {
-      if (isStopped) return
-      checkpoint()
-        .catch((error) => log.error({ err: error }, 'no audit checkpoint could be made'))
-        .finally(eachHour)
-      pruneNow()
-    })
+  const onError = (error: unknown): void => log.error({ err: error }, 'the audit trail is not looked after')
 
   return {
     async start() {
@@ -63,11 +53,12 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       await openTrail({ database, keys, clock, log })
       await trail.write([{ at: clock.now(), kind: 'start', status: 200 }])
       await checkpoint()
-      pruneNow()
-      eachHour()
+      // What a long time off has left is not waited for.
+      pruning = pruneOld().catch(onError)
+      hourly = every(clock, HOUR_MS, () => checkpoint().then(pruneOld), onError)
     },
     async stop() {
-      isStopped = true
+      await hourly?.stop()
       await pruning
       await flush()
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
