@@ -2,6 +2,7 @@
  * Endpoints that show what the server knows of its use. Each is an interaction of kind `admin` like any other: ruled on
  * (under SMART it asks for system/AuditEvent.read), told to the trail, and out of reach of a Bundle. Spec: Authentication 2.
  */
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import type { Interaction, RequestContext } from './context.ts'
 import { AdminParameter, AdminParameterUnknown, AdminRestricted, MethodRefused } from './errors.ts'
@@ -11,28 +12,26 @@ import { Ruling } from './ruling.ts'
 
 export interface AdminAnswer {
   readonly type: string
-  readonly body: string
+  readonly body: string | Readable
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface AdminEndpoint {
   /** `/_usage` */
   readonly path: string
-  /** Names of its query parameters. */
-  readonly parameters: readonly string[]
   /** False for one that is asked every few seconds and shows nobody's doings: then only refusals are told to the trail. */
   readonly told?: boolean
-  /** The answer with status 200. `query` has one value each, checked for nothing but its name. */
-  answer(query: ReadonlyMap<string, string>, request: RequestContext): Promise<AdminAnswer>
+  /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
+  answer(request: RequestContext): Promise<AdminAnswer>
 }
 
-/** Throws 400 for a parameter that is unknown, or given twice. */
-const readQuery = (url: string, { path, parameters }: AdminEndpoint): ReadonlyMap<string, string> => {
+/** The query of an endpoint: one value each, checked for nothing but its name. Throws 400 for one unknown or given twice. */
+export const readAdminQuery = ({ url }: RequestContext, parameters: readonly string[]): ReadonlyMap<string, string> => {
   const start = url.indexOf('?')
   const values = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
     if (!parameters.includes(name))
-      throw AdminParameterUnknown(path, name.slice(0, 64), parameters.join(', ') || 'none')
+      throw AdminParameterUnknown(url.slice(0, start), name.slice(0, 64), parameters.join(', ') || 'none')
     if (value.includes('\0')) throw AdminParameter(name, 'no NUL character')
     if (values.has(name)) throw AdminParameter(name, 'one value; it is given twice')
     values.set(name, value)
@@ -65,10 +64,11 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
     url,
     config,
     async handler({ ctx }, reply) {
-      const interaction: Interaction = { kind: 'admin', operation: url.slice(1) }
+      // The type whose read scope it asks for.
+      const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation: url.slice(1) }
       try {
         await authorize(run, ctx, interaction)
-        const { type, body, headers = {} } = await endpoint.answer(readQuery(ctx.url, endpoint), ctx)
+        const { type, body, headers = {} } = await endpoint.answer(ctx)
         if (told) await run.onAudit?.({ request: ctx, interaction, status: 200 })
         // What is true now is nobody's to keep.
         return reply.headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' }).send(body)

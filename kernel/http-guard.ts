@@ -1,10 +1,12 @@
 /** What HTTP/1.1 lets through and a server of patients' data does not: ambiguous heads. RFC 9112, section 3.2. */
 import type { IncomingMessage } from 'node:http'
-import { HeadersTooLarge, MalformedRequest, type ServerError, UrlTooLong } from './errors.ts'
+import { HeadersTooLarge, MalformedRequest, MalformedUrl, type ServerError, UrlTooLong } from './errors.ts'
 
 export const URL_BYTES = 8_192
 export const HEADER_BYTES = 16_384
 export const HEADER_LINES = 200
+/** Stands for a URL that cannot be decoded. */
+export const MALFORMED_URL = '/.malformed-url'
 
 /** Headers of which a second line would leave the meaning to whoever reads first. */
 const ONCE = new Set(['host', 'content-type', 'content-length', 'authorization', 'content-encoding'])
@@ -16,6 +18,7 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
 export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
   const url = raw.url ?? ''
   if (url.length > URL_BYTES) return UrlTooLong(URL_BYTES)
+  if (url === MALFORMED_URL) return MalformedUrl()
   const { rawHeaders } = raw
   if (rawHeaders.length > HEADER_LINES * 2) return HeadersTooLarge(`${HEADER_LINES} lines`)
   let bytes = 0

@@ -1,5 +1,5 @@
 /** The kernel's public face: the only file outsiders import. */
-export { type AdminAnswer, type AdminEndpoint, linkWith, mountAdmin } from './admin.ts'
+export { type AdminAnswer, type AdminEndpoint, linkWith, mountAdmin, readAdminQuery } from './admin.ts'
 export { BUILD } from './build.ts'
 export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
 export { type CommandContext, commandContext, type Output } from './command.ts'

@@ -9,11 +9,10 @@ import {
   ExpectationUnknown,
   HeadersTooLarge,
   MalformedRequest,
-  MalformedUrl,
   MethodRefused,
   type ServerError,
 } from './errors.ts'
-import { HEADER_BYTES } from './http-guard.ts'
+import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
 import { createTurns, type Turns } from './turns.ts'
 
@@ -115,10 +114,10 @@ export const createApp = async (
       requireHostHeader: false, // checkHead says it with an OperationOutcome
     },
     routerOptions: { maxParamLength: PARAM_CHARS },
-    // Typed by Fastify as if a route with a schema answered; there is no route yet.
-    frameworkErrors: (_error, _request, reply: any) => {
-      reply.code(400).header('content-type', 'application/fhir+json; charset=utf-8')
-      reply.send(JSON.stringify(toOutcome(MalformedUrl())))
+    // What no router can read takes the way of all requests, so that it is limited, counted and logged as they are.
+    frameworkErrors: (_error, request, reply) => {
+      request.raw.url = MALFORMED_URL
+      app.routing(request.raw, reply.raw)
     },
     clientErrorHandler: (error, socket) => refuse(socket as Socket, error, turns, limits),
   })

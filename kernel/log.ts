@@ -3,6 +3,7 @@
  * carries credentials: both are looked for in the finished line, so that it does not matter where they were put.
  */
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { createBatch } from './batch.ts'
 
 export type { Logger } from 'pino'
 
@@ -28,12 +29,25 @@ const withoutCredentials = (line: string): string =>
     ? line.replace(HEADER, `$1"${MASK}"`).replace(QUOTED_HEADER, `$1\\"${MASK}\\"`).replace(BEARER, `$1${MASK}`)
     : line
 
-const BUFFER_BYTES = 8 * 1024 // a line for each request would be a system call for each request
-const FLUSH_MS = 100 // how long a line may wait for others, and what a killed process may lose
+const WARN = 40 // pino's number of the level
+const METADATA = Symbol.for('pino.metadata') // a stream with it is told the level of each line
 
-/** Standard output, written to in batches; flushed when the process exits. */
-const bufferedOutput = (): DestinationStream =>
-  pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS })
+/** Standard output in batches; what is no good news does not wait, since the process may be about to end. */
+const batchedOutput = (): DestinationStream & { flush(): void } => {
+  const output = pino.destination({ dest: 1, sync: false })
+  const { add, flush } = createBatch((text) => void output.write(text))
+  const stream = {
+    [METADATA]: true,
+    lastLevel: 0,
+    flush,
+    write(line: string) {
+      add(line)
+      if (stream.lastLevel >= WARN) flush()
+      stream.lastLevel = 0
+    },
+  }
+  return stream
+}
 
 /**
  * Writes a line that was made by hand, with its line end, to where the logger writes: masked like any other, at a tenth
@@ -50,12 +64,15 @@ export const lineWriter = (log: Logger): ((line: string) => void) => {
 
 export interface RootLog {
   readonly log: Logger
+  /** Writes the lines that wait for others. */
+  flush(): void
   /** Values to mask from now on, e.g. of settings marked secret. Shorter ones than 4 characters would mask words. */
   mask(secrets: readonly string[]): void
 }
 
 export const createLog = (options: LogOptions): RootLog => {
   let secrets: string[] = []
+  const own = options.stream === undefined ? batchedOutput() : undefined
   const log = pino(
     {
       level: options.level ?? 'info',
@@ -70,10 +87,11 @@ export const createLog = (options: LogOptions): RootLog => {
         },
       },
     },
-    options.stream ?? bufferedOutput(),
+    options.stream ?? (own as DestinationStream),
   )
   return {
     log,
+    flush: () => own?.flush(),
     mask: (more) => {
       // The log holds the JSON spelling of a value: a quote or a backslash in a secret is escaped there.
       const spelled = more.filter((one) => one.length >= 4).flatMap((one) => [one, JSON.stringify(one).slice(1, -1)])

@@ -5,6 +5,7 @@ import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import limits from './limits/index.ts'
 import metering from './metering/index.ts'
+import metrics from './metrics/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
@@ -22,6 +23,7 @@ export const firstParty: readonly AnyPlugin[] = [
   limits, // before those that look tokens up, which tell it of unknown ones
   metering, // counts what all the others answer
   requestLog, // and logs it
+  metrics, // and measures it
   audit, // records what all the others did
   probes, // may show what all others report
 ]

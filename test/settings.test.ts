@@ -149,6 +149,7 @@ const OURS: Readonly<Record<string, string>> = {
   'audit.previous_keys': 'a key that is changed has sealed what is still there',
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
+  'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',
   'fhir.cache_bytes': 'memory is the operator’s to give',
   'fhir.page_size': 'the specification does not show a page size',

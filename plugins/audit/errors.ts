@@ -32,17 +32,17 @@ export const ParameterUnknown = defineError(
   'The parameter "%s" is not known here; known are: %s.',
 )
 export const ParameterValue = defineError('audit/parameter-value', 400, 'value', 'The parameter %s takes %s.')
+export const SearchTooCostly = defineError(
+  'audit/search-too-costly',
+  400,
+  'too-costly',
+  'The search found no full page within %s seconds. Narrow it with date, patient, entity or agent, or ask for application/fhir+ndjson, which is sent as it is found.',
+)
 export const FormatRefused = defineError(
   'audit/format',
   406,
   'not-supported',
   'The trail is sent as application/fhir+json or application/fhir+ndjson.',
-)
-export const ViewRestricted = defineError(
-  'audit/restricted',
-  403,
-  'forbidden',
-  'The trail shows what all callers did; a caller who may see only a part of the data is not shown it.',
 )
 export const VerifyCancelled = defineError(
   'audit/verify-cancelled',

@@ -1,8 +1,8 @@
 /** GET /_audit and GET /_audit/verify. They ask for system/AuditEvent.read, and are themselves recorded. Spec: Endpoints. */
 import { Readable } from 'node:stream'
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { MethodRefused, Ruling, type Runners, toServerError } from '../../kernel/index.ts'
-import { FormatRefused, ParameterUnknown, ParameterValue, ViewRestricted } from './errors.ts'
+import type { FastifyPluginCallback } from 'fastify'
+import { mountAdmin, type Runners } from '../../kernel/index.ts'
+import { FormatRefused, ParameterUnknown, ParameterValue } from './errors.ts'
 import { toBundle, toLines } from './search/answer.ts'
 import type { Finder } from './search/find.ts'
 import { readAsked } from './search/parameters.ts'
@@ -58,54 +58,26 @@ const readCheckpoint = (url: string): Checkpoint | undefined => {
   return { seq: Number(seq), mac }
 }
 
-type Show = (request: FastifyRequest, reply: FastifyReply) => Promise<{ readonly type: string; readonly body: unknown }>
-
 export const auditRoutes =
   ({ run, flush, finder, chain, verify }: AuditRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
-    const mount = (path: string, show: Show): void => {
-      const config = { requestClass: 'admin' as const }
-      app.route({
-        method: 'GET',
-        url: path,
-        config,
-        async handler(request, reply) {
-          const { ctx } = request
-          const interaction = { kind: 'admin', type: 'AuditEvent', operation: path.slice(1) } as const
-          try {
-            if (run.authorize !== null) {
-              const ruling = new Ruling()
-              await run.authorize(ctx, interaction, ruling)
-              if (ruling.restrictions.length > 0) throw ViewRestricted()
-            }
-            const { type, body } = await show(request, reply)
-            await run.onAudit?.({ request: ctx, interaction, status: 200 })
-            return reply.header('content-type', type).header('cache-control', 'no-store').send(body)
-          } catch (error) {
-            await run.onAudit?.({ request: ctx, interaction, status: toServerError(error).status })
-            throw error
-          }
-        },
-      })
-      app.route({
-        method: app.supportedMethods.filter((one) => one !== 'GET' && one !== 'HEAD') as HTTPMethods[],
-        url: path,
-        config,
-        onRequest: ({ method }, _reply, next) => next(MethodRefused(method).with({ headers: { allow: 'GET, HEAD' } })),
-        handler: () => undefined,
-      })
-    }
-    mount('/_audit', async ({ ctx, headers }) => {
-      const asked = readAsked(ctx.url)
-      const format = formatOf(asked.format, headers.accept)
-      await flush()
-      if (format === 'json') return { type: FHIR_JSON, body: await toBundle(finder, ctx, asked, await chain()) }
-      return { type: NDJSON, body: Readable.from(toLines(finder, ctx, asked, await chain())) }
+    mountAdmin(app, run, {
+      path: '/_audit',
+      async answer(request) {
+        const asked = readAsked(request.url)
+        const format = formatOf(asked.format, request.headers.accept)
+        await flush()
+        if (format === 'json') return { type: FHIR_JSON, body: await toBundle(finder, request, asked, await chain()) }
+        return { type: NDJSON, body: Readable.from(toLines(finder, request, asked, await chain())) }
+      },
     })
-    mount('/_audit/verify', async ({ ctx }) => {
-      const checkpoint = readCheckpoint(ctx.url)
-      await flush()
-      return { type: JSON_TYPE, body: JSON.stringify(await verify(checkpoint, ctx.signal)) }
+    mountAdmin(app, run, {
+      path: '/_audit/verify',
+      async answer(request) {
+        const checkpoint = readCheckpoint(request.url)
+        await flush()
+        return { type: JSON_TYPE, body: JSON.stringify(await verify(checkpoint, request.signal)) }
+      },
     })
     done()
   }

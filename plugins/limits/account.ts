@@ -16,16 +16,26 @@ export interface Account {
   /** When the database was last asked, on the monotonic clock; undefined before the first time. */
   readonly syncedAt: number | undefined
   readonly isDirty: boolean
+  /** True while the database is being asked. */
+  readonly isSyncing: boolean
   used(limit: QuotaLimit): number
   /** Adds to the database what was counted, and learns what others counted. Calls at the same time are one. */
   sync(): Promise<void>
 }
 
-export const openAccount = (database: Database, monotonic: () => number, holder: string, periods: Periods): Account => {
+export const openAccount = (
+  database: Database,
+  monotonic: () => number,
+  holder: string,
+  periods: Periods,
+  /** Of the day before, whose month may be the same. */
+  before: Account | undefined,
+): Account => {
   const since: Totals = { ...NONE }
   let known: Record<'day' | 'month', Readonly<Totals>> = { day: NONE, month: NONE }
   let syncedAt: number | undefined
   let syncing: Promise<void> | undefined
+  let earlier = before
 
   const isDirty = (): boolean => since.requests > 0 || since.writes > 0 || since.bytes > 0
 
@@ -41,6 +51,8 @@ export const openAccount = (database: Database, monotonic: () => number, holder:
     month: (await database.get<Totals>(readQuota, [periods.month, holder])) ?? NONE,
   })
   const work = async (): Promise<void> => {
+    while (earlier?.isDirty === true) await earlier.sync()
+    earlier = undefined
     const asked = monotonic()
     const delta = { ...since }
     known = isDirty() ? await add(delta) : await read()
@@ -57,6 +69,9 @@ export const openAccount = (database: Database, monotonic: () => number, holder:
     },
     get isDirty() {
       return isDirty()
+    },
+    get isSyncing() {
+      return syncing !== undefined
     },
     used: (limit) => known[limit.in][limit.of] + since[limit.of],
     sync() {

@@ -62,7 +62,7 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
     const known = accounts.get(holder)
     if (known?.periods === periods) return known
     if (known?.isDirty) past.add(known)
-    const account = openAccount(database, clock.monotonic, holder, periods)
+    const account = openAccount(database, clock.monotonic, holder, periods, known)
     accounts.set(holder, account)
     return account
   }
@@ -91,6 +91,18 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
     charged.set(request, account)
     return undefined
   }
+  const takeStale = async (
+    request: RequestContext,
+    holder: string,
+    limits: readonly QuotaLimit[],
+  ): Promise<ServerError | undefined> => {
+    for (;;) {
+      const account = accountOf(holder)
+      await account.sync()
+      // Midnight may have passed meanwhile.
+      if (accountOf(holder) === account) return settle(request, account, limits)
+    }
+  }
   /** What is charged to a day that is over must be kept too. */
   const note = (account: Account): void => {
     if (account.periods !== periodsAt(clock.now())) past.add(account)
@@ -102,16 +114,17 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
       await Promise.all(due.slice(at, at + AT_ONCE).map((account) => account.sync()))
     for (const account of past) if (!account.isDirty) past.delete(account)
     // Who comes back is asked about again.
-    for (const [holder, account] of accounts) if (!account.isDirty && isStale(account)) accounts.delete(holder)
+    for (const [holder, account] of accounts)
+      if (!account.isDirty && !account.isSyncing && isStale(account)) accounts.delete(holder)
   }
   let repeating: Repeating | undefined
   return {
     take(request) {
       const limits = limitsOf(request.caller)
       if (limits.length === 0) return undefined
-      const account = accountOf(holderOf(request))
-      if (!isStale(account)) return settle(request, account, limits)
-      return account.sync().then(() => settle(request, account, limits))
+      const holder = holderOf(request)
+      const account = accountOf(holder)
+      return isStale(account) ? takeStale(request, holder, limits) : settle(request, account, limits)
     },
     countBytes({ request, bytesIn, bytesOut }) {
       const account = charged.get(request)

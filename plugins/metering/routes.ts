@@ -1,6 +1,6 @@
 /** GET /_usage: usage by client, UTC day and class, as JSON or CSV, in pages. Spec: Endpoints. */
 import type { FastifyPluginCallback } from 'fastify'
-import { AdminFormat, AdminParameter, linkWith, mountAdmin, type Runners } from '../../kernel/index.ts'
+import { AdminFormat, AdminParameter, linkWith, mountAdmin, type Runners, readAdminQuery } from '../../kernel/index.ts'
 import { type Database, type Param, sql } from '../database/service.ts'
 import { toCsv } from './csv.ts'
 import { pageTokenOf, readPageToken } from './page-token.ts'
@@ -13,6 +13,7 @@ export interface UsageParts {
   readonly flush: () => Promise<void>
 }
 
+const PARAMETERS = ['client', 'from', 'to', 'class', '_count', '_page', '_format']
 const PAGE = 1_000
 const MOST_PAGE = 10_000
 const CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
@@ -71,8 +72,8 @@ export const usageEndpoint =
   (app, _options, done) => {
     mountAdmin(app, run, {
       path: '/_usage',
-      parameters: ['client', 'from', 'to', 'class', '_count', '_page', '_format'],
-      async answer(query, request) {
+      async answer(request) {
+        const query = readAdminQuery(request, PARAMETERS)
         const format = readFormat(request.headers.accept, query.get('_format'))
         const count = readCount(query.get('_count'))
         const client = query.get('client') ?? null

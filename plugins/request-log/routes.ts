@@ -1,6 +1,6 @@
 /** GET /_requests: the recent requests, newest first, in pages. Spec: Endpoints. */
 import type { FastifyPluginCallback } from 'fastify'
-import { AdminParameter, linkWith, mountAdmin, type Runners } from '../../kernel/index.ts'
+import { AdminParameter, linkWith, mountAdmin, type Runners, readAdminQuery } from '../../kernel/index.ts'
 import { type Database, type Param, sql } from '../database/service.ts'
 import type { RequestRow } from './tables.ts'
 
@@ -11,6 +11,7 @@ export interface RequestsParts {
   readonly flush: () => Promise<void>
 }
 
+const PARAMETERS = ['client', 'status', 'class', 'from', 'to', 'request', '_count', '_page']
 const PAGE = 100
 const MOST_PAGE = 1_000
 const CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
@@ -67,8 +68,8 @@ export const requestsEndpoint =
   (app, _options, done) => {
     mountAdmin(app, run, {
       path: '/_requests',
-      parameters: ['client', 'status', 'class', 'from', 'to', 'request', '_count', '_page'],
-      async answer(query, request) {
+      async answer(request) {
+        const query = readAdminQuery(request, PARAMETERS)
         const count = readNumber('_count', query.get('_count'), 1, MOST_PAGE) ?? PAGE
         const before = readNumber('_page', query.get('_page'), 1, LATEST) ?? LATEST
         const status = readNumber('status', query.get('status'), 100, 599) ?? null

@@ -1,4 +1,7 @@
 /** The log: one child per plugin, and no secret in any line. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -120,6 +123,25 @@ test('credentials of a request are not in the line about its failure', async () 
   const line = raw.find((one) => one.includes('failed'))!
   assert.match(line, '"authorization":"[secret]"')
   assert.not.match(raw.join(''), TICKET)
+})
+
+test('without a stream of the host lines go to standard output: all of them by the end of a stop', async () => {
+  const program = `
+    import { createKernel } from './kernel/index.ts'
+    const kernel = await createKernel({ plugins: [] })
+    await kernel.start()
+    for (let n = 0; n < 1000; n += 1) kernel.log.info({ n }, 'a line')
+    await kernel.stop()
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = (await text(child.stdout)).trimEnd().split('\n')
+  assert.equal(
+    lines.map((line) => JSON.parse(line).n),
+    Array.from({ length: 1000 }, (_, n) => n),
+  )
 })
 
 test.run()

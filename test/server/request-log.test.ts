@@ -94,7 +94,12 @@ test('X-Request-Id is kept when it is well-formed, else made, and is in every an
       else assert.match(answered, UUID)
     }
     // Refusals too.
-    for (const request of [{ url: '/nothing/here/at/all' }, { url: '/Patient', method: 'PUT' as const }]) {
+    for (const request of [
+      { url: '/nothing/here/at/all' },
+      { url: '/Patient/%zz' },
+      { url: '/Patient/%ff?%ff' },
+      { url: '/Patient', method: 'PUT' as const },
+    ]) {
       const { headers, statusCode } = await server.inject({ ...request, headers: { 'x-request-id': 'r-2' } })
       assert.ok(statusCode >= 400)
       assert.is(headers['x-request-id'], 'r-2')

@@ -6,12 +6,14 @@ import { Database } from '../../plugins/database/service.ts'
 export interface DatabaseWatch {
   /** Queries and transactions asked for until now. */
   asked: number
+  /** Transactions that are under way. */
+  busy: number
   /** While true, transactions are refused. */
   refuses: boolean
 }
 
 export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
-  const watch: DatabaseWatch = { asked: 0, refuses: false }
+  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false }
   const watched = (inner: Database): Database => ({
     ...inner,
     get: (statement, params) => {
@@ -26,9 +28,15 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
       watch.asked += 1
       return inner.slow(statement, params, signal)
     },
-    transact: (work) => {
+    transact: async (work) => {
       watch.asked += 1
-      return watch.refuses ? Promise.reject(new Error('planted')) : inner.transact(work)
+      if (watch.refuses) throw new Error('planted')
+      watch.busy += 1
+      try {
+        return await inner.transact(work)
+      } finally {
+        watch.busy -= 1
+      }
     },
   })
   const plugin = definePlugin({

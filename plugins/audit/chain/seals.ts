@@ -28,8 +28,6 @@ export const sealRow = (key: ChainKey, chain: Uint8Array, previous: Uint8Array, 
   key.text(row.query)
   key.number(row.number)
   key.bytes(row.proof)
-  key.number(row.id_place)
-  key.number(row.patient_place)
   return key.end()
 }
 

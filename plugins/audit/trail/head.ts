@@ -2,7 +2,6 @@
 import type { Param, Transaction } from '../../database/service.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { placeOf } from '../search/place.ts'
 import { addParams, type HeadRow, inserts, type Row, updateHead } from '../tables.ts'
 import type { Unplaced } from './rows.ts'
 
@@ -33,23 +32,23 @@ const insertAll = async (transaction: Transaction, rows: readonly Row[]): Promis
     }
 }
 
-/** Writes the rows behind the head, and the head behind them. `next` is the key in force from then on. */
+/** Writes the rows behind the head, and the head behind them; answers both. `next` is the key in force from then on. */
 export const appendRows = async (
   transaction: Transaction,
   key: ChainKey,
   head: Head,
   rows: readonly Unplaced[],
   next: ChainKey = key,
-): Promise<Head> => {
+): Promise<{ readonly head: Head; readonly rows: readonly Row[] }> => {
   let { seq, mac } = head
   const placed = rows.map((row): Row => {
     seq += 1
-    const unsealed = { ...row, seq, id_place: placeOf(seq, row.id), patient_place: placeOf(seq, row.patient) }
+    const unsealed = { ...row, seq }
     mac = sealRow(key, head.chain, mac, unsealed)
     return Object.assign(unsealed, { mac })
   })
   await insertAll(transaction, placed)
   const after = { chain: head.chain, seq, mac, count: head.count + rows.length }
   await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after)])
-  return after
+  return { head: after, rows: placed }
 }

@@ -4,6 +4,7 @@
  */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
@@ -23,6 +24,7 @@ export interface KeeperParts {
   readonly database: Database
   readonly keys: KeyRing
   readonly trail: Trail
+  readonly blocks: BlockMaker
   /** Writes what waits. */
   readonly flush: () => Promise<void>
   readonly retentionDays: number | undefined
@@ -31,7 +33,7 @@ export interface KeeperParts {
 }
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
-  const { database, keys, trail, flush, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, flush, retentionDays: days, clock, log } = parts
   let hourly: Repeating | undefined
   let pruning: Promise<void> = Promise.resolve()
 
@@ -44,6 +46,11 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
   const pruneOld = async (): Promise<void> => {
     if (days !== undefined) await prune({ database, keys, trail, days, clock, log })
   }
+  const eachHour = async (): Promise<void> => {
+    await checkpoint()
+    await pruneOld()
+    await blocks.makeMissing()
+  }
   const onError = (error: unknown): void => log.error({ err: error }, 'the audit trail is not looked after')
 
   return {
@@ -55,11 +62,12 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       await checkpoint()
       // What a long time off has left is not waited for.
       pruning = pruneOld().catch(onError)
-      hourly = every(clock, HOUR_MS, () => checkpoint().then(pruneOld), onError)
+      void blocks.makeMissing()
+      hourly = every(clock, HOUR_MS, eachHour, onError)
     },
     async stop() {
       await hourly?.stop()
-      await pruning
+      await Promise.all([pruning, blocks.stop()])
       await flush()
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
       await checkpoint()

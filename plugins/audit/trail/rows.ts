@@ -5,7 +5,7 @@ import type { Row } from '../tables.ts'
 
 const QUERY_CHARS = 8_192 // what is longer is cut: it is a record, not the search itself
 
-export type Unplaced = Omit<Row, 'seq' | 'id_place' | 'patient_place' | 'mac'>
+export type Unplaced = Omit<Row, 'seq' | 'mac'>
 
 const packed = (id: string | undefined): Buffer | null => (id === undefined ? null : packId(id))
 

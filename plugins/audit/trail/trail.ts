@@ -5,6 +5,7 @@
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Closing, Database, Transaction, TransactOptions } from '../../database/service.ts'
+import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, TrailUnavailable } from '../errors.ts'
@@ -28,11 +29,12 @@ export interface Trail {
 export interface TrailParts {
   readonly database: Database
   readonly keys: KeyRing
+  readonly blocks: BlockMaker
   readonly clock: Clock
   readonly log: Logger
 }
 
-export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail => {
+export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts): Trail => {
   const isShared = database.kind === 'postgres'
   let remembered: { readonly head: Head; readonly until: number } | undefined
   let toAsk = 0
@@ -57,9 +59,13 @@ export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail =
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
       const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
-      next = await appendRows(transaction, keys.current, head, rows)
+      const appended = await appendRows(transaction, keys.current, head, rows)
+      await blocks.follow(transaction, appended.rows)
+      next = appended.head
     },
     closed(committed) {
+      if (committed && next !== undefined) blocks.committed(next.seq)
+      else blocks.undone()
       if (!committed && remembered !== undefined) toAsk = SHARED_CLOSINGS
       remembered =
         committed && isShared && next !== undefined

@@ -1,0 +1,20 @@
+/** Figures for Prometheus at /metrics. Off unless it is asked for. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { metricsSection } from './config.ts'
+import { createFigures } from './figures.ts'
+import { metricsEndpoint } from './routes.ts'
+
+export default definePlugin({
+  name: 'metrics',
+  description: 'Shows figures for Prometheus at /metrics',
+  config: { metrics: metricsSection },
+  uses: [Database],
+  enabled: ({ metrics }) => metrics.enabled,
+  setup({ hooks, run, routes, optional }) {
+    const figures = createFigures(optional(Database))
+    hooks.meter.tap('measure', figures.measure)
+    routes(metricsEndpoint(run, figures.text))
+    return { start: figures.start }
+  },
+})
