@@ -58,6 +58,7 @@ const TYPES = [
   'Bundle',
   'Basic',
   'List',
+  'Parameters',
   'AuditEvent',
   'Element',
   'Extension',
