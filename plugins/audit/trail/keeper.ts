@@ -6,6 +6,7 @@ import { type Clock, every, type Logger, type Repeating } from '../../../kernel/
 import type { Database } from '../../database/service.ts'
 import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
+import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
 import { prune } from './prune.ts'
@@ -25,6 +26,7 @@ export interface KeeperParts {
   readonly keys: KeyRing
   readonly trail: Trail
   readonly blocks: BlockMaker
+  readonly queue: Pick<EventQueue, 'open' | 'close'>
   /** Writes what waits. */
   readonly flush: () => Promise<void>
   readonly retentionDays: number | undefined
@@ -33,8 +35,9 @@ export interface KeeperParts {
 }
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
-  const { database, keys, trail, blocks, flush, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, queue, flush, retentionDays: days, clock, log } = parts
   let hourly: Repeating | undefined
+  let isOpen = false
   let pruning: Promise<void> = Promise.resolve()
 
   const checkpoint = async (): Promise<void> => {
@@ -59,6 +62,8 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
         log.warn('SERVER_AUDIT_KEY is not set: the audit trail shows mistakes only, no tampering')
       await openTrail({ database, keys, clock, log })
       await trail.write([{ at: clock.now(), kind: 'start', status: 200 }])
+      queue.open()
+      isOpen = true
       await checkpoint()
       // What a long time off has left is not waited for.
       pruning = pruneOld().catch(onError)
@@ -66,9 +71,12 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       hourly = every(clock, HOUR_MS, eachHour, onError)
     },
     async stop() {
+      // Of a start that failed there is nothing to tell.
+      if (!isOpen) return
       await hourly?.stop()
       await Promise.all([pruning, blocks.stop()])
       await flush()
+      queue.close()
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
       await checkpoint()
     },
