@@ -1,22 +1,46 @@
-/** What can be searched for and how, from the tables that the search itself goes by. */
-
+/** What can be searched for and how, from the tables and bounds that the search itself goes by. */
+import { MOST_CONTAINED } from '../../plugins/fhir/search/contained/place.ts'
+import { MOST_EXPANDED } from '../../plugins/fhir/search/expand.ts'
+import { FILTER_OPERATORS } from '../../plugins/fhir/search/filter/compile.ts'
+import { MOST_FILTER_CHARS, MOST_FILTER_DEPTH, MOST_FILTER_TESTS } from '../../plugins/fhir/search/filter/parse.ts'
+import { MOST_INCLUDED } from '../../plugins/fhir/search/include.ts'
+import { MOST_DEPTH } from '../../plugins/fhir/search/linked-criteria.ts'
+import { NEAR_UNITS } from '../../plugins/fhir/search/near-lookups.ts'
 import { PREFIXES } from '../../plugins/fhir/search/prefix.ts'
-import { RESULT_PARAMETERS } from '../../plugins/fhir/search/request.ts'
-import { GENERAL, MODIFIERS, UNSUPPORTED } from '../../plugins/fhir/search/supported.ts'
+import { MOST_LINKED, MOST_PARAMETERS, RESULT_PARAMETERS } from '../../plugins/fhir/search/request.ts'
+import { MOST_SORTED } from '../../plugins/fhir/search/sort-in-memory.ts'
+import { GENERAL, MODIFIERS, PREFIXED, SORTED_BY, UNSUPPORTED } from '../../plugins/fhir/search/supported.ts'
+import { MOST_VALUES } from '../../plugins/fhir/search/values.ts'
 import { row } from './row.ts'
 
-const PREFIXED = new Set(['date', 'number', 'quantity'])
 const code = (text: string): string => `\`${text}\``
+const codes = (list: readonly string[]): string => list.map(code).join(' ')
+
+const BOUNDS: readonly (readonly [string, number])[] = [
+  ['parameters of a search', MOST_PARAMETERS],
+  ['values of a parameter', MOST_VALUES],
+  ['chains and `_has` of a search', MOST_LINKED],
+  ['links of a chain or `_has`', MOST_DEPTH],
+  ['characters of a `_filter`', MOST_FILTER_CHARS],
+  ['tests of a `_filter`', MOST_FILTER_TESTS],
+  ['levels of a `_filter`', MOST_FILTER_DEPTH],
+  ['codes of a value set in `:in`', MOST_EXPANDED],
+  ['matches sorted by a token or reference', MOST_SORTED],
+  ['resources included on a page', MOST_INCLUDED],
+  ['contained resources of a resource that are indexed', MOST_CONTAINED],
+]
 
 export const searchTable = (): string =>
   [
-    row(['Type of parameter', 'Modifiers', 'Prefixes']),
-    row(['---', '---', '---']),
+    row(['Type of parameter', 'Modifiers', 'Prefixes', '`_filter`', '`_sort` by its']),
+    row(['---', '---', '---', '---', '---']),
     ...Object.entries(MODIFIERS).map(([type, modifiers]) =>
       row([
         type,
-        modifiers.map((one) => code(`:${one}`)).join(' '),
-        PREFIXED.has(type) ? PREFIXES.map(code).join(' ') : '',
+        codes(modifiers.map((one) => `:${one}`)),
+        PREFIXED.includes(type) ? codes(PREFIXES) : '',
+        codes([...(FILTER_OPERATORS[type] ?? []), 'pr']),
+        SORTED_BY[type] ?? '(none)',
       ]),
     ),
     '',
@@ -24,5 +48,11 @@ export const searchTable = (): string =>
     '',
     `Of the result: ${RESULT_PARAMETERS.map(code).join(', ')}.`,
     '',
+    `\`near\` (special) takes \`latitude|longitude|distance|unit\`; units are ${Object.keys(NEAR_UNITS).map(code).join(', ')}.`,
+    '',
     `Refused with 400: ${Object.keys(UNSUPPORTED).map(code).join(', ')}, and whatever is not known.`,
+    '',
+    row(['Bound', 'At most']),
+    row(['---', '---']),
+    ...BOUNDS.map(([what, most]) => row([what, most.toLocaleString('en')])),
   ].join('\n')

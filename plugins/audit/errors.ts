@@ -13,12 +13,6 @@ export const TrailBusy = defineError(
   'transient',
   'The audit trail cannot be written at the moment, and nothing is shown that is not recorded. Try again.',
 )
-export const AuditEventReadOnly = defineError(
-  'audit/read-only',
-  405,
-  'not-supported',
-  'AuditEvents are made by the server; nobody else creates, changes or deletes one.',
-)
 export const KeyMismatch = defineError(
   'audit/key-mismatch',
   500,
@@ -38,6 +32,12 @@ export const ParameterUnknown = defineError(
   'The parameter "%s" is not known here; known are: %s.',
 )
 export const ParameterValue = defineError('audit/parameter-value', 400, 'value', 'The parameter %s takes %s.')
+export const SearchTooCostly = defineError(
+  'audit/search-too-costly',
+  400,
+  'too-costly',
+  'The search found no full page within %s seconds. Narrow it with date, patient, entity or agent, or ask for application/fhir+ndjson, which is sent as it is found.',
+)
 export const FormatRefused = defineError(
   'audit/format',
   406,

@@ -2,13 +2,13 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'
+import { createBlockMaker } from './blocks/maker.ts'
 import { createKeyRing } from './chain/key.ts'
 import { auditSection } from './config.ts'
 import * as errors from './errors.ts'
 import { createIntake } from './intake/intake.ts'
 import { createEventQueue } from './intake/queue.ts'
 import { createSampler } from './intake/sampler.ts'
-import { refuseChanges } from './read-only.ts'
 import { auditRoutes } from './routes.ts'
 import { createFinder } from './search/find.ts'
 import { migrations } from './tables.ts'
@@ -29,18 +29,19 @@ export default definePlugin({
   setup({ config: { audit }, needs: { database }, optional, hooks, run, routes, clock, log }) {
     const { key, previous_keys: previousKeys } = audit
     const keys = createKeyRing(key, previousKeys)
-    const trail = createTrail({ database, keys, clock, log })
-    const queue = createEventQueue({ write: trail.write, clock, log })
+    const blocks = createBlockMaker({ database, clock, log })
+    const trail = createTrail({ database, keys, blocks, clock, log })
+    const queue = createEventQueue({ trail, clock, log })
     const sampler = createSampler(audit.unattributed_per_second)
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit
     const intake = createIntake({ trail, queue, sampler, reads, includeQuery, clock })
     const { flush } = intake
-    const keeper = createKeeper({ database, keys, trail, flush, retentionDays, clock, log })
+    const keeper = createKeeper({ database, keys, trail, blocks, flush, retentionDays, clock, log })
     hooks.onAudit.tap('append to the trail', intake.tell)
     hooks.meter.tap('append refusals nobody told', intake.used)
-    optional(Fhir)?.check(refuseChanges)
+    optional(Fhir)?.owns('AuditEvent', 'is made by the server, of what happens')
     const verify = createVerifier(database, { key, previousKeys })
-    routes(auditRoutes({ run, flush, finder: createFinder(database), chain: keeper.chain, verify }))
+    routes(auditRoutes({ run, flush, finder: createFinder(database, clock), chain: keeper.chain, verify }))
     return { start: keeper.start, stop: keeper.stop }
   },
 })

@@ -1,28 +1,24 @@
 /**
- * `audit_event`, one narrow row per event in a gapless order, and `audit_head`, one row that says where the chain ends
- * and up to where it was pruned.
+ * `audit_event`, one narrow row per event in a gapless order; `audit_head`, one row that says where the chain ends and up
+ * to where it was pruned; `audit_block`, by what some rows in a line can be found. An index over ids or times would be
+ * written all over with every event: rows and blocks are appended, and nothing else.
  */
 import type { SchemaChange } from '../../kernel/index.ts'
-import { type Sql, sql } from '../database/service.ts'
+import { type Param, type Sql, sql } from '../database/service.ts'
 
 const event = (seq: string, bytes: string): string =>
   `CREATE TABLE audit_event (seq ${seq} PRIMARY KEY, at bigint NOT NULL, kind smallint NOT NULL, status smallint NOT NULL, type text, id ${bytes}, ver integer, patient ${bytes}, client text, person text, token text, address text, request ${bytes}, operation text, query text, number bigint, proof ${bytes}, mac ${bytes} NOT NULL)`
 const head = (bytes: string): string =>
   `CREATE TABLE audit_head (one smallint PRIMARY KEY, chain ${bytes} NOT NULL, seq bigint NOT NULL, mac ${bytes} NOT NULL, count bigint NOT NULL, key ${bytes} NOT NULL, seal ${bytes} NOT NULL, pruned_seq bigint NOT NULL, pruned_mac ${bytes} NOT NULL, pruned_count bigint NOT NULL, pruned_key ${bytes} NOT NULL, pruned_seal ${bytes} NOT NULL)`
-const indexes = [
-  'CREATE INDEX audit_at ON audit_event (at, seq)',
-  'CREATE INDEX audit_patient ON audit_event (patient, at, seq) WHERE patient IS NOT NULL',
-  'CREATE INDEX audit_entity ON audit_event (id, at, seq) WHERE id IS NOT NULL',
-  'CREATE INDEX audit_client ON audit_event (client, at, seq) WHERE client IS NOT NULL',
-  'CREATE INDEX audit_person ON audit_event (person, at, seq) WHERE person IS NOT NULL',
-]
+const block = (seq: string, bytes: string): string =>
+  `CREATE TABLE audit_block (first_seq ${seq} PRIMARY KEY, last_seq bigint NOT NULL, min_at bigint NOT NULL, max_at bigint NOT NULL, filter ${bytes} NOT NULL)`
 
 export const migrations: readonly SchemaChange[] = [
   {
     name: 'audit/0001-trail',
     sql: {
-      sqlite: [event('integer', 'blob'), head('blob'), ...indexes],
-      postgres: [event('bigint', 'bytea'), head('bytea'), ...indexes],
+      sqlite: [event('integer', 'blob'), head('blob'), block('integer', 'blob')],
+      postgres: [event('bigint', 'bytea'), head('bytea'), block('bigint', 'bytea')],
     },
   },
 ]
@@ -89,11 +85,18 @@ export const COLUMNS = [
   'mac',
 ] as const satisfies readonly (keyof Row)[]
 
+/** The values of a row in the order of COLUMNS: named one by one, because looking each up by its name takes longer. */
+export const addParams = (params: Param[], row: Row): void => {
+  params.push(row.seq, row.at, row.kind, row.status, row.type, row.id, row.ver, row.patient, row.client)
+  params.push(row.person, row.token, row.address, row.request, row.operation, row.query, row.number, row.proof)
+  params.push(row.mac)
+}
+
 const HEAD = 'chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal'
 const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
 
 /** Statements that insert so many rows at once, most first. */
-export const inserts: readonly (readonly [number, Sql])[] = [32, 8, 1].map((count) => [
+export const inserts: readonly (readonly [number, Sql])[] = [16, 4, 1].map((count) => [
   count,
   sql(
     `audit.insert-${count}`,
@@ -120,6 +123,8 @@ export const updateHead = sql(
   'audit.head-update',
   'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1',
 )
+/** Changes nothing, and so leads to a COMMIT. */
+export const touchHead = sql('audit.head-touch', 'UPDATE audit_head SET one = one WHERE one = 1')
 export const updatePruned = sql(
   'audit.head-pruned',
   'UPDATE audit_head SET pruned_seq = ?, pruned_mac = ?, pruned_count = ?, pruned_key = ?, pruned_seal = ? WHERE one = 1',
@@ -129,6 +134,25 @@ export const readRows = sql(
   `SELECT ${COLUMNS.join(', ')} FROM audit_event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
 )
 export const readFirst = sql('audit.first', 'SELECT min(seq) AS seq FROM audit_event')
-/** The first event behind those that are older. */
-export const readYoung = sql('audit.young', 'SELECT min(seq) AS seq FROM audit_event WHERE at >= ?')
 export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq > ? AND seq <= ?')
+/** The newest event before one. */
+export const readNewest = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
+
+export const readFindables = sql(
+  'audit.findables',
+  'SELECT seq, at, id, patient, client, person FROM audit_event WHERE seq >= ? AND seq <= ?',
+)
+export const insertBlock = sql(
+  'audit.block-insert',
+  'INSERT INTO audit_block (first_seq, last_seq, min_at, max_at, filter) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+)
+export const readBlockFirsts = sql(
+  'audit.block-firsts',
+  'SELECT first_seq FROM audit_block WHERE first_seq >= ? AND first_seq < ?',
+)
+/** Without the filter of those that lie outside the time, which decides without it. */
+export const readBlocks = sql(
+  'audit.blocks',
+  'SELECT first_seq, last_seq, min_at, max_at, CASE WHEN max_at >= ? AND min_at < ? THEN filter END AS filter FROM audit_block WHERE first_seq >= ? AND first_seq <= ?',
+)
+export const deleteBlocks = sql('audit.block-delete', 'DELETE FROM audit_block WHERE last_seq <= ?')

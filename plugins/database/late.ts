@@ -28,7 +28,7 @@ export const createLateDatabase = (kind: Database['kind'], look: Database['look'
       slow: async (statement, params, signal) => behind().slow(statement, params, signal),
       place: () => behind().place(),
       look,
-      transact: async (work) => behind().transact(work),
+      transact: async (work, options) => behind().transact(work, options),
       orm: async () => behind().orm(),
       status: () => behind().status(),
       isShared: async () => behind().isShared(),

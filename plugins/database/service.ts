@@ -75,6 +75,14 @@ export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {
   return openFileReading(path)
 }
 
+export interface TransactOptions {
+  /**
+   * COMMIT does not wait for the disk. What was written outlives this process at once, and a crash of the machine only
+   * with the next COMMIT that waits. For what is told to nobody as done.
+   */
+  readonly relaxed?: boolean
+}
+
 export interface DatabaseStatus {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   /** Connections or reader threads: how many there may be, how many are busy, how many queries wait. */
@@ -105,7 +113,7 @@ export interface Database {
    * deadlock, the same row inserted first). A statement that failed dooms the transaction on PostgreSQL, even when `work`
    * catches the error. Never call it from inside another `work`.
    */
-  transact<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T>
+  transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
   /** MikroORM on the same connections, with the entities of all plugins. Imported on first use. */
   orm(): Promise<MikroORM>
   status(): DatabaseStatus

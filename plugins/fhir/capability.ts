@@ -4,9 +4,12 @@ import type { OwnOperation } from './operations/own.ts'
 import { ACCEPT_PATCH } from './patch/patch.ts'
 import type { FhirServer } from './server.ts'
 
-/** What plugins add to the statement: how access is secured. */
+/** What plugins add to the statement. */
 export interface CapabilityPart {
+  /** How access is secured. */
   readonly security?: object
+  /** What references may be, by the codes of https://hl7.org/fhir/R4/valueset-reference-handling-policy.html */
+  readonly referencePolicy?: readonly string[]
 }
 
 /** What the registry that runs the searches knows of a type. */
@@ -63,6 +66,7 @@ export const toCapabilityStatement = (
 ): object => {
   const { catalog, clock, operations } = server
   const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
+  const referencePolicy = options.parts.flatMap((part) => part.referencePolicy ?? [])
   return {
     resourceType: 'CapabilityStatement',
     status: 'active',
@@ -88,6 +92,7 @@ export const toCapabilityStatement = (
           conditionalRead: 'full-support',
           conditionalUpdate: !server.owned.has(name),
           conditionalDelete: server.owned.has(name) ? 'not-supported' : server.deletesMany ? 'multiple' : 'single',
+          ...(referencePolicy.length === 0 ? {} : { referencePolicy }),
           ...searchOf(server, name),
           ...list([
             ...operations.at({ level: 'type', type: name }),

@@ -13,6 +13,8 @@ export default definePlugin({
   needs: { fhir: Fhir },
   errors,
   setup({ config: { conformance }, needs: { fhir } }) {
-    fhir.check(conformance.reference_policy === 'strict' ? strict(fhir) : typesOnly(fhir))
+    const isStrict = conformance.reference_policy === 'strict'
+    fhir.check(isStrict ? strict(fhir) : typesOnly(fhir))
+    fhir.describe({ referencePolicy: ['literal', 'logical', ...(isStrict ? ['enforced', 'local'] : [])] })
   },
 })

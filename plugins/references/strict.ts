@@ -18,17 +18,21 @@ interface Kept {
 
 const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
-const readAll = (references: References, request: RequestContext, changes: readonly MadeChange[]): readonly Kept[] =>
-  changes.flatMap((change) => {
+const readAll = (references: References, request: RequestContext, changes: readonly MadeChange[]): readonly Kept[] => {
+  const kept: Kept[] = []
+  for (const change of changes) {
     const { resource, written } = change
-    return resource === undefined || !written
-      ? []
-      : [{ change, resource, references: references.of(resource, request.baseUrl) }]
-  })
+    if (resource !== undefined && written)
+      kept.push({ change, resource, references: references.of(resource, request.baseUrl) })
+  }
+  return kept
+}
 
-/** Every target once; what this transaction has written itself is there. */
-const wantedBy = (kept: readonly Kept[]): Map<string, Target> => {
-  const own = new Set(kept.map(({ change: { version } }) => keyOf(version)))
+const NONE: ReadonlySet<string> = new Set()
+
+/** Targets by the text that names them, each once; what this transaction has written itself is there. */
+const wantedBy = (kept: readonly Kept[]): ReadonlyMap<string, Target> => {
+  const own = kept.length === 1 ? NONE : new Set(kept.map(({ change: { version } }) => keyOf(version)))
   const wanted = new Map<string, Target>()
   for (const { references } of kept)
     for (const { text, pointing } of references)
@@ -37,42 +41,65 @@ const wantedBy = (kept: readonly Kept[]): Map<string, Target> => {
   return wanted
 }
 
-/** Those of `wanted` that are not held, by their text. */
-const missingOf = async (
-  references: References,
-  transaction: Transaction,
-  wanted: ReadonlyMap<string, Target>,
-): Promise<ReadonlySet<string>> => {
-  const texts = [...wanted.keys()]
-  const held = await references.held(transaction, [...wanted.values()])
-  return new Set(texts.filter((_text, at) => !held.has(at)))
-}
-
-const NONE: ReadonlySet<string> = new Set()
+/** Texts of those that are not held. */
+const missingOf = (wanted: ReadonlyMap<string, Target>, held: ReadonlySet<number>): ReadonlySet<string> =>
+  held.size === wanted.size ? NONE : new Set([...wanted.keys()].filter((_text, at) => !held.has(at)))
 
 const faultOf = (reference: ReadReference, missing: ReadonlySet<string>): Fault | undefined => {
-  if (reference.pointing.to === 'elsewhere') return faultOfType(reference) ?? ELSEWHERE
-  return faultOfType(reference) ?? (missing.has(reference.text) ? NOT_HELD : undefined)
+  const fault = faultOfType(reference)
+  if (fault !== undefined) return fault
+  if (reference.pointing.to === 'elsewhere') return ELSEWHERE
+  return missing.size > 0 && missing.has(reference.text) ? NOT_HELD : undefined
 }
 
-export const strict = (fhir: Fhir): WriteCheck => ({
-  name: 'references',
-  async confirm(request, transaction, changes) {
-    const { references } = fhir
-    const kept = readAll(references, request, changes)
-    const wanted = wantedBy(kept)
-    const missing = wanted.size === 0 ? NONE : await missingOf(references, transaction, wanted)
+const faultsOf = ({ references }: Kept, missing: ReadonlySet<string>): readonly FoundFault[] => {
+  const faults: FoundFault[] = []
+  for (const [at, reference] of references.entries()) {
+    const fault = faultOf(reference, missing)
+    if (fault !== undefined) faults.push({ at, reference, fault })
+  }
+  return faults
+}
+
+const isDeletion = ({ version, written }: MadeChange): boolean => version.deleted && written
+
+export const strict = (fhir: Fhir): WriteCheck => {
+  const refuseKept = (kept: readonly Kept[], missing: ReadonlySet<string>): RefusedChange[] => {
     const refused: RefusedChange[] = []
-    for (const { change, resource, references: own } of kept) {
-      const faults = own.flatMap((reference, at): FoundFault[] => {
-        const fault = faultOf(reference, missing)
-        return fault === undefined ? [] : [{ at, reference, fault }]
-      })
+    for (const one of kept) {
+      const faults = faultsOf(one, missing)
       if (faults.length > 0)
-        refused.push({ interaction: change.interaction, error: refusalOf(references, resource, faults) })
+        refused.push({
+          interaction: one.change.interaction,
+          error: refusalOf(fhir.references, one.resource, faults),
+        })
     }
-    const deletions = changes.filter(({ version, written }) => version.deleted && written)
+    return refused
+  }
+
+  const judge = async (
+    request: RequestContext,
+    transaction: Transaction,
+    changes: readonly MadeChange[],
+    kept: readonly Kept[],
+    wanted: ReadonlyMap<string, Target>,
+  ): Promise<readonly RefusedChange[]> => {
+    const { references } = fhir
+    const held = wanted.size === 0 ? undefined : await references.held(transaction, [...wanted.values()])
+    const refused = refuseKept(kept, held === undefined ? NONE : missingOf(wanted, held))
+    const deletions = changes.filter(isDeletion)
     if (deletions.length > 0) refused.push(...(await refuseDeletions(references, request, transaction, deletions)))
     return refused
-  },
-})
+  }
+
+  return {
+    name: 'references',
+    confirm(request, transaction, changes) {
+      const kept = readAll(fhir.references, request, changes)
+      const wanted = wantedBy(kept)
+      // What neither refers to anything nor deletes anything is judged at once.
+      if (wanted.size === 0 && !changes.some(isDeletion)) return refuseKept(kept, NONE)
+      return judge(request, transaction, changes, kept, wanted)
+    },
+  }
+}

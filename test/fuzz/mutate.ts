@@ -1,6 +1,6 @@
 /**
  * Broken requests against a server on this machine: none may end it, hang it or be its own error. By name:
- * `node test/fuzz/mutate.ts --requests 100000 --seed 1`; `--only 4711` repeats one request of a run.
+ * `node test/fuzz/mutate.ts --requests 100000 --seed 1 --references fhir`; `--only 4711` repeats one request of a run.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import database from '../../plugins/database/index.ts'
 import fhir from '../../plugins/fhir/index.ts'
 import probes from '../../plugins/probes/index.ts'
+import references from '../../plugins/references/index.ts'
 import validation from '../../plugins/validation/index.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
@@ -46,6 +47,8 @@ export interface FuzzOptions {
   readonly ms?: number
   /** Only this request of the run. */
   readonly only?: number
+  /** With `fhir` more of what is sent is stored. */
+  readonly references?: 'strict' | 'fhir'
 }
 
 /** Some examples of every type, and the codes of all search parameters. */
@@ -92,13 +95,13 @@ const judge = (answer: LaneAnswer | 'closed' | 'silent', { method, framed }: Fuz
 const megabytes = (): number => Math.round(process.memoryUsage.rss() / 1024 / 1024)
 const shown = (text: string): string => (text.length > 3_000 ? `${text.slice(0, 3_000)}… (${text.length})` : text)
 
-const start = async (path: string): Promise<{ server: TestServer; port: number }> => {
+const start = async (path: string, policy: 'strict' | 'fhir'): Promise<{ server: TestServer; port: number }> => {
   const server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, fhir, probes],
+    plugins: [database, stubDefinitions('all'), validation, fhir, references, probes],
     settings: {
       server: { bind: '127.0.0.1:0' },
       database: { kind: 'sqlite', sqlite_path: path },
-      conformance: { update_as_create: true },
+      conformance: { update_as_create: true, reference_policy: policy },
       fhir: { max_body_bytes: 1024 * 1024 },
     },
     // A framing that promises more bytes than there are is waited for.
@@ -112,10 +115,11 @@ export const fuzz = async ({
   requests,
   ms = Number.POSITIVE_INFINITY,
   only,
+  references: policy = 'strict',
 }: FuzzOptions): Promise<FuzzResult> => {
   const corpus = readCorpus()
   const folder = temporaryFolder()
-  const { server, port } = await start(join(folder.path, 'fuzz.sqlite'))
+  const { server, port } = await start(join(folder.path, 'fuzz.sqlite'), policy)
   const statuses: Record<string, number> = {}
   const findings: Finding[] = []
   const until = performance.now() + ms
@@ -163,12 +167,14 @@ const main = async (): Promise<void> => {
       seed: { type: 'string', default: '1' },
       seconds: { type: 'string' },
       only: { type: 'string' },
+      references: { type: 'string', default: 'strict' },
     },
   })
   const started = performance.now()
   const result = await fuzz({
     seed: Number(values.seed),
     requests: Number(values.requests),
+    references: values.references === 'fhir' ? 'fhir' : 'strict',
     ...(values.seconds === undefined ? {} : { ms: Number(values.seconds) * 1000 }),
     ...(values.only === undefined ? {} : { only: Number(values.only) }),
   })

@@ -204,7 +204,7 @@ const changeSpot = (random: SeededRandom, { holder, key }: Spot, spots: readonly
     default:
       if (typeof value === 'string')
         holder[key] = value.length % 2 === 0 ? Number(value) : `${value}${random.pick(NASTY)}`
-      else holder[key] = typeof value === 'number' ? value * 10 ** random.int(400) : String(value)
+      else holder[key] = typeof value === 'number' ? value * 10 ** random.int(400) : (JSON.stringify(value) ?? '')
   }
 }
 

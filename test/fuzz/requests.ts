@@ -1,6 +1,7 @@
 /** Requests made of R4 examples and broken in one way or several: address, method, headers, body, framing. */
 import { gzipSync } from 'node:zlib'
-import { mutateBytes, mutateStructure, NASTY } from './mutations.ts'
+import { bundleBody, OPERATIONS, operationBody, PATCH_TYPES, patchBody, resourceBody } from './bodies.ts'
+import { mutateBytes, NASTY } from './mutations.ts'
 import type { SeededRandom } from './random.ts'
 
 export interface Example {
@@ -157,30 +158,63 @@ const address = (random: SeededRandom, corpus: Corpus, method: string, example: 
   return (path + asking).replace(/[\s\x7f-\uffff]/g, '').slice(0, 7_000)
 }
 
-const bodyOf = (random: SeededRandom, corpus: Corpus, example: Example, type: string): Buffer => {
-  if (type === 'application/x-www-form-urlencoded') return Buffer.from(query(random, corpus, example))
-  const kind = random.int(10)
-  if (kind < 4) {
-    const changed = JSON.stringify(mutateStructure(random, JSON.parse(example.text)))
-    return Buffer.from(changed ?? '')
-  }
-  return kind < 9 ? mutateBytes(random, Buffer.from(example.text)) : Buffer.from(example.text)
+/** What is asked of the server, before headers and framing. */
+interface Asked {
+  readonly method: string
+  readonly target: string
+  readonly contentType: string
+  /** Undefined for a request without one. */
+  readonly body: Buffer | undefined
 }
+
+const FHIR_JSON = TYPES[0] as string
+
+const plain = (random: SeededRandom, corpus: Corpus, example: Example): Asked => {
+  const method = random.chance(0.03) ? random.pick(OTHER_METHODS) : random.pick(METHODS)
+  const type = random.chance(0.9)
+    ? FHIR_JSON
+    : random.pick([...TYPES, 'text/plain', '', 'x', 'application/fhir+json; charset=latin1'])
+  const target = address(random, corpus, method, example)
+  const sends = method === 'POST' || method === 'PUT' || method === 'PATCH' || random.chance(0.02)
+  const contentType = target.includes('_search') && random.chance(0.9) ? (TYPES[3] as string) : type
+  const isForm = contentType === 'application/x-www-form-urlencoded'
+  const body = isForm ? Buffer.from(query(random, corpus, example)) : resourceBody(random, example)
+  return { method, target, contentType, body: sends ? body : undefined }
+}
+
+const patch = (random: SeededRandom, _corpus: Corpus, example: Example): Asked => {
+  const contentType = random.pick(PATCH_TYPES)
+  const target = random.pick([`/${example.type}/${example.id}`, `/${example.type}?_id=${example.id}`])
+  return { method: 'PATCH', target, contentType, body: patchBody(random, example, contentType) }
+}
+
+const operation = (random: SeededRandom, corpus: Corpus, example: Example): Asked => {
+  const method = random.pick(['GET', 'POST', 'POST'])
+  const { type, id } = example
+  const place = random.pick(['', `/${type}`, `/${type}/${id}`, `/${type}/${id}`])
+  const asking = random.chance(0.3) ? `?${query(random, corpus, example)}` : ''
+  const target = `${place}/${random.pick(OPERATIONS)}${asking}`.replace(/[\s\x7f-\uffff]/g, '').slice(0, 7_000)
+  const body = method === 'POST' ? operationBody(random, example) : undefined
+  return { method, target, contentType: FHIR_JSON, body }
+}
+
+const bundle = (random: SeededRandom, corpus: Corpus): Asked => ({
+  method: 'POST',
+  target: '/',
+  contentType: FHIR_JSON,
+  body: bundleBody(random, corpus),
+})
+
+const KINDS = [plain, plain, plain, plain, plain, plain, plain, patch, operation, bundle]
 
 const line = (name: string, value: string): string => `${name}: ${value.replace(/[\r\n]/g, ' ')}\r\n`
 
 /** One request. The same random numbers give the same request. */
 export const makeRequest = (random: SeededRandom, corpus: Corpus): FuzzRequest => {
   const example = random.pick(corpus.examples)
-  const method = random.chance(0.03) ? random.pick(OTHER_METHODS) : random.pick(METHODS)
-  const type = random.chance(0.9)
-    ? (TYPES[0] as string)
-    : random.pick([...TYPES, 'text/plain', '', 'x', 'application/fhir+json; charset=latin1'])
-  const target = address(random, corpus, method, example)
-  const search = target.includes('_search')
-  const sends = method === 'POST' || method === 'PUT' || method === 'PATCH' || random.chance(0.02)
-  const contentType = search && random.chance(0.9) ? (TYPES[3] as string) : type
-  let body: Buffer = sends ? bodyOf(random, corpus, example, contentType) : Buffer.alloc(0)
+  const { method, target, contentType, body: sent } = random.pick(KINDS)(random, corpus, example)
+  const sends = sent !== undefined
+  let body: Buffer = sent ?? Buffer.alloc(0)
   let head = `${method} ${target} HTTP/1.1\r\n${line('Host', '127.0.0.1')}`
   if (sends && random.chance(0.03)) {
     body = gzipSync(body, { level: 1 })

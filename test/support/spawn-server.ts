@@ -16,13 +16,20 @@ const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
 export interface SpawnOptions {
   /** Most blocks a file of the process may have: `ulimit -f`. */
   readonly blocks?: number
+  /** Names of first-party plugins beside the basic ones. */
+  readonly plugins?: readonly string[]
+  /** Further sections. */
+  readonly settings?: Readonly<Record<string, unknown>>
 }
 
-export const spawnServer = async (sqlitePath: string, { blocks }: SpawnOptions = {}): Promise<SpawnedServer> => {
+export const spawnServer = async (
+  sqlitePath: string,
+  { blocks, plugins = [], settings: more }: SpawnOptions = {},
+): Promise<SpawnedServer> => {
   const limit = blocks === undefined ? '' : `ulimit -f ${blocks}; `
-  const settings = JSON.stringify({ database: { kind: 'sqlite', sqlite_path: sqlitePath } })
+  const settings = JSON.stringify({ ...more, database: { kind: 'sqlite', sqlite_path: sqlitePath } })
   const command = `${limit}exec "$0" "$@"`
-  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, settings], {
+  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, settings, ...plugins], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })

@@ -7,6 +7,7 @@ import { createHmac, hash } from 'node:crypto'
 const BLOCK = 64 // bytes of SHA-256
 const DIGEST = 32
 const ID_BYTES = 8
+const SHORT_TEXT = 48 // characters
 
 /** Stands where there is no key: anybody can compute it, so the chain shows mistakes only. */
 const NO_KEY = ''
@@ -51,6 +52,16 @@ export const createKey = (secret: string = NO_KEY): ChainKey => {
     inner[at] = 0
     at += 1
   }
+  /** Bytes written. Most texts here are short and ASCII, which needs no call out of JavaScript. */
+  const writeText = (value: string, from: number): number => {
+    if (value.length > SHORT_TEXT) return inner.write(value, from, 'utf8')
+    for (let n = 0; n < value.length; n += 1) {
+      const code = value.charCodeAt(n)
+      if (code > 127) return inner.write(value, from, 'utf8')
+      inner[from + n] = code
+    }
+    return value.length
+  }
   return {
     id: createHmac('sha256', given).update('audit-key-id').digest().subarray(0, ID_BYTES),
     isSecret: secret !== NO_KEY,
@@ -70,7 +81,7 @@ export const createKey = (secret: string = NO_KEY): ChainKey => {
       if (value === null) return nothing()
       room(5 + 3 * value.length)
       inner[at] = 2
-      const written = inner.write(value, at + 5, 'utf8')
+      const written = writeText(value, at + 5)
       inner.writeUInt32BE(written, at + 1)
       at += 5 + written
     },
@@ -79,7 +90,7 @@ export const createKey = (secret: string = NO_KEY): ChainKey => {
       room(5 + value.length)
       inner[at] = 3
       inner.writeUInt32BE(value.length, at + 1)
-      inner.set(value, at + 5)
+      for (let n = 0; n < value.length; n += 1) inner[at + 5 + n] = value[n] as number
       at += 5 + value.length
     },
     end() {

@@ -1,14 +1,17 @@
 /**
  * Events that wait for nobody: those of reads and refusals. They are written together, at most WINDOW_MS after the
- * answer they tell of, in one transaction. None is dropped: when the database takes none, the queue fills, and then
+ * answer they tell of, in one transaction that does not wait for the disk; it is waited for once a second, because
+ * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue fills, and then
  * what would have to be recorded is refused.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { TrailBusy } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
+import type { Trail } from '../trail/trail.ts'
 
 const WINDOW_MS = 20 // between an answer and its event on disk
-const BATCH = 256 // events written in one go, which is about a millisecond
+const HARDEN_MS = 1_000 // between an event that is written and on disk
+const BATCH = 512 // events written in one go, which takes a few milliseconds
 const MOST = 10_000 // events that wait; some megabytes
 const RETRY_MS = 1_000 // after the database refused them
 
@@ -20,21 +23,35 @@ export interface EventQueue {
 }
 
 export interface EventQueueParts {
-  readonly write: (events: readonly TrailEvent[]) => Promise<void>
+  readonly trail: Pick<Trail, 'write' | 'harden'>
   readonly clock: Clock
   readonly log: Logger
 }
 
-export const createEventQueue = ({ write, clock, log }: EventQueueParts): EventQueue => {
+export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQueue => {
   let waiting: TrailEvent[] = []
   let writing: Promise<void> | undefined
   let isScheduled = false
   let isFailing = false
+  let isSoft = false
 
+  const hardenSoon = (): void => {
+    if (isSoft) return
+    isSoft = true
+    clock.deadline(HARDEN_MS).addEventListener(
+      'abort',
+      () => {
+        isSoft = false
+        trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
+      },
+      { once: true },
+    )
+  }
   const writeAll = async (): Promise<void> => {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BATCH)
-      await write(batch)
+      await trail.write(batch, { relaxed: true })
+      hardenSoon()
       // Only now: what could not be written is written later.
       waiting = waiting.slice(batch.length)
     }

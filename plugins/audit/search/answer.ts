@@ -2,7 +2,7 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import { toAuditEvent } from '../fhir/audit-event.ts'
 import type { Row } from '../tables.ts'
-import type { Finder, Position } from './find.ts'
+import type { Finder } from './find.ts'
 import { type Asked, pageSize } from './parameters.ts'
 
 const LINES_PAGE = 500 // rows made into lines at once
@@ -22,12 +22,12 @@ export const toBundle = async (
   chain: string,
 ): Promise<string> => {
   const size = pageSize(asked)
-  const found = await finder.find(asked.conditions, asked.page, size + 1, request.signal)
+  const found = await finder.findInTime(asked.conditions, asked.page, size + 1, request.signal)
   const shown = found.slice(0, size)
   const last = shown.at(-1)
   const link = [{ relation: 'self', url: linkWith(request, undefined) }]
   if (found.length > size && last !== undefined)
-    link.push({ relation: 'next', url: linkWith(request, `${last.at}.${last.seq}`) })
+    link.push({ relation: 'next', url: linkWith(request, String(last.seq)) })
   return JSON.stringify({
     resourceType: 'Bundle',
     type: 'searchset',
@@ -49,12 +49,12 @@ export async function* toLines(
   { conditions, page, count = Number.POSITIVE_INFINITY }: Asked,
   chain: string,
 ): AsyncGenerator<string> {
-  let after: Position | undefined = page
+  let before = page
   for (let left = count; left > 0; ) {
     const limit = Math.min(left, LINES_PAGE)
-    const rows: readonly Row[] = await finder.find(conditions, after, limit, signal)
+    const rows: readonly Row[] = await finder.find(conditions, before, limit, signal)
     if (rows.length > 0) yield rows.map((row) => `${JSON.stringify(toAuditEvent(row, chain))}\n`).join('')
-    after = rows.at(-1)
+    before = rows.at(-1)?.seq
     left -= rows.length
     if (rows.length < limit) return
   }

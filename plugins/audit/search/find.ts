@@ -1,42 +1,103 @@
-/** Events newest first, by keyset: pages hold still while others are added. */
+/**
+ * Events newest first, in the order they were recorded: pages hold still while others are added. The walk goes from the
+ * newest block to the oldest in slices, passes over those that cannot hold what is asked for, and ends when the page is
+ * full.
+ */
+import type { Clock } from '../../../kernel/index.ts'
 import { type Database, type Sql, sql } from '../../database/service.ts'
-import { COLUMNS, type Row } from '../tables.ts'
+import { BLOCK_ROWS, firstOf } from '../blocks/block.ts'
+import { SearchTooCostly } from '../errors.ts'
+import { COLUMNS, type Row, readBlocks, readNewest } from '../tables.ts'
 import type { Condition } from './parameters.ts'
+import { mayBeIn, soughtByAll, type Wanted } from './sought.ts'
 
 const MOST_SHAPES = 200 // texts that are kept; clients ask in few ways
-
-export interface Position {
-  readonly at: number
-  readonly seq: number
-}
+const FEW_BLOCKS = 16 // of the first slice: mostly the page is full by then
+const MOST_BLOCKS = 256 // of a slice: at most a megabyte of filters, or a tenth of a second of rows
+const PAGE_MS = 10_000
 
 export interface Finder {
-  /** At most `limit` rows behind `after`. */
+  /** At most `limit` rows with numbers below `before`; fewer when nobody waits any more. */
   find(
     conditions: readonly Condition[],
-    after: Position | undefined,
+    before: number | undefined,
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly Row[]>
+  /** The same within PAGE_MS. Throws SearchTooCostly. */
+  findInTime: Finder['find']
 }
 
-export const createFinder = (database: Database): Finder => {
+interface Range {
+  from: number
+  readonly to: number
+}
+
+export const createFinder = (database: Database, clock: Clock): Finder => {
   const made = new Map<string, Sql>()
+  let count = 0
   const statement = (text: string): Sql => {
     const known = made.get(text)
     if (known !== undefined) return known
     if (made.size >= MOST_SHAPES) made.clear()
-    const one = sql(`audit.find-${made.size}`, text)
+    count += 1
+    const one = sql(`audit.find-${count}`, text)
     made.set(text, one)
     return one
   }
+  const select = (conditions: readonly Condition[], { from, to }: Range, limit: number, signal: AbortSignal) => {
+    const texts = ['seq >= ?', 'seq <= ?', ...conditions.map(({ text }) => text)]
+    const text = `SELECT ${COLUMNS.join(', ')} FROM audit_event WHERE ${texts.join(' AND ')} ORDER BY seq DESC LIMIT ?`
+    const params = [from, to, ...conditions.flatMap((condition) => condition.params), limit]
+    return database.slow<Row>(statement(text), params, signal)
+  }
+  /** Where such rows may be, newest first; what has no block is looked at row by row. */
+  const rangesOf = async (wanted: Wanted, { from, to }: Range, signal: AbortSignal): Promise<readonly Range[]> => {
+    if (!wanted.isSelective) return [{ from, to }]
+    const blocks = await database.slow<{ first_seq: number; filter: Uint8Array | null }>(
+      readBlocks,
+      [...wanted.time, firstOf(from), firstOf(to)],
+      signal,
+    )
+    const passed = new Set(blocks.filter((block) => !mayBeIn(block, wanted)).map(({ first_seq }) => first_seq))
+    const ranges: Range[] = []
+    for (let first = firstOf(to); first > from - BLOCK_ROWS; first -= BLOCK_ROWS) {
+      if (passed.has(first)) continue
+      const last = ranges.at(-1)
+      if (last?.from === first + BLOCK_ROWS) last.from = first
+      else ranges.push({ from: first, to: Math.min(to, first + BLOCK_ROWS - 1) })
+    }
+    return ranges.map((range) => ({ ...range, from: Math.max(from, range.from) }))
+  }
+
+  const find: Finder['find'] = async (conditions, before, limit, signal) => {
+    const wanted = soughtByAll(conditions)
+    const [lowest, highest] = wanted.rows
+    const found: Row[] = []
+    let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, highest + 1)
+    for (let blocks = FEW_BLOCKS; found.length < limit; blocks = Math.min(2 * blocks, MOST_BLOCKS)) {
+      const to = (await database.get<{ seq: number | null }>(readNewest, [below]))?.seq ?? undefined
+      if (to === undefined || to < lowest) break
+      const from = Math.max(lowest, firstOf(to) - (blocks - 1) * BLOCK_ROWS)
+      for (const range of await rangesOf(wanted, { from, to }, signal)) {
+        if (found.length === limit || signal.aborted) return found
+        for (const row of await select(conditions, range, limit - found.length, signal)) found.push(row)
+      }
+      below = from
+    }
+    return found
+  }
   return {
-    find(conditions, after, limit, signal) {
-      const all: Condition[] = [...conditions]
-      if (after !== undefined) all.push({ text: '(at, seq) < (?, ?)', params: [after.at, after.seq] })
-      const where = all.length === 0 ? '' : `WHERE ${all.map(({ text }) => text).join(' AND ')}`
-      const text = `SELECT ${COLUMNS.join(', ')} FROM audit_event ${where} ORDER BY at DESC, seq DESC LIMIT ?`
-      return database.slow<Row>(statement(text), [...all.flatMap(({ params }) => params), limit], signal)
+    find,
+    async findInTime(conditions, before, limit, signal) {
+      const late = clock.deadline(PAGE_MS)
+      try {
+        const found = await find(conditions, before, limit, AbortSignal.any([signal, late]))
+        if (!late.aborted || found.length === limit) return found
+      } catch (error) {
+        if (!late.aborted || signal.aborted) throw error
+      }
+      throw SearchTooCostly(PAGE_MS / 1000)
     },
   }
 }

@@ -1,16 +1,19 @@
 /** Query of GET /_audit → conditions. Names and prefixes are those of the search on AuditEvent. https://hl7.org/fhir/R4/auditevent.html#search */
 import type { Param } from '../../database/service.ts'
+import { keyOf } from '../blocks/filter.ts'
 import { ParameterUnknown, ParameterValue } from '../errors.ts'
 import { codeOf, type EventKind, KINDS } from '../event.ts'
 import { actionOf } from '../fhir/kinds.ts'
 import { packId } from '../id.ts'
+import { type Sought, soughtByAny } from './sought.ts'
 import { readSpan } from './span.ts'
 
 const USUAL = 50
 const MOST = 1_000
+const LATEST = Number.MAX_SAFE_INTEGER
 
 /** A condition on `audit_event`. */
-export interface Condition {
+export interface Condition extends Sought {
   readonly text: string
   readonly params: readonly Param[]
 }
@@ -19,13 +22,15 @@ export interface Asked {
   readonly conditions: readonly Condition[]
   /** Undefined when not given. */
   readonly count: number | undefined
-  readonly page: { readonly at: number; readonly seq: number } | undefined
+  /** Number of the last event of the page before. */
+  readonly page: number | undefined
   readonly format: string | undefined
 }
 
 const anyOf = (conditions: readonly Condition[]): Condition => ({
   text: `(${conditions.map(({ text }) => text).join(' OR ')})`,
   params: conditions.flatMap(({ params }) => params),
+  ...soughtByAny(conditions),
 })
 
 const REFERENCE = /^([A-Z][A-Za-z]{1,63})\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/(\d{1,9}))?$/
@@ -41,38 +46,43 @@ const date = (value: string): Condition => {
       return { text: '(at < ? OR at >= ?)', params: [from, to] }
     case 'gt':
     case 'sa':
-      return { text: 'at >= ?', params: [to] }
+      return { text: 'at >= ?', params: [to], time: [to, LATEST] }
     case 'lt':
     case 'eb':
-      return { text: 'at < ?', params: [from] }
+      return { text: 'at < ?', params: [from], time: [-LATEST, from] }
     case 'ge':
-      return { text: 'at >= ?', params: [from] }
+      return { text: 'at >= ?', params: [from], time: [from, LATEST] }
     case 'le':
-      return { text: 'at < ?', params: [to] }
+      return { text: 'at < ?', params: [to], time: [-LATEST, to] }
     default:
-      return { text: '(at >= ? AND at < ?)', params: [from, to] }
+      return { text: '(at >= ? AND at < ?)', params: [from, to], time: [from, to] }
   }
 }
 
 const patient = (value: string): Condition => {
   const id = value.startsWith('Patient/') ? value.slice('Patient/'.length) : value
   if (!ID.test(id)) throw ParameterValue('patient', 'Patient/[id] or an id')
-  return { text: 'patient = ?', params: [packId(id)] }
+  const packed = packId(id)
+  return { text: 'patient = ?', params: [packed], keys: [keyOf('patient', packed)] }
 }
 
 const entity = (value: string): Condition => {
   const [, type = '', id = '', version] = REFERENCE.exec(value) ?? []
   if (type === '') throw ParameterValue('entity', 'a reference such as Observation/[id]')
+  const packed = packId(id)
   const itself: Condition = {
     text: version === undefined ? '(id = ? AND type = ?)' : '(id = ? AND type = ? AND ver = ?)',
-    params: version === undefined ? [packId(id), type] : [packId(id), type, Number(version)],
+    params: version === undefined ? [packed, type] : [packed, type, Number(version)],
+    keys: [keyOf('id', packed)],
   }
   // A patient is also an entity of what concerns him.
   return type === 'Patient' && version === undefined ? anyOf([itself, patient(value)]) : itself
 }
 
-const agent = (value: string): Condition =>
-  REFERENCE.test(value) ? { text: 'person = ?', params: [value] } : { text: 'client = ?', params: [value] }
+const agent = (value: string): Condition => {
+  const column = REFERENCE.test(value) ? 'person' : 'client'
+  return { text: `${column} = ?`, params: [value], keys: [keyOf(column, value)] }
+}
 
 const kinds = (wanted: (kind: EventKind) => boolean): string => KINDS.filter(wanted).map(codeOf).join(', ')
 
@@ -115,16 +125,16 @@ const READERS: Readonly<Record<string, (value: string) => Condition>> = {
   address: (value) => ({ text: 'address = ?', params: [value] }),
   _id: (value) => {
     if (!/^[1-9]\d{0,14}$/.test(value)) throw ParameterValue('_id', 'the id of an event, a number')
-    return { text: 'seq = ?', params: [Number(value)] }
+    const seq = Number(value)
+    return { text: 'seq = ?', params: [seq], rows: [seq, seq] }
   },
 }
 const STEERING = ['_count', '_page', '_format']
 const KNOWN = [...Object.keys(READERS), ...STEERING]
 
-const readPage = (value: string): { at: number; seq: number } => {
-  const [, at = '', seq = ''] = /^(-?\d{1,15})\.(\d{1,15})$/.exec(value) ?? []
-  if (seq === '') throw ParameterValue('_page', 'what a next link of this server holds')
-  return { at: Number(at), seq: Number(seq) }
+const readPage = (value: string): number => {
+  if (!/^[1-9]\d{0,14}$/.test(value)) throw ParameterValue('_page', 'what a next link of this server holds')
+  return Number(value)
 }
 
 const readCount = (value: string): number => {

@@ -1,8 +1,8 @@
 /** Where the chain ends: what the next rows follow, and how it is written. */
-import type { Transaction } from '../../database/service.ts'
+import type { Param, Transaction } from '../../database/service.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { COLUMNS, type HeadRow, inserts, type Row, updateHead } from '../tables.ts'
+import { addParams, type HeadRow, inserts, type Row, updateHead } from '../tables.ts'
 import type { Unplaced } from './rows.ts'
 
 /** Only what the next row needs. */
@@ -24,30 +24,31 @@ const insertAll = async (transaction: Transaction, rows: readonly Row[]): Promis
   let from = 0
   for (const [count, statement] of inserts)
     while (rows.length - from >= count) {
-      const params = rows.slice(from, from + count).flatMap((row) => COLUMNS.map((column) => row[column]))
+      const params: Param[] = []
+      for (let at = from; at < from + count; at += 1) addParams(params, rows[at] as Row)
       const written = transaction.run(statement, params)
       if (written !== undefined) await written
       from += count
     }
 }
 
-/** Writes the rows behind the head, and the head behind them. `next` is the key in force from then on. */
+/** Writes the rows behind the head, and the head behind them; answers both. `next` is the key in force from then on. */
 export const appendRows = async (
   transaction: Transaction,
   key: ChainKey,
   head: Head,
   rows: readonly Unplaced[],
   next: ChainKey = key,
-): Promise<Head> => {
+): Promise<{ readonly head: Head; readonly rows: readonly Row[] }> => {
   let { seq, mac } = head
   const placed = rows.map((row): Row => {
     seq += 1
     const unsealed = { ...row, seq }
     mac = sealRow(key, head.chain, mac, unsealed)
-    return { ...unsealed, mac }
+    return Object.assign(unsealed, { mac })
   })
   await insertAll(transaction, placed)
   const after = { chain: head.chain, seq, mac, count: head.count + rows.length }
   await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after)])
-  return after
+  return { head: after, rows: placed }
 }

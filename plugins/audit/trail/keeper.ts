@@ -4,6 +4,7 @@
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
@@ -23,6 +24,7 @@ export interface KeeperParts {
   readonly database: Database
   readonly keys: KeyRing
   readonly trail: Trail
+  readonly blocks: BlockMaker
   /** Writes what waits. */
   readonly flush: () => Promise<void>
   readonly retentionDays: number | undefined
@@ -31,7 +33,7 @@ export interface KeeperParts {
 }
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
-  const { database, keys, trail, flush, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, flush, retentionDays: days, clock, log } = parts
   let isStopped = false
   let pruning: Promise<unknown> = Promise.resolve()
 
@@ -54,6 +56,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
         .catch((error) => log.error({ err: error }, 'no audit checkpoint could be made'))
         .finally(eachHour)
       pruneNow()
+      void blocks.makeMissing()
     })
 
   return {
@@ -64,11 +67,12 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       await trail.write([{ at: clock.now(), kind: 'start', status: 200 }])
       await checkpoint()
       pruneNow()
+      void blocks.makeMissing()
       eachHour()
     },
     async stop() {
       isStopped = true
-      await pruning
+      await Promise.all([pruning, blocks.stop()])
       await flush()
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
       await checkpoint()

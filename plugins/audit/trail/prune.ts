@@ -7,7 +7,16 @@ import type { Database, Transaction } from '../../database/service.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { proveKey, sealPruned, sealRow } from '../chain/seals.ts'
 import { codeOf } from '../event.ts'
-import { deleteRows, type HeadRow, lockHead, type Row, readHead, readRows, readYoung, updatePruned } from '../tables.ts'
+import {
+  deleteBlocks,
+  deleteRows,
+  type HeadRow,
+  lockHead,
+  type Row,
+  readHead,
+  readRows,
+  updatePruned,
+} from '../tables.ts'
 import type { Trail } from './trail.ts'
 
 const DAY_MS = 86_400_000
@@ -49,6 +58,7 @@ const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after
   // Another server was at it.
   if (now === undefined || key === undefined || now.pruned_seq !== head.pruned_seq) return false
   await transaction.run(deleteRows, [head.pruned_seq, after.pruned_seq])
+  await transaction.run(deleteBlocks, [after.pruned_seq])
   const seal = sealPruned(key, { chain: now.chain, ...after })
   await transaction.run(updatePruned, [after.pruned_seq, after.pruned_mac, after.pruned_count, after.pruned_key, seal])
   return true
@@ -56,9 +66,9 @@ const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after
 
 /** Resolves with the number of rows that are gone. */
 export const prune = async ({ database, keys, trail, days, clock, log }: PruneParts): Promise<number> => {
-  const [young] = await database.slow<{ seq: number | null }>(readYoung, [clock.now() - days * DAY_MS])
+  const oldest = clock.now() - days * DAY_MS // of what is kept
   let gone = 0
-  for (;;) {
+  for (let isMore = true; isMore; ) {
     const head = await database.get<HeadRow>(readHead, [])
     if (head === undefined) break
     const sealer = keys.find(head.key)
@@ -66,11 +76,14 @@ export const prune = async ({ database, keys, trail, days, clock, log }: PrunePa
       log.error({ seq: head.pruned_seq }, 'the audit trail is broken and is not pruned: run server audit verify')
       break
     }
-    const upto = (young?.seq ?? head.seq) - 1
-    if (upto <= head.pruned_seq) break
-    const rows = await database.all<Row>(readRows, [head.pruned_seq, upto, SLICE_ROWS])
+    // Never the last one: the head goes on from it.
+    const slice = await database.all<Row>(readRows, [head.pruned_seq, head.seq - 1, SLICE_ROWS])
+    const young = slice.findIndex(({ at }) => at >= oldest)
+    const rows = young === -1 ? slice : slice.slice(0, young)
+    isMore = rows.length === SLICE_ROWS
+    if (rows.length === 0) break
     const after = followed(keys, head, rows)
-    if (after === undefined || rows.length === 0) {
+    if (after === undefined) {
       log.error({ seq: head.pruned_seq + 1 }, 'the audit trail is broken and is not pruned: run server audit verify')
       break
     }

@@ -4,12 +4,13 @@
  * found out because its rows have the same numbers, and then the head is read again, and locked.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
-import type { Closing, Database, Transaction } from '../../database/service.ts'
+import type { Closing, Database, Transaction, TransactOptions } from '../../database/service.ts'
+import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
-import { type HeadRow, lockHead } from '../tables.ts'
+import { type HeadRow, lockHead, touchHead } from '../tables.ts'
 import { appendRows, type Head } from './head.ts'
 import { rowsOf } from './rows.ts'
 
@@ -19,18 +20,21 @@ const SHARED_CLOSINGS = 100 // after another server was met, the head is asked f
 export interface Trail {
   /** Leaves an event for the end of its transaction: both are there, or neither. */
   append(transaction: Transaction, event: TrailEvent): void
-  /** Writes events in a transaction of their own. */
-  write(events: readonly TrailEvent[]): Promise<void>
+  /** Writes events in a transaction of their own; `relaxed` does not wait for the disk. */
+  write(events: readonly TrailEvent[], options?: TransactOptions): Promise<void>
+  /** Resolves when everything written before is on disk. */
+  harden(): Promise<void>
 }
 
 export interface TrailParts {
   readonly database: Database
   readonly keys: KeyRing
+  readonly blocks: BlockMaker
   readonly clock: Clock
   readonly log: Logger
 }
 
-export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail => {
+export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts): Trail => {
   const isShared = database.kind === 'postgres'
   let remembered: { readonly head: Head; readonly until: number } | undefined
   let toAsk = 0
@@ -55,9 +59,13 @@ export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail =
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
       const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
-      next = await appendRows(transaction, keys.current, head, rows)
+      const appended = await appendRows(transaction, keys.current, head, rows)
+      await blocks.follow(transaction, appended.rows)
+      next = appended.head
     },
     closed(committed) {
+      if (committed && next !== undefined) blocks.committed(next.seq)
+      else blocks.undone()
       if (!committed && remembered !== undefined) toAsk = SHARED_CLOSINGS
       remembered =
         committed && isShared && next !== undefined
@@ -69,9 +77,10 @@ export const createTrail = ({ database, keys, clock, log }: TrailParts): Trail =
 
   return {
     append: (transaction, event) => transaction.leave(closing, event),
-    write: (events) =>
+    write: (events, options) =>
       database.transact((transaction) => {
         for (const event of events) transaction.leave(closing, event)
-      }),
+      }, options),
+    harden: () => database.transact((transaction) => transaction.run(touchHead, [])),
   }
 }

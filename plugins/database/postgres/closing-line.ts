@@ -13,7 +13,7 @@ import type { OpenTransaction } from './transaction.ts'
 const MOST_RELAXED = 16 // then one waits for the disk, though others are behind it
 const RELAXED_MS = 5 // or when the first of them has waited this long
 
-const relax = sql('relax', "SELECT set_config('synchronous_commit', 'off', true)")
+export const relax = sql('relax', "SELECT set_config('synchronous_commit', 'off', true)")
 
 /** Committed, and not yet known to be on disk. An object, because a promise in a promise would be waited for. */
 export interface Relaxed {
@@ -27,8 +27,8 @@ interface Waiting {
 }
 
 export interface ClosingLine {
-  /** Closes and commits when it is its turn. Undefined when it is on disk. */
-  close(open: OpenTransaction): Promise<Relaxed | undefined>
+  /** Closes and commits when it is its turn. Undefined when it is on disk, or need not be: `mayWait`. */
+  close(open: OpenTransaction, mayWait: boolean): Promise<Relaxed | undefined>
 }
 
 export interface ClosingLineOptions {
@@ -71,7 +71,7 @@ export const createClosingLine = ({ now, harden }: ClosingLineOptions): ClosingL
   }
 
   return {
-    async close(open) {
+    async close(open, mayWait) {
       // What it has yet to write may wait for somebody who waits for his turn here: it is written before.
       await open.flush()
       behind += 1
@@ -81,9 +81,10 @@ export const createClosingLine = ({ now, harden }: ClosingLineOptions): ClosingL
       await before
       behind -= 1
       const isRelaxed =
-        behind > 0 && relaxed.length < MOST_RELAXED && (relaxed.length === 0 || now() - since < RELAXED_MS)
+        mayWait || (behind > 0 && relaxed.length < MOST_RELAXED && (relaxed.length === 0 || now() - since < RELAXED_MS))
       try {
         await commit(open, isRelaxed)
+        if (mayWait) return undefined
         if (!isRelaxed) {
           settle(relaxed)
           relaxed = []

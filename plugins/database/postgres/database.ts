@@ -5,7 +5,7 @@ import type { Opened, OpenOptions } from '../open.ts'
 import { changesOf } from '../schema.ts'
 import { type Database, type Eventually, type Param, type Sql, sql, type Transaction } from '../service.ts'
 import { type Connector, createConnector } from './client.ts'
-import { createClosingLine, type Relaxed } from './closing-line.ts'
+import { createClosingLine, type Relaxed, relax } from './closing-line.ts'
 import { parseConninfo } from './conninfo.ts'
 import { fromPostgres, mayGoThrough } from './failure.ts'
 import { inspectServer } from './inspect.ts'
@@ -88,14 +88,18 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
 
   const attempt = async <T>(
     work: (transaction: Transaction) => Eventually<T>,
+    mayWait: boolean,
   ): Promise<{ value: T; durable: Relaxed | undefined } | { failure: unknown; error: unknown }> => {
     const loan = pool.take({ long: true }) ?? (await pool.acquire({ long: true }))
     const open = openTransaction(loan.session, (steps) => send(loan.session, steps))
     try {
       const value = await work(open.transaction)
       let durable: Relaxed | undefined
-      if (open.leavings.isEmpty) await open.commit()
-      else durable = await line.close(open)
+      if (!open.leavings.isEmpty) durable = await line.close(open, mayWait)
+      else {
+        if (mayWait) await open.transaction.run(relax, [])
+        await open.commit()
+      }
       counters.transactions += 1
       return { value, durable }
     } catch (error) {
@@ -105,9 +109,9 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       loan.release()
     }
   }
-  const transact: Database['transact'] = async (work) => {
+  const transact: Database['transact'] = async (work, { relaxed = false } = {}) => {
     for (let count = 1; ; count += 1) {
-      const outcome = await attempt(work)
+      const outcome = await attempt(work, relaxed)
       if (!('value' in outcome)) {
         if (!mayGoThrough(outcome.failure, count)) throw fromPostgres(outcome.error)
         continue

@@ -111,7 +111,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
       })
     },
     place: () => (inMemory ? undefined : { path }),
-    transact: (work) => writer.transact(work),
+    transact: (work, options) => writer.transact(work, options),
     orm: () => {
       orm ??= openOrm(handle, options)
       return orm

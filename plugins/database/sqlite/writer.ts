@@ -7,7 +7,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
 import { Leavings } from '../leavings.ts'
-import type { Eventually, Param, Sql, Transaction } from '../service.ts'
+import type { Eventually, Param, Sql, Transaction, TransactOptions } from '../service.ts'
 import { fromSqlite } from './failure.ts'
 import type { Statements } from './statements.ts'
 
@@ -16,6 +16,7 @@ const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom 
 
 interface Job {
   readonly work: (transaction: Transaction) => Eventually<unknown>
+  readonly isRelaxed: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -28,7 +29,7 @@ interface Done {
 }
 
 export interface Writer {
-  transact<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T>
+  transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
   /** Resolves when no transaction is open: what a reader on the same handle waits for. Undefined when none is. */
   readonly busy: Promise<void> | undefined
   readonly counters: { readonly transactions: number; readonly groups: number }
@@ -54,6 +55,8 @@ export const createWriter = (
   let running: Promise<void> | undefined
   let closed = false
   let careful = 0
+  /** The group that is open does not wait for the disk. */
+  let isRelaxed = false
   /** Whether the job that runs has written anything. */
   let wrote = false
   /** What it has left for the end. */
@@ -119,8 +122,10 @@ export const createWriter = (
   /** Takes jobs out of the queue, whatever fits in two milliseconds: whatever happens then, none is taken twice. */
   const runWaiting = async (run: (job: Job) => Promise<boolean>): Promise<void> => {
     const started = clock.monotonic()
-    for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false)
+    for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false) {
+      if (isRelaxed && waiting[0]?.isRelaxed === false) return
       if (!(await run(waiting.shift() as Job))) return
+    }
   }
 
   /** Runs jobs in the transaction that is open; `done` are those whose changes stand in it. */
@@ -144,6 +149,13 @@ export const createWriter = (
     return runJobs(done)
   }
 
+  /** A group waits for the disk unless nobody who waits for the group asks for that. The level cannot change inside it. */
+  const setLevel = (): void => {
+    const relaxed = waiting.every((job) => job.isRelaxed)
+    if (relaxed !== isRelaxed) handle.pragma(`synchronous = ${relaxed ? 'NORMAL' : 'FULL'}`)
+    isRelaxed = relaxed
+  }
+
   /** What the jobs of a group left, in the same COMMIT. Throws what they are to hear. */
   const closeJobs = async (done: readonly Done[]): Promise<Leavings> => {
     const all = new Leavings()
@@ -163,6 +175,7 @@ export const createWriter = (
     const done: Done[] = []
     let atEnd: Leavings | undefined
     try {
+      setLevel()
       begin.run()
       await runJobs(done)
       atEnd = await closeJobs(done)
@@ -193,10 +206,13 @@ export const createWriter = (
   }
 
   return {
-    transact<T>(work: (transaction: Transaction) => Eventually<T>): Promise<T> {
+    transact<T>(
+      work: (transaction: Transaction) => Eventually<T>,
+      { relaxed = false }: TransactOptions = {},
+    ): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         if (closed) return reject(fromSqlite({ code: 'SQLITE_CANTOPEN' }))
-        waiting.push({ work, resolve: resolve as (value: unknown) => void, reject })
+        waiting.push({ work, isRelaxed: relaxed, resolve: resolve as (value: unknown) => void, reject })
         running ??= drain()
       })
     },

@@ -6,16 +6,22 @@ import { perform } from '../interactions/perform.ts'
 import type { FhirServer } from '../server.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
 import { type BundleEntry, type Envelope, isRefused, RANK } from './envelope.ts'
-import { DuplicateTarget } from './errors.ts'
+import { BundleLeft, DuplicateTarget } from './errors.ts'
 import { toAsked } from './step.ts'
 import { toBody } from './text.ts'
 
 const LANES = 32 // entries under way at once: their changes share a commit
 
-const inLanes = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+const inLanes = async <T>(
+  { signal }: RequestContext,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> => {
   let next = 0
   const lane = async (): Promise<void> => {
     while (next < items.length) {
+      // Nobody waits for the rest.
+      if (signal.aborted) throw BundleLeft()
       const item = items[next] as T
       next += 1
       await work(item)
@@ -24,7 +30,7 @@ const inLanes = async <T>(items: readonly T[], work: (item: T) => Promise<void>)
   await Promise.all(Array.from({ length: Math.min(LANES, items.length) }, lane))
 }
 
-/** The answer, as JSON. Never throws for what is wrong with an entry. */
+/** The answer, as JSON. Throws only when the client has left, never for what is wrong with an entry. */
 export const batch = async (
   server: FhirServer,
   ctx: RequestContext,
@@ -60,7 +66,7 @@ export const batch = async (
     for (const entry of entries)
       if (isRefused(entry)) answers.refuse(entry.index, entry.error)
       else if (RANK[entry.method] === rank) some.push(entry)
-    await inLanes(some, performEntry)
+    await inLanes(ctx, some, performEntry)
   }
   return answers.toBundle(server.random.id(), 'batch')
 }

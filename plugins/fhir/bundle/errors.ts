@@ -20,6 +20,12 @@ export const BundleAnswerTooLarge = defineError(
   'too-costly',
   'The answer to the Bundle would be larger than %s bytes; ask for less in one Bundle.',
 )
+export const BundleLeft = defineError(
+  'fhir/bundle-left',
+  503,
+  'incomplete',
+  'The client left before its Bundle was done. Of a transaction nothing is stored; of a batch, what was done by then.',
+)
 export const EntryMalformed = defineError('fhir/entry-malformed', 400, 'structure', 'The entry is not one: %s.')
 export const EntryMethodUnknown = defineError(
   'fhir/entry-method',

@@ -62,7 +62,7 @@ export const resolveLinks = async (
       return found
     })
     drafts.set(index, { text: resolved, resource: own })
-    await breathe(at)
+    await breathe(ctx, at)
   }
 
   const conditions = new Map<string, Resolved>()

@@ -101,7 +101,7 @@ export const transaction = async (
     const { text, resource } = one.entry
     const body = one.name === 'operation' && text !== undefined ? toBody(text, resource) : undefined
     ruled.push(await rule({ ...one, asked: { ...one.asked, gone, body } }))
-    await breathe(ruled.length)
+    await breathe(ctx, ruled.length)
   }
   const changes = ruled
     .filter(isChange)
@@ -148,7 +148,7 @@ export const transaction = async (
           addressed.prepare(one.permit as Permit, one.target, body, one.ruling),
         ),
       })
-      await breathe(at)
+      await breathe(ctx, at)
     }
 
     const progress: Progress = { interaction: undefined }
@@ -166,7 +166,7 @@ export const transaction = async (
           changed.push(...made)
           const answer = ready.answerAll(made)
           answered(one.step, answer)
-          await tellOperation(here, ctx, progress.interaction, ready.changes, answer.status, opened)
+          await tellOperation(here, ctx, progress.interaction, ready.changes, answer, opened)
         } else if (ready.change === undefined) {
           await tell(here, progress.interaction, ready.settled)
           answered(one.step, ready.settled)
@@ -175,7 +175,7 @@ export const transaction = async (
           changed.push(made)
           answered(one.step, ready.answer(made))
         }
-        await breathe(at)
+        await breathe(ctx, at)
       }
       await write.settle(ctx, opened, changed, progress)
       return changed
@@ -187,7 +187,7 @@ export const transaction = async (
         const found = await answer(here, ruling)
         await tell(here, interaction, found)
         answered(step, found)
-        await breathe(at)
+        await breathe(ctx, at)
       }
     }
     /** What a transaction that is begun again has answered before is answered anew. */

@@ -66,13 +66,13 @@ export const tellOperation = async (
   request: RequestContext,
   interaction: Interaction,
   changes: readonly Change[],
-  status: number,
+  { status, details }: Answer,
   transaction: Transaction,
 ): Promise<void> => {
   if (run.onAudit === null) return
   if (interaction.kind !== 'operation') return
   const isTold = changes.some(({ type, id }) => type === interaction.type && id === interaction.id)
-  if (!isTold) await run.onAudit({ request, interaction, status, transaction })
+  if (!isTold) await run.onAudit({ request, interaction, status, details, transaction })
 }
 
 type Several = Extract<Prepared, { readonly changes: readonly Change[] }>
@@ -90,7 +90,7 @@ const performSeveral = async (
     for (const one of changes) made.push(await write.apply(transaction, one))
     await write.settle(ctx, transaction, made)
     const answered = answerAll(made)
-    await tellOperation(server, ctx, interaction, changes, answered.status, transaction)
+    await tellOperation(server, ctx, interaction, changes, answered, transaction)
     return { changed: made, answer: answered }
   })
   const later = write.committed(ctx, changed)

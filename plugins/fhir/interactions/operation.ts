@@ -10,9 +10,11 @@ import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
 import { isChanging, type OperationAnswer } from '../operations/operation.ts'
 import type { OwnInvocation, OwnOperation } from '../operations/own.ts'
+import { withDetails } from '../patients.ts'
 import { prettyText } from '../present.ts'
 import { readPairs, readPrefer, readQuery } from '../query.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
 import type { Answer } from './answer.ts'
 import { type Asked, type AskedParams, interactionOf } from './asked.ts'
 import type { Addressed } from './change.ts'
@@ -68,6 +70,10 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
   checkAccept(headers.accept, presentation.format)
   const interaction: Interaction = interactionOf(asked, { kind: 'operation', type, id, operation: code })
 
+  const given: StoredVersion[] = []
+  const shown = (versions: readonly StoredVersion[]): void => void given.push(...versions)
+  const details = (here: FhirServer) => withDetails(here, given, () => queryOf(url))
+
   const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => ({
     request: ctx,
     interaction,
@@ -79,10 +85,11 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
       body: method === 'POST' ? bodyOf(body) : undefined,
       lenient,
     }),
-    data: createData(here, ctx, ruling),
+    data: createData(here, ctx, ruling, shown),
     server: here,
     ruling,
     asked,
+    shown,
   })
 
   if (!isChanging(operation))
@@ -91,7 +98,9 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
       addressed: {
         interaction,
         async answer(here, ruling) {
-          return toAnswer(await operation.answer(await invocation(here, ruling, asked.body)), presentation.pretty)
+          given.length = 0
+          const answered = await operation.answer(await invocation(here, ruling, asked.body))
+          return { ...toAnswer(answered, presentation.pretty), ...details(here) }
         },
       },
     }
@@ -106,7 +115,10 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
         for (const one of wanted) changes.push(await toChange(server, ctx, ruling, interaction, one))
         return {
           changes,
-          answerAll: (changed) => toAnswer(answer(changed.map(toOperationChanged)), presentation.pretty),
+          answerAll: (changed) => ({
+            ...toAnswer(answer(changed.map(toOperationChanged)), presentation.pretty),
+            ...details(server),
+          }),
         }
       },
     },

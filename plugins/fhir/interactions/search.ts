@@ -20,9 +20,11 @@ import {
   SearchSort,
   SearchUnsupportedParameter,
 } from '../search/errors.ts'
+import { explainPlans } from '../search/explain.ts'
 import { MOST_INCLUDED } from '../search/include.ts'
 import { linkParameters } from '../search/link-parameters.ts'
 import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
+import { createPatience, type SearchPatience } from '../search/patience.ts'
 import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
 import { type SortKey, toSortKeys } from '../search/sort.ts'
@@ -131,25 +133,6 @@ const understand = async (
   return { request: { ...request, criteria: kept, sort }, ignored, conditions, keys, count: Math.min(wanted, most) }
 }
 
-const explain = (understood: Understood, plans: readonly Plan[], names: (code: number) => string): Issue[] => {
-  const tell = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
-  return plans.flatMap(({ type, conditions, driver, size, many, ordered }) => [
-    ...conditions.map(({ text, understood: meaning }) => tell(`${names(type)}?${text}: ${meaning}`)),
-    tell(
-      driver === undefined
-        ? `${names(type)}: goes through the resources of the type, newest first, and checks each clause by key`
-        : `${names(type)}: starts from "${driver.text}" (${conditions.length === 1 ? 'not counted' : `${many ? 'at least ' : ''}${size} rows`}), ${ordered ? 'read newest first' : 'collected and sorted'}; ${conditions.length - 1} other clauses are checked by key`,
-    ),
-    ...(understood.keys.length > 0
-      ? [
-          tell(
-            `sorted by ${understood.keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}`,
-          ),
-        ]
-      : []),
-  ])
-}
-
 /** Types with resources, of those asked for. */
 const typesOf = async (
   server: FhirServer,
@@ -180,12 +163,32 @@ interface Found {
   readonly versions: readonly StoredVersion[]
 }
 
+/** A search that takes too long is refused as what it is. */
 const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<Found> => {
+  const { search, clock } = server
+  const request = readSearch(parametersOf(asked), scope.type === undefined)
+  const tracer = request.explain ? search.tracer() : undefined
+  const patience = createPatience(asked.ctx, clock, tracer?.trace)
+  try {
+    return await find(server, asked, scope, ruling, request, patience, tracer)
+  } catch (error) {
+    throw patience.refusal(error)
+  }
+}
+
+const find = async (
+  server: FhirServer,
+  asked: Asked,
+  scope: Scope,
+  ruling: Ruling,
+  request: SearchRequest,
+  patience: SearchPatience,
+  tracer: ReturnType<FhirServer['search']['tracer']> | undefined,
+): Promise<Found> => {
   const { search, catalog, clock } = server
   const { criteria, planner, executor, includer, registry } = search
   const { ctx, headers } = asked
   const prefer = readPrefer(headers.prefer)
-  const request = readSearch(parametersOf(asked), scope.type === undefined)
   checkAccept(headers.accept, request.presentation.format)
   await search.catchUp?.(namesOf(request))
   const types = await typesOf(server, scope, request)
@@ -240,14 +243,16 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
     code: 'not-supported',
     diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
   }))
-  if (request.explain) issues.push(...explain(understood, plans, server.store.types.name))
+  const isOpen = access.open
+  if (tracer !== undefined)
+    issues.push(...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name, isOpen }))
   const limit = understood.count + 1
   const found =
     countOnly || plans.length === 0
       ? []
       : inner === undefined
-        ? await executor.page(plans, position, understood.keys, limit, ctx)
-        : await containedPage(executor, inner, position, limit, ctx)
+        ? await executor.page(plans, position, understood.keys, limit, patience)
+        : await containedPage(executor, inner, position, limit, patience)
   const shown = found.slice(0, understood.count)
   const last = shown.at(-1)
   const accurate = countOnly || request.total === 'accurate'
@@ -257,15 +262,16 @@ const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Rulin
       plans.length === 0
         ? 0
         : inner === undefined
-          ? await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, ctx)
-          : await countContained(executor, inner, position.pin, ctx)
+          ? await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, patience)
+          : await countContained(executor, inner, position.pin, patience)
   const included = await includer.include(
     request,
     shown.map(({ version: { rid, type } }) => ({ rid, type })),
     access,
     [...catalog.types.keys()],
-    ctx,
+    patience,
   )
+  if (tracer !== undefined) issues.push(...(await tracer.tell(isOpen)))
   if (included.cut)
     issues.push({
       severity: 'warning',

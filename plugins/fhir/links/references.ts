@@ -3,9 +3,10 @@
  * resource. https://hl7.org/fhir/R4/references.html
  */
 import { type Eventually, type Sql, sql, type Transaction } from '../../database/service.ts'
+import { CANONICAL, COLUMN_STEP } from '../search/convert/columns.ts'
+import { absoluteTarget } from '../search/convert/reference.ts'
 import type { Registry } from '../search/registry.ts'
-import { unpackBody } from '../store/body.ts'
-import { DELETED, GZIP } from '../store/tables.ts'
+import { DELETED } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { createInside } from './inside.ts'
 import type { FoundReference, Links } from './links.ts'
@@ -72,28 +73,27 @@ const IS_THERE = `(r.flags & ${DELETED}) = 0`
 const versionIs = (version: string): string =>
   `(${version} = 0 OR ${version} = r.ver OR EXISTS (SELECT 1 FROM history h WHERE h.rid = r.rid AND h.ver = ${version} AND (h.flags & ${DELETED}) = 0))`
 
+// Targets as [[type, id, version], …]; version 0 stands for whichever is current.
 const heldTargets = sql('fhir.held', {
-  sqlite: `SELECT w.value ->> 'at' AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 'type' AND r.id = w.value ->> 'id' AND ${IS_THERE} AND ${versionIs("(w.value ->> 'ver')")}`,
+  sqlite: `SELECT w.key AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
   // Locked as a foreign key locks: a deletion waits, an update does not.
-  postgres: `SELECT w.at FROM jsonb_to_recordset(?::jsonb) AS w(at int, type int, id text, ver int) CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
+  postgres: `SELECT (w.at - 1)::int AS at FROM (SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
 })
 
-/** Steps from one column of the index to the next, and looks for the targets in each. `others` hold no references. */
+/** Steps from one column of the index to the next, and looks for the targets in each that holds references. `others` hold none. */
 const referrersOf = (others: string, count: number): Sql => {
   // References of contained resources are among those of their containers; their own columns lie below 0.
   const columns =
     'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x WHERE x.param > 0 UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
-  const isReference = others === '' ? 'p.param IS NOT NULL' : `p.param NOT IN (${others})`
-  const selected = 'f.param AS param, f.target AS target, t.rid AS rid, t.type AS type, t.id AS id'
+  const isReference = `p.param % ${COLUMN_STEP} <> ${CANONICAL} AND p.param - p.param % ${COLUMN_STEP} NOT IN (${others === '' ? '-1' : others})`
+  const selected = 'f.target AS target, t.rid AS rid, t.type AS type, t.id AS id'
   return sql(`fhir.referrers-${count}`, {
     sqlite: `${columns} SELECT ${selected} FROM p CROSS JOIN json_each(?) w CROSS JOIN ix_ref f CROSS JOIN resource t WHERE ${isReference} AND f.param = p.param AND f.target = w.value AND t.rid = f.rid LIMIT ?`,
-    postgres: `${columns} SELECT ${selected} FROM p CROSS JOIN (SELECT value::bigint AS target FROM jsonb_array_elements_text(?::jsonb)) w CROSS JOIN LATERAL (SELECT x.param, x.target, x.rid FROM ix_ref x WHERE x.param = p.param AND x.target = w.target OFFSET 0) f JOIN resource t ON t.rid = f.rid WHERE ${isReference} LIMIT ?`,
+    postgres: `${columns} SELECT ${selected} FROM p CROSS JOIN (SELECT value::bigint AS target FROM jsonb_array_elements_text(?::jsonb)) w CROSS JOIN LATERAL (SELECT x.target, x.rid FROM ix_ref x WHERE x.param = p.param AND x.target = w.target OFFSET 0) f JOIN resource t ON t.rid = f.rid WHERE ${isReference} LIMIT ?`,
   })
 }
-const readBody = sql('fhir.referrer', 'SELECT flags, body FROM resource WHERE rid = ?')
 
 interface ReferrerRow {
-  readonly param: number
   readonly target: number
   readonly rid: number
   readonly type: number
@@ -156,38 +156,29 @@ export const createReferences = ({ links, registry, types }: ReferencesParts): R
     })
   }
 
-  /** Whether an absolute URL of the resource means one of the targets here. */
-  const refersHere = async (transaction: Transaction, rid: number, key: string, baseUrl: string): Promise<boolean> => {
-    const row = await transaction.get<{ flags: number; body: Buffer | null }>(readBody, [rid])
-    if (row?.body == null) return false
-    const text = unpackBody({ bytes: row.body, gzip: (row.flags & GZIP) !== 0 }).toString('utf8')
-    return of(JSON.parse(text) as Json, baseUrl).some(
-      ({ pointing }) => pointing.to === 'here' && keyOf(pointing.target) === key,
-    )
-  }
-
   return {
     of,
     paths: (resource) => links.paths(resource),
     held(transaction, targets) {
-      const wanted = targets.flatMap((target, at) => {
-        const type = types.code(target.type)
-        return type === undefined ? [] : [{ at, type, id: target.id, ver: versionOf(target) }]
-      })
-      if (wanted.length === 0) return new Set()
+      // A type that no package ever brought has no code, and no resources.
+      const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
       const rows = transaction.all<{ at: number }>(heldTargets, [JSON.stringify(wanted)])
       return rows instanceof Promise ? rows.then(toPlaces) : toPlaces(rows)
     },
     async referrers(transaction, targets, baseUrl, most) {
-      const keys = new Map(targets.map((target) => [registry.hasher.long(keyOf(target)), keyOf(target)]))
+      const { long, short } = registry.hasher
+      const base = short(baseUrl)
+      const keys = new Map<number, string>()
+      for (const target of targets) {
+        const key = keyOf(target)
+        const relative = long(key)
+        keys.set(relative, key).set(absoluteTarget(relative, base), key)
+      }
       const rows = await transaction.all<ReferrerRow>(findReferrers(), [JSON.stringify([...keys.keys()]), most])
       const found = new Map<string, Referrer>()
-      for (const { param, target, rid, type, id } of rows) {
+      for (const { target, rid, type, id } of rows) {
         const key = keys.get(target) as string
-        const place = `${rid} ${key}`
-        if (found.has(place)) continue
-        if (registry.isAbsolute(param) && !(await refersHere(transaction, rid, key, baseUrl))) continue
-        found.set(place, { target: key, type: types.name(type), id })
+        found.set(`${rid} ${key}`, { target: key, type: types.name(type), id })
       }
       return [...found.values()]
     },

@@ -54,12 +54,22 @@ export const readSeen = async (
   return version
 }
 
-export const createData = (server: FhirServer, request: RequestContext, ruling: Ruling): Data => ({
+/** `shown` is told what was given out: whose data that is goes to the trail. */
+export const createData = (
+  server: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  shown: (versions: readonly StoredVersion[]) => void,
+): Data => ({
   async read(type, id) {
-    return toHeld(await readSeen(server, request, ruling, typeOf(server, type).name, id))
+    const version = await readSeen(server, request, ruling, typeOf(server, type).name, id)
+    shown([version])
+    return toHeld(version)
   },
   async search(type, query, most) {
     const match = await matchingAll(server, request, ruling, typeOf(server, type).name, readPairs(query))
-    return (await match.find(server, most)).map(toHeld)
+    const found = await match.find(server, most)
+    shown(found)
+    return found.map(toHeld)
   },
 })

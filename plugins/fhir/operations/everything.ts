@@ -182,6 +182,7 @@ const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
     const page = sealPage(search.registry.key, clock, request.caller, link, next)
     links.push({ relation: 'next', url: `${link}&_page=${page}` })
   }
+  invocation.shown([...shown, ...related])
   const json = toSearchSet({
     id: server.random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),

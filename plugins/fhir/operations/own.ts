@@ -2,6 +2,7 @@
 import type { Ruling } from '../../../kernel/index.ts'
 import type { Asked } from '../interactions/asked.ts'
 import type { FhirServer } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
 import type { Invocation, Operation } from './operation.ts'
 
 export interface OwnInvocation extends Invocation {
@@ -9,6 +10,8 @@ export interface OwnInvocation extends Invocation {
   readonly server: FhirServer
   readonly ruling: Ruling
   readonly asked: Asked
+  /** To be told what was given out besides what `data` did. */
+  shown(versions: readonly StoredVersion[]): void
 }
 
 export type OwnOperation = Operation<OwnInvocation>

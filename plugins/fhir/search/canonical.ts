@@ -1,7 +1,8 @@
 /** A stored resource by what others call it: `url`, `url|version`, or `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
 import type { Store } from '../store/store.ts'
-import type { Executor, Signalled } from './execute.ts'
+import type { Executor } from './execute.ts'
 import { q } from './fragment.ts'
+import type { Patience } from './patience.ts'
 import type { Registry } from './registry.ts'
 
 type Resource = Readonly<Record<string, unknown>>
@@ -30,7 +31,7 @@ export interface CanonicalParts {
 /** The one that counts, or undefined when nothing is stored under that name. */
 export const createFindCanonical =
   ({ registry, executor, store }: CanonicalParts) =>
-  async (type: string, name: string, asking: Signalled): Promise<Resource | undefined> => {
+  async (type: string, name: string, asking: Patience): Promise<Resource | undefined> => {
     const [, named, id] = BY_ID.exec(name) ?? []
     if (id !== undefined) {
       const version = named === type ? await store.read(type, id) : undefined

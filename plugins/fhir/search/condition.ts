@@ -164,27 +164,3 @@ export const presenceCondition = (
     test: ({ rows }) => test(rows) === present,
   }
 }
-
-/** Resources a List names. */
-export const listCondition = (
-  named: Named,
-  own: number,
-  listColumns: readonly number[],
-  listType: number,
-  id: string,
-): Condition => {
-  const items = q`SELECT r.target FROM resource l CROSS JOIN ix_ref r WHERE l.type = ${listType} AND l.id = ${id} AND (l.flags & 1) = 0 AND r.rid = l.rid AND ${isIn('r.param', listColumns)}`
-  return {
-    ...named,
-    probe: (d, name) => {
-      const i = name()
-      return q`(SELECT ${raw(i)}.ref FROM ix_res ${raw(i)} WHERE ${raw(i)}.type = ${own} AND ${raw(i)}.rid = ${raw(d)}.rid) IN (${items})`
-    },
-    sources: [
-      {
-        rids: q`SELECT t.rid AS rid FROM (${items}) m CROSS JOIN ix_res t WHERE t.ref = m.target AND t.type = ${own}`,
-        ordered: false,
-      },
-    ],
-  }
-}

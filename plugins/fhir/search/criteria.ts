@@ -69,8 +69,8 @@ export const createCriteria = (parts: CriteriaParts) => {
     if (name === '_has' || name.startsWith('_has:')) return linked.reverse(type, name, value, asking, depth)
     const read = readName(name)
     if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, depth)
-    if (read.code === '_id' || read.code === '_lastUpdated' || read.code === '_list')
-      return general(type, name, read, value, asking.now)
+    if (read.code === '_list') return inList(type, read, value, asking, depth)
+    if (read.code === '_id' || read.code === '_lastUpdated') return general(type, name, read, value, asking.now)
     if (read.code === '_text' || read.code === '_content') {
       if (read.modifier !== undefined) throw SearchModifierUnknown(short(read.modifier), 'general', read.code, 'none')
       return words(codeOf(type), read.code, value)
@@ -79,8 +79,16 @@ export const createCriteria = (parts: CriteriaParts) => {
     return simple.condition(type, name, read, value, asking)
   }
 
+  /** In one of some Lists: what `_has` says of those that may be seen. */
+  const inList = (type: string, { modifier }: Name, value: string, asking: Asking, depth: number) => {
+    if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', '_list', 'none')
+    if (value.startsWith('$'))
+      throw SearchValue('_list', 'the id of a List; functional lists such as $current-allergies are not kept here')
+    return linked.reverse(type, '_has:List:item:_id', value, asking, depth)
+  }
+
   const simple = createSimpleCriteria(parts, parameterOf)
-  const general = createGeneralCriteria(registry, codeOf)
+  const general = createGeneralCriteria(codeOf)
   const words = createWordCriteria(parts.dialect, parts.wordMode)
   const linked = createLinkedCriteria(parts, parameterOf, toCondition)
   const filterOf = createFilterCriteria({

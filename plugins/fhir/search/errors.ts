@@ -62,6 +62,12 @@ export const SearchTooCostly = defineError(
   'too-costly',
   'The search is too large: %s. Split it into several.',
 )
+export const SearchTooLong = defineError(
+  'fhir/search-too-long',
+  400,
+  'too-costly',
+  'The search was given up after %s s. Ask for less: name a parameter that few resources match.',
+)
 export const SearchSort = defineError(
   'fhir/search-sort',
   400,

@@ -7,17 +7,13 @@ import type { TypeCodes } from '../store/type-codes.ts'
 import { StoredVersion } from '../store/version.ts'
 import { type Fragment, isIn, join, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
+import type { Patience } from './patience.ts'
 import { along, createNames, matches, newest, type Plan, type Statements } from './plan.ts'
 import { behind, orderBy, type SortKey, selected } from './sort.ts'
 import { sortInMemory } from './sort-in-memory.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
 const SMALL = 500
-
-/** Who waits: the signal is made only when there is slow work to stop. */
-export interface Signalled {
-  readonly signal: AbortSignal
-}
 
 export interface Match {
   readonly version: StoredVersion
@@ -53,14 +49,22 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
     return version
   }
 
-  const all = async <R>({ text, params }: Fragment, small: boolean, asking: Signalled): Promise<R[]> =>
+  const ask = async <R>({ text, params }: Fragment, small: boolean, asking: Patience): Promise<R[]> =>
     small ? source.all<R>(statements(text), params) : source.slow<R>(statements(text), params, asking.signal)
+  const all = async <R>(statement: Fragment, small: boolean, asking: Patience): Promise<R[]> => {
+    const { trace } = asking
+    if (trace === undefined) return ask(statement, small, asking)
+    const started = trace.now()
+    const rows = await ask<R>(statement, small, asking)
+    trace.note(statement, trace.now() - started, !small)
+    return rows
+  }
 
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
   const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
     (!many && size <= SMALL) || (ordered && conditions.length <= (driver === undefined ? 0 : 1))
 
-  const versions = async (rids: readonly number[], asking: Signalled): Promise<readonly StoredVersion[]> => {
+  const versions = async (rids: readonly number[], asking: Patience): Promise<readonly StoredVersion[]> => {
     if (rids.length === 0) return []
     const rows = await all<VersionRow>(
       q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`,
@@ -81,7 +85,7 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
       position: PagePosition,
       keys: readonly SortKey[],
       limit: number,
-      asking: Signalled,
+      asking: Patience,
     ): Promise<readonly Match[]> {
       const { pin, rid, keys: values } = position
       if (keys.length === 0) {
@@ -138,7 +142,7 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
       return rows.map((row) => ({ version: toVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
     },
     /** All matches, or `most` of them. */
-    async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Signalled): Promise<number> {
+    async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
       const set = join(
         plans.map((plan) => matches(plan, pin)),
         ' UNION ALL ',
@@ -155,7 +159,7 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
     async filter(
       plan: Pick<Plan, 'type' | 'conditions'>,
       rids: readonly number[],
-      asking: Signalled,
+      asking: Patience,
     ): Promise<readonly number[]> {
       const name = createNames()
       const checks = join(
@@ -170,7 +174,7 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
       return rows.map(({ rid }) => rid)
     },
     /** Rows of any statement, read off the main thread. */
-    select: <R>(statement: Fragment, asking: Signalled): Promise<R[]> => all<R>(statement, false, asking),
+    select: <R>(statement: Fragment, asking: Patience): Promise<R[]> => all<R>(statement, false, asking),
     version: toVersion,
     versions,
   }

@@ -18,10 +18,18 @@ interface ResourceNode {
 
 const PRIMITIVES: Readonly<Record<string, string>> = { boolean: 'boolean', string: 'string', number: 'decimal' }
 
+/** The engine's numbers are objects of its own; JSON knows them as what they are. */
+const unwrap = (value: unknown): unknown => {
+  const { toJSON } = (typeof value === 'object' && value !== null ? value : {}) as { toJSON?: () => unknown }
+  return typeof toJSON === 'function' ? toJSON.call(value) : value
+}
+
 const toTyped = (node: unknown): TypedNode => {
   const { data, fhirNodeDataType } = (typeof node === 'object' && node !== null ? node : {}) as ResourceNode
-  if (fhirNodeDataType !== undefined && fhirNodeDataType !== null) return { type: fhirNodeDataType, value: data }
-  return { type: PRIMITIVES[typeof node] ?? 'string', value: typeof node === 'object' ? String(node) : node }
+  if (fhirNodeDataType !== undefined && fhirNodeDataType !== null)
+    return { type: fhirNodeDataType, value: unwrap(data) }
+  const value = unwrap(node)
+  return { type: PRIMITIVES[typeof value] ?? 'string', value: typeof value === 'object' ? String(value) : value }
 }
 
 /** `refersTo('X')` stands for `resolve() is X`, told from the reference's text: nothing is fetched. */

@@ -4,7 +4,7 @@ import { SearchModifierNeeds, SearchValue } from './errors.ts'
 import { unescapeValue } from './escape.ts'
 import { readToken } from './token-lookups.ts'
 
-const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
+export const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
 
 export const createExpand =
   (terminology: Terminology | undefined) =>

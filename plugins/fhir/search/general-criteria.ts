@@ -1,11 +1,10 @@
-/** `_id`, `_lastUpdated` and `_list`: parameters of every type that have no column. https://hl7.org/fhir/R4/search.html#all */
-import { type Condition, idCondition, listCondition, updatedCondition } from './condition.ts'
-import { SearchModifierUnknown, SearchValue } from './errors.ts'
+/** `_id` and `_lastUpdated`: parameters of every type that have no column. https://hl7.org/fhir/R4/search.html#all */
+import { type Condition, idCondition, updatedCondition } from './condition.ts'
+import { SearchModifierUnknown } from './errors.ts'
 import { unescapeValue } from './escape.ts'
 import { Fragment, or, q, raw } from './fragment.ts'
 import { dateBounds, readDateValue } from './ordered-lookups.ts'
 import { type Name, short } from './parameter-name.ts'
-import type { Registry } from './registry.ts'
 import { valuesOf } from './values.ts'
 
 /** The part of a bound on upd itself, which the index on it can use. */
@@ -18,24 +17,12 @@ const indexable = (prefix: string, { lo, hi }: { lo: number; hi: number }): Frag
 
 /** `codeOf` gives a type's number. */
 export const createGeneralCriteria =
-  (registry: Registry, codeOf: (type: string) => number) =>
+  (codeOf: (type: string) => number) =>
   async (type: string, name: string, { code, modifier }: Name, value: string, now: number): Promise<Condition> => {
     if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', code, 'none')
     const named = { text: `${name}=${value}`, understood: `${code} ${value}` }
     const values = valuesOf(name, value)
     if (code === '_id') return idCondition(named, codeOf(type), values.map(unescapeValue))
-    if (code === '_list') {
-      const column = registry.parameters('List').get('item')
-      if (value.startsWith('$') || column === undefined)
-        throw SearchValue(name, 'the id of a List; functional lists such as $current-allergies are not kept here')
-      return listCondition(
-        named,
-        codeOf(type),
-        column.columns.map((one) => one.code),
-        codeOf('List'),
-        values[0] as string,
-      )
-    }
     // _lastUpdated, in microseconds
     const parts = values.map((one) => {
       const { prefix, range } = readDateValue(name, unescapeValue(one))

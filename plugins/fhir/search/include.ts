@@ -7,9 +7,10 @@ import type { StoredVersion } from '../store/version.ts'
 import type { Access } from './access.ts'
 import type { Criteria } from './criteria.ts'
 import { SearchChain } from './errors.ts'
-import type { Executor, Signalled } from './execute.ts'
+import type { Executor } from './execute.ts'
 import { type Fragment, isIn, q, raw } from './fragment.ts'
 import type { Ends, Links } from './link.ts'
+import type { Patience } from './patience.ts'
 import type { ParameterColumn, Registry } from './registry.ts'
 import type { Include } from './request.ts'
 
@@ -112,7 +113,7 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
       matches: readonly Held[],
       access: Access,
       all: readonly string[],
-      asking: Signalled & { readonly baseUrl: string },
+      asking: Patience & { readonly baseUrl: string },
     ): Promise<Included> {
       const seen = new Set(matches.map(({ rid }) => rid))
       const found: number[] = []

@@ -22,6 +22,7 @@ import {
 } from './tables.ts'
 
 const KNOWN_DISPLAYS = 20_000
+const NONE: readonly number[] = []
 
 export interface IndexRows {
   /** Index rows of a change. `previous` is the version before; a deletion counts as none. */
@@ -43,6 +44,8 @@ export interface IndexRows {
     at: { readonly rid: number; readonly type: string; readonly id: string },
     resource: Readonly<Record<string, unknown>>,
   ): Eventually<void>
+  /** After COMMIT: what was written with these versions is there. */
+  committed(versions: readonly StoredVersion[]): void
   /** Displays were removed: none counts as known any more. */
   forget(): void
 }
@@ -68,9 +71,10 @@ const without = (kind: IndexKind, values: Values, others: Values): Values => {
 }
 
 export const createIndexRows = (registry: Registry, codeOf: (type: string) => number | undefined): IndexRows => {
-  // Displays this process has written lately. A transaction that is undone may leave one here that is not in the table,
-  // so a display only counts as known the second time around.
-  const displays = new Map<number, number>()
+  // Displays that were committed lately: they need not be written again.
+  const displays = new Set<number>()
+  // Those written with a version whose transaction may yet be undone.
+  const unconfirmed = new WeakMap<StoredVersion, readonly number[]>()
 
   const collect = (promises: Promise<void>[], one: Eventually<void>): void => {
     if (one instanceof Promise) promises.push(one)
@@ -105,17 +109,19 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
     for (let at = 0; at < values.length; at += width)
       collect(promises, transaction.run(deleteRow[kind], [...(values.slice(at, at + key.length) as Param[]), rid]))
   }
-  const writeDisplays = (transaction: Transaction, promises: Promise<void>[], { text }: Rows): void => {
+  /** Returns those it wrote. */
+  const writeDisplays = (transaction: Transaction, promises: Promise<void>[], { text }: Rows): readonly number[] => {
+    let written: number[] | undefined
     for (let at = 0; at < text.length; at += 3) {
       const value = text[at + 2] as number
       const column = text[at] as number
       const mixed = value + column
-      const seen = displays.get(mixed) ?? 0
-      if (seen > 1) continue
-      if (displays.size >= KNOWN_DISPLAYS) displays.clear()
-      displays.set(mixed, seen + 1)
+      if (displays.has(mixed)) continue
+      written ??= []
+      written.push(mixed)
       collect(promises, transaction.run(insertDisplay, [column, text[at + 1] as string, value]))
     }
+    return written ?? NONE
   }
   /** What contained resources have become: they are known by their place. */
   const writeContained = (
@@ -174,8 +180,20 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
         remove(transaction, promises, kind, without(kind, before[kind], rows[kind]), rid)
         insert(transaction, promises, kind, without(kind, rows[kind], before[kind]), rid)
       }
-      if (rows.text.length > 0) writeDisplays(transaction, promises, rows)
+      if (rows.text.length > 0) {
+        const written = writeDisplays(transaction, promises, rows)
+        if (written.length > 0) unconfirmed.set(next, written)
+      }
       return done(promises)
+    },
+    committed(versions) {
+      for (const version of versions) {
+        const written = unconfirmed.get(version)
+        if (written === undefined) continue
+        if (displays.size >= KNOWN_DISPLAYS) displays.clear()
+        for (const one of written) displays.add(one)
+        unconfirmed.delete(version)
+      }
     },
     fill(transaction, { rid, type, id }, rows) {
       const masks = registry.masks(type, rows)

@@ -1,5 +1,5 @@
 /** What a model and one reading of its columns come to: replaced as a whole when either changes. */
-import { REST, REST_ABSOLUTE } from '../links/rest.ts'
+import { REST } from '../links/rest.ts'
 import { type ColumnRow, keyOf } from './columns.ts'
 import { CANONICAL, COLUMN_STEP } from './convert/columns.ts'
 import type { Kind } from './convert/kind.ts'
@@ -77,13 +77,9 @@ export const createState = (
     else if (column.kind === 'reference') {
       if (!packaged.has(keyOf(column))) uncounted.add(row.code)
       if (!holdsReferences(column)) canonicals.add(row.code)
-      if (isCanonical(column)) canonicals.add(row.code + CANONICAL)
     }
   for (const row of held) if (row.reach === GONE) uncounted.add(row.code)
-  const canonicalColumns = [
-    ...canonicals,
-    ...[...uncounted].flatMap((code) => Array.from({ length: COLUMN_STEP }, (_, at) => code + at)),
-  ]
+  const withoutReferences = new Set([...canonicals, ...uncounted])
   const pending = numbered.map(({ row }) => row).filter(({ ready }) => ready === 0)
   const parametersOf = new Map<string, Map<string, Parameter>>()
   const unsettled = new Set<string>()
@@ -124,13 +120,16 @@ export const createState = (
     packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
     pending,
     restOf,
-    absolutes: new Set([...restOf.values()].map((code) => code + REST_ABSOLUTE)),
-    holdsReference: (code: number): boolean => !canonicals.has(code) && !uncounted.has(code),
+    rests: new Set(restOf.values()),
+    holdsReference(code: number): boolean {
+      const beside = code % COLUMN_STEP
+      return code > 0 && beside !== CANONICAL && !withoutReferences.has(code - beside)
+    },
     /** Throws 503 while not every reference is in the index: what refers to a resource cannot be told then. */
     canonicalColumns(): readonly number[] {
       const row = pending.find((one) => one.kind === 'reference' && packaged.has(keyOf(one)))
       if (row !== undefined) throw SearchIndexing('references', row.indexed, row.expected)
-      return canonicalColumns
+      return [...withoutReferences]
     },
     gone: held.filter(({ reach }) => reach === GONE),
     /** The column of the canonical names of a type's resources. Throws 503 when it is not complete. */

@@ -6,7 +6,7 @@
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { Links } from '../links/links.ts'
-import { addRest, REST_ABSOLUTE } from '../links/rest.ts'
+import { addRest } from '../links/rest.ts'
 import { type ColumnRow, isSettled, keyOf, MASK_BITS, settleColumns } from './columns.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import { type Converters, createConverters } from './convert.ts'
@@ -38,8 +38,6 @@ export interface Registry {
   masks(type: string, rows: Rows): readonly number[]
   /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside, or what others hold too. */
   readonly canonicalColumns: readonly number[]
-  /** True for a column of absolute URLs that no search parameter holds. */
-  isAbsolute(column: number): boolean
   /** True when what columns hold depends on what others hold: then a resource is extracted as a whole. */
   needWhole(codes: readonly number[]): boolean
   /** Columns that do not hold all stored resources yet. */
@@ -172,7 +170,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     const type = resource.resourceType as string
     extractorOf(type)(resource, rows)
     const rest = state.restOf.get(type)
-    if (rest !== undefined) addRest(links, hasher.long, resource, rest, state.holdsReference, rows.reference)
+    if (rest !== undefined) addRest(links, hasher, resource, rest, state.holdsReference, rows.reference)
   }
   let tail: Promise<unknown> = Promise.resolve()
 
@@ -219,8 +217,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     get canonicalColumns() {
       return state.canonicalColumns()
     },
-    isAbsolute: (column) => state.absolutes.has(column),
-    needWhole: (codes) => codes.some((code) => state.absolutes.has(code + REST_ABSOLUTE)),
+    needWhole: (codes) => codes.some((code) => state.rests.has(code)),
     get pending() {
       return state.pending
     },

@@ -21,6 +21,7 @@ import {
   setReach,
   writeReindex,
 } from './tables.ts'
+import type { WordRows } from './words/word-rows.ts'
 
 /** All parameters, those of a type, those with a code. */
 export interface ReindexScope {
@@ -49,6 +50,7 @@ export interface ReindexParts {
   readonly registry: Registry
   readonly backfill: Backfill
   readonly types: TypeCodes
+  readonly words: Pick<WordRows, 'clear' | 'complete'>
   readonly clock: Clock
 }
 
@@ -57,7 +59,7 @@ export type Reindex = (scope: ReindexScope, watch?: ReindexWatch) => Promise<{ r
 const deadline = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true }))
 
-export const createReindex = ({ database, registry, backfill, types, clock }: ReindexParts): Reindex => {
+export const createReindex = ({ database, registry, backfill, types, words, clock }: ReindexParts): Reindex => {
   const columnsOf = ({ type, param }: ReindexScope): readonly ColumnRow[] => {
     const columns = registry.columnsOf({ type, code: param })
     if (columns.length > 0) return columns
@@ -96,11 +98,12 @@ export const createReindex = ({ database, registry, backfill, types, clock }: Re
 
   return async (scope, watch = {}) => {
     await registry.refresh()
+    const isShared = await database.isShared()
     if (await begin(scope)) watch.resumed?.()
-    else if (await database.isShared()) {
+    else if (isShared) {
       watch.waiting?.(2 * LOOK_MS)
       await deadline(clock, 2 * LOOK_MS)
-    }
+    } else if (scope.type === undefined && scope.param === undefined) await words.clear()
     await registry.refresh()
     const all = [...new Set(columnsOf(scope).map(({ type }) => type))].sort()
     // Before anything is filled: a resource brings rows of the types it contains.
@@ -124,6 +127,7 @@ export const createReindex = ({ database, registry, backfill, types, clock }: Re
       before += count
       watch.step?.({ type, done: before, total })
     }
+    await words.complete()
     await database.transact((transaction) => transaction.run(dropReindex, []))
     return { resources: total }
   }

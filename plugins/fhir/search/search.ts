@@ -11,6 +11,7 @@ import { createFindCanonical } from './canonical.ts'
 import { type ContainedCriteria, createContainedCriteria } from './contained/criteria.ts'
 import { type Criteria, createCriteria } from './criteria.ts'
 import { createExecutor, type Executor } from './execute.ts'
+import { createTracer } from './explain.ts'
 import { q } from './fragment.ts'
 import { createImpliedSystems } from './implied-systems.ts'
 import { createIncluder, type Includer } from './include.ts'
@@ -48,6 +49,8 @@ export interface Search {
   /** The index of words, which its setting may have changed. */
   readonly words: WordRows
   readonly reindex: Reindex
+  /** For `_explain`: notes the statements of one search. */
+  tracer(): ReturnType<typeof createTracer>
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
    * there is no other server.
@@ -164,7 +167,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
-      reindex: createReindex({ database, registry, backfill, types, clock }),
+      reindex: createReindex({ database, registry, backfill, types, words, clock }),
+      tracer: () => createTracer(source, statements, shared ? 'postgres' : 'sqlite', clock),
       catchUp: shared ? catchUp : undefined,
     }
   }

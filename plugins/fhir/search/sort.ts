@@ -10,6 +10,7 @@ import { EARLIEST, LATEST } from './moment.ts'
 import type { ParameterColumn, Registry } from './registry.ts'
 import { Rows } from './rows.ts'
 import { sortTexts } from './sort-texts.ts'
+import { SORTED_BY } from './supported.ts'
 import { WIDE } from './wide.ts'
 
 /** An index to go along in the order asked for, as `w`: a page then costs its own rows and what the checks refuse. */
@@ -59,7 +60,11 @@ const dateWalk = (codes: readonly number[], descending: boolean): Walk => {
 }
 
 /** A reader of the texts of some columns. `patient` is `subject` where that names a Patient. */
-const textsOf = (registry: Registry, type: string, columns: readonly ParameterColumn[]): SortKey['texts'] => {
+const textsOf = (
+  registry: Registry,
+  type: string,
+  columns: readonly ParameterColumn[],
+): NonNullable<SortKey['texts']> => {
   const extract = registry.collector(
     type,
     columns.map(({ code }) => code),
@@ -108,6 +113,8 @@ export const toSortKeys = (
       }
     if (name === '_id') return key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`)
     const parameter = parameterOf(type, name)
+    if (SORTED_BY[parameter.type] === undefined)
+      throw SearchSort(name, `a parameter of type ${parameter.type} has no order; sort by its parts`)
     const codes = parameter.columns.map(({ code }) => code)
     const both = [...codes, ...codes.map((code) => code + WIDE)]
     switch (parameter.type) {
@@ -123,11 +130,8 @@ export const toSortKeys = (
       case 'string':
       case 'uri':
         return key(fromIndex('ix_str', 'val', codes, descending, descending ? '' : LAST_TEXT))
-      case 'token':
-      case 'reference':
-        return { name, descending, texts: textsOf(registry, type, parameter.columns) as NonNullable<SortKey['texts']> }
       default:
-        throw SearchSort(name, `a parameter of type ${parameter.type} has no order; sort by its parts`)
+        return { name, descending, texts: textsOf(registry, type, parameter.columns) }
     }
   })
 }

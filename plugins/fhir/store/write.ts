@@ -292,7 +292,9 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     /** After COMMIT returned. A promise when the answer has to wait for something. */
     committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
       const written = changes.filter((changed) => changed.written)
-      store.committed(written.map(({ version }) => version))
+      const versions = written.map(({ version }) => version)
+      store.committed(versions)
+      index.committed(versions)
       let later: Promise<void> | undefined
       for (const check of followers)
         if (concerns(check, written)) later = chain(later, () => check.committed?.(written))

@@ -9,12 +9,16 @@ import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 type Json = Record<string, any>
 
+const told: (readonly string[])[] = []
 let restrictions: readonly Restriction[] = []
 const gate = definePlugin({
   name: 'gate',
   setup({ hooks }) {
     hooks.authorize.tap('restrict', (_request, _interaction, ruling) => {
       for (const one of restrictions) ruling.restrict(one)
+    })
+    hooks.onAudit.tap('keep', ({ interaction, details }) => {
+      if (interaction.kind === 'operation') told.push([...(details?.patients?.() ?? [])].sort())
     })
   },
 })
@@ -174,6 +178,14 @@ test('what is not there, or not to be seen, is not told', async () => {
     names(await get('/Patient/p/$everything')).filter((name) => name.startsWith('Obs')),
     ['Observation/p-2020'],
   )
+})
+
+test('the trail is told whose data was shown', async () => {
+  told.length = 0
+  await get('/Patient/p/$everything?_count=2')
+  await get('/Encounter/e-q/$everything')
+  await get('/Patient/$everything')
+  assert.equal(told, [['Patient/p'], ['Patient/q'], ['Patient/p', 'Patient/q']])
 })
 
 test('it goes into a Bundle', async () => {

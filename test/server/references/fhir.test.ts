@@ -61,4 +61,9 @@ test('what others refer to may be deleted', async () => {
   assert.is((await clinic.ask('DELETE', `/Patient/${id}`)).status, 204)
 })
 
+test('/metadata says that references may be anything', async () => {
+  const { rest } = (await clinic.ask('GET', '/metadata')).json
+  assert.equal(rest[0].resource[0].referencePolicy, ['literal', 'logical'])
+})
+
 test.run()

@@ -2,6 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import references from '../../../plugins/references/index.ts'
+import validation from '../../../plugins/validation/index.ts'
 import { type Answered, type Clinic, clinicWith, del, type Json, post, put } from '../writes/clinic.ts'
 
 let clinic: Clinic
@@ -289,6 +290,25 @@ test('the entries of a stored Bundle may refer to each other; what is not in it 
     ['#x', 'not-found'],
   ] as const)
     refused(await create(bundle(reference)), code, 'Bundle.entry[0].resource.subject', /./)
+})
+
+test('$validate with a mode says of references what a write would', async () => {
+  const validating = await clinicWith({}, [validation, references])
+  const { status, json } = await validating.ask('POST', '/Observation/$validate', {
+    resourceType: 'Parameters',
+    parameter: [
+      { name: 'resource', resource: observation({ subject: { reference: 'Patient/nobody' } }) },
+      { name: 'mode', valueCode: 'create' },
+    ],
+  })
+  await validating.stop()
+  assert.is(status, 200)
+  assert.ok(json.issue.some(({ expression }: Json) => expression?.[0] === 'Observation.subject'))
+})
+
+test('/metadata says that references are enforced', async () => {
+  const { rest } = (await clinic.ask('GET', '/metadata')).json
+  assert.equal(rest[0].resource[0].referencePolicy, ['literal', 'logical', 'enforced', 'local'])
 })
 
 test('strict is the policy when none is set, and another than the two is refused', async () => {

@@ -1,3 +1,4 @@
+// database: sqlite, whose file is changed while no server has it
 /** Resources that were stored before their index was are put into it at start; an interrupted backfill goes on. */
 import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
@@ -6,8 +7,8 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
 import { temporaryFolder } from '../../support/database-kinds.ts'
+import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 const folder = temporaryFolder()
 const path = join(folder.path, 'test.sqlite')
@@ -16,7 +17,7 @@ test.after(() => folder.remove())
 const headers = { 'content-type': 'application/fhir+json' }
 const start = () =>
   serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, searchDefinitions(), fhir],
     settings: { database: { kind: 'sqlite', sqlite_path: path } },
   })
 const TABLES = ['ix_res', 'ix_token', 'ix_ref', 'ix_date', 'ix_qty', 'ix_str', 'ix_comp', 'ix_text']

@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import references from '../../../plugins/references/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -192,6 +193,10 @@ test('every type of parameter, extensions, several bases, and expressions that a
   await made('birth-order', 'number', 'Patient.multipleBirth.ofType(integer)')
   await made('range-low', 'quantity', 'Observation.referenceRange.low', ['Observation'])
   await made('alias-two', 'string', 'Organization.alias.skip(1).first()', ['Organization'])
+  await made('second-birth-order', 'number', 'Patient.multipleBirth.ofType(integer).skip(0)')
+  await made('names', 'number', 'Patient.name.count()')
+  await made('has-name', 'token', 'Patient.name.exists()')
+  await made('first-low', 'quantity', 'Observation.referenceRange.low.take(1)', ['Observation'])
   await made('any-name', 'string', 'Patient.name.given | Organization.alias', ['Patient', 'Organization'])
   await made('range-type', 'token', 'Observation.referenceRange.type', ['Observation'])
   await made('range', 'composite', 'Observation.referenceRange', ['Observation'], {
@@ -209,6 +214,11 @@ test('every type of parameter, extensions, several bases, and expressions that a
     ['/Organization?_has:Patient:contact-organization:eye=blue', ['o']],
     ['/Patient?_include=Patient:contact-organization&eye=blue', ['a', 'o']],
     ['/Patient?birth-order=3', ['a']],
+    ['/Patient?second-birth-order=3', ['a']],
+    ['/Patient?second-birth-order=gt3', []],
+    ['/Patient?names=1', ['a']],
+    ['/Patient?has-name=true', ['a']],
+    ['/Observation?first-low=5||mg', ['obs']],
     ['/Observation?range-low=gt4', ['obs']],
     ['/Observation?range-low=gt5', []],
     ['/Organization?alias-two=small', ['o']],
@@ -220,6 +230,41 @@ test('every type of parameter, extensions, several bases, and expressions that a
     ['/Patient?_sort=contact-period', ['a']],
   ]
   for (const [url, ids] of FOUND) assert.equal(await find(encodeURI(url)), ids, url)
+})
+
+test('what refers to a resource is known whatever becomes of the parameter that holds it', async () => {
+  await server.stop()
+  server = await serverWith({
+    plugins: [...plugins, references],
+    settings: { ...place.settings, conformance: { update_as_create: true, reference_policy: 'strict' } },
+  })
+  await put({ resourceType: 'Organization', id: 'o', name: 'Acme' })
+  const contact = parameter({ type: 'reference', target: ['Organization'], expression: 'Patient.contact.organization' })
+  await put(patient('before', undefined, { contact: [{ organization: { reference: 'Organization/o' } }] }))
+  await put(contact)
+  await put(patient('after', undefined, { contact: [{ organization: { reference: 'Organization/o' } }] }))
+  assert.equal(await find('/Patient?suffix=Organization/o'), ['after', 'before'])
+  const isTold = async (): Promise<void> => {
+    const answer = await server.inject({ method: 'DELETE', url: '/Organization/o' })
+    assert.is(answer.statusCode, 409, answer.body)
+    assert.match(answer.body, /2 Patient refer to it/)
+  }
+  await isTold()
+  await server.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })
+  await isTold()
+  // And without what a package has for it.
+  const own = (await searchParams('Patient')).find(({ name }) => name === 'organization')
+  await put(patient('after', undefined, { managingOrganization: { reference: 'Organization/o' } }))
+  await put(
+    parameter({
+      url: own?.definition,
+      code: 'organization',
+      type: 'reference',
+      expression: 'Patient.contact.organization',
+    }),
+  )
+  assert.equal(await find('/Patient?organization=Organization/o'), ['before'])
+  await isTold()
 })
 
 const REFUSED: readonly (readonly [string, Resource, RegExp])[] = [

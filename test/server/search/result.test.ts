@@ -332,9 +332,20 @@ test('_explain tells what was understood and where the search starts', async () 
     .at(-1)
     .resource.issue.map((issue: any) => issue.diagnostics)
     .join('\n')
-  assert.match(said, 'individual-gender')
-  assert.match(said, /starts from "name=fp01" \(1 rows\)/)
-  assert.not.match(said, 'SELECT')
+  assert.match(said, /gender=male: token http\S+individual-gender: any of male; index ix_token/)
+  assert.match(said, /name=fp01: string \S+: any of fp01; index ix_str, scanned/)
+  assert.match(said, /starts from "name=fp01" \(1 rows, the fewest of all\), .*; 1 other clause is checked by key/)
+  assert.match(said, /the search took \d+\.\d\d ms/)
+  // What the database makes of it, in its own words.
+  assert.match(
+    said,
+    /the database took \d+\.\d\d ms[^\n]*\n.*(USING (COVERING )?INDEX|USING PRIMARY KEY|Index (Only )?Scan|Nested Loop)/s,
+  )
+  assert.not.match(said, 'SELECT ')
+  const sorted = JSON.stringify((await get('/Patient?_sort=-birthdate&_explain=true')).body)
+  assert.match(sorted, /goes through the resources of the type, newest first/)
+  assert.match(sorted, /sorted by -birthdate/)
+  assert.not.match(JSON.stringify((await get('/Patient?gender=male&_explain=false')).body), 'the search took')
 })
 
 test('/metadata lists the parameters that are searched', async () => {

@@ -4,9 +4,10 @@
  */
 import type { VersionRow } from '../../store/tables.ts'
 import type { Condition } from '../condition.ts'
-import type { Executor, Match, Signalled } from '../execute.ts'
+import type { Executor, Match } from '../execute.ts'
 import { and, type Fragment, join, or, q, raw } from '../fragment.ts'
 import type { PagePosition } from '../page-token.ts'
+import type { Patience } from '../patience.ts'
 import { createNames, matches, type Plan } from '../plan.ts'
 import { HOLDER_SQL, holderRid, placeOf, SPACE_SQL } from './place.ts'
 
@@ -49,7 +50,7 @@ export const containedPage = async (
   search: ContainedSearch,
   { pin, rid }: PagePosition,
   limit: number,
-  asking: Signalled,
+  asking: Patience,
 ): Promise<readonly Match[]> => {
   const rows = await executor.select<VersionRow & { readonly k: number }>(
     q`SELECT r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body, u.k FROM ${rowsOf(search, pin)} AND u.k < ${rid} ORDER BY u.k DESC LIMIT ${limit}`,
@@ -62,7 +63,7 @@ export const countContained = async (
   executor: Executor,
   search: ContainedSearch,
   pin: number,
-  asking: Signalled,
+  asking: Patience,
 ): Promise<number> => {
   const [row] = await executor.select<{ readonly n: number }>(
     q`SELECT count(*) AS n FROM ${rowsOf(search, pin)}`,

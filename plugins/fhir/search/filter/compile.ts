@@ -11,6 +11,7 @@ import { readDateValue } from '../ordered-lookups.ts'
 import { short } from '../parameter-name.ts'
 import type { Parameter } from '../registry.ts'
 import type { SimpleCriteria } from '../simple-criteria.ts'
+import { PREFIXED } from '../supported.ts'
 import { codesOf } from '../value-context.ts'
 import { WIDE } from '../wide.ts'
 import { type Filter, type FilterStep, type Operator, parseFilter } from './parse.ts'
@@ -28,7 +29,6 @@ export const FILTER_OPERATORS: Readonly<Record<string, readonly Operator[]>> = {
   composite: ['eq'],
   special: ['eq'],
 }
-const PREFIXED = new Set(['number', 'date', 'quantity'])
 /** What a modifier of a parameter says already. */
 const MODIFIER_OF: Partial<Record<Operator, string>> = { in: 'in', ni: 'not-in', ss: 'below', sb: 'above' }
 
@@ -109,7 +109,7 @@ export const createFilterCriteria = ({ parameterOf, simple, general, follow }: F
         return lookupCondition(named, [stringTest(context, operator as StringOperator, value, folds)])
     }
     if (operator === 'po') return lookupCondition(named, [overlap(short(test.text), codes, value)])
-    if (PREFIXED.has(parameter.type)) return ask(undefined, `${operator}${asOne(value)}`)
+    if (PREFIXED.includes(parameter.type)) return ask(undefined, `${operator}${asOne(value)}`)
     if (operator === 'ne') return unequal(named, codes, await simple.lookups(parameter, context, undefined, [value]))
     return ask(MODIFIER_OF[operator], asOne(value))
   }

@@ -63,6 +63,13 @@ export const createWordRows = (database: Database, mode: WordMode) => {
     }
   }
 
+  const clear = (): Promise<void> =>
+    database.transact(async (transaction) => {
+      await transaction.run(clearWords, [])
+      await transaction.run(writeWordSetting, [PROGRESS, '0'])
+      await transaction.run(writeWordSetting, [MODE, mode === 'none' ? mode : `${mode} soon`])
+    })
+
   return {
     mode,
     /** Index rows that words go along with. */
@@ -83,14 +90,11 @@ export const createWordRows = (database: Database, mode: WordMode) => {
     /** Makes the index what the setting says, when it said something else before. Stops between batches. */
     async complete(signal?: AbortSignal): Promise<void> {
       if ((await setting(MODE)) === mode) return
-      if ((await setting(PROGRESS)) === undefined || mode === 'none')
-        await database.transact(async (transaction) => {
-          await transaction.run(clearWords, [])
-          await transaction.run(writeWordSetting, [PROGRESS, '0'])
-          await transaction.run(writeWordSetting, [MODE, mode === 'none' ? mode : `${mode} soon`])
-        })
+      if ((await setting(PROGRESS)) === undefined || mode === 'none') await clear()
       if (mode !== 'none') await fill(signal)
     },
+    /** Puts the index back to where `complete` begins. */
+    clear,
   }
 }
 

@@ -1,0 +1,81 @@
+/** SIGKILL during writes: every change that was acknowledged has its event, and the chain holds. */
+// database: sqlite, the file is what is killed over
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { temporaryFolder } from '../../support/database-kinds.ts'
+import { spawnServer } from '../../support/spawn-server.ts'
+import { KEY } from './audited.ts'
+
+const ROUNDS = 20
+const WRITERS = 8
+const folder = temporaryFolder()
+test.after(() => folder.remove())
+
+const send = async (url: string, method: string, body: object): Promise<Response> =>
+  fetch(url, { method, headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) })
+
+/** `Type/id/_history/version` of what was acknowledged, until the server is gone. */
+const write = async (base: string, writer: number, known: Set<string>, onAcknowledged: () => void): Promise<void> => {
+  for (;;) {
+    try {
+      const created = await send(`${base}/Patient`, 'POST', { resourceType: 'Patient', active: true })
+      if (created.status === 201) known.add(`Patient/${((await created.json()) as { id: string }).id}/_history/1`)
+      const id = `w${writer}`
+      const updated = await send(`${base}/Basic/${id}`, 'PUT', {
+        resourceType: 'Basic',
+        id,
+        code: { text: String(known.size) },
+      })
+      const { meta } = (await updated.json()) as { meta: { versionId: string } }
+      if (updated.ok) known.add(`Basic/${id}/_history/${meta.versionId}`)
+      await fetch(`${base}/Basic/${id}`)
+      onAcknowledged()
+    } catch {
+      return
+    }
+  }
+}
+
+interface Event {
+  readonly outcome: string
+  readonly entity: readonly {
+    readonly role?: { readonly code: string }
+    readonly what?: { readonly reference: string }
+  }[]
+}
+
+test(`killed ${ROUNDS} times during concurrent writes, the trail has every change that was acknowledged and is not broken`, async () => {
+  const path = join(folder.path, 'kill.sqlite')
+  const options = { plugins: ['audit'], settings: { audit: { key: KEY } } }
+  const known = new Set<string>()
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const server = await spawnServer(path, options)
+    let acknowledged = 0
+    // A different moment in each round, in the middle of whatever the other writers are doing.
+    const enough = 10 + ((round * 37) % 60)
+    const writers = Array.from({ length: WRITERS }, (_, writer) =>
+      write(server.base, writer, known, () => {
+        acknowledged += 1
+        if (acknowledged === enough) void server.kill()
+      }),
+    )
+    await Promise.all(writers)
+    assert.ok(acknowledged >= enough, `round ${round} wrote ${acknowledged} times`)
+  }
+  const server = await spawnServer(path, options)
+  const verdict = (await (await fetch(`${server.base}/_audit/verify`)).json()) as { ok: boolean; checked: number }
+  assert.is(verdict.ok, true, JSON.stringify(verdict))
+  assert.ok(verdict.checked >= known.size)
+  const lines = await (await fetch(`${server.base}/_audit?action=C,U&outcome=0&_format=ndjson`)).text()
+  const told = new Set(
+    lines
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as Event).entity.find(({ role }) => role?.code === '4')?.what?.reference),
+  )
+  for (const one of known) assert.ok(told.has(one), `${one} was acknowledged`)
+  await server.kill()
+})
+
+test.run()

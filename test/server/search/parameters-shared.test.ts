@@ -1,0 +1,111 @@
+// database: postgres, the only kind that several servers share
+/** A parameter that one server was sent is known to another on the same database, and never answered wrongly there. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Clock, systemClock } from '../../../kernel/index.ts'
+import database from '../../../plugins/database/index.ts'
+import fhir from '../../../plugins/fhir/index.ts'
+import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { searchDefinitions } from '../../support/search-definitions.ts'
+import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { until } from '../../support/until.ts'
+
+const LOOK_MS = 5_000 // how often a server looks by itself
+const headers = { 'content-type': 'application/fhir+json' }
+let place: FreshDatabase
+let one: TestServer
+let other: TestServer
+let looks: AbortController[] = []
+/** The looks of the other server come when the test says so. */
+const clock: Clock = {
+  ...systemClock,
+  deadline(ms) {
+    if (ms !== LOOK_MS) return systemClock.deadline(ms)
+    const controller = new AbortController()
+    looks.push(controller)
+    return controller.signal
+  },
+}
+const look = (): void => {
+  const due = looks
+  looks = []
+  for (const controller of due) controller.abort()
+}
+
+test.before(async () => {
+  place = await chosenKind.fresh()
+  const options = {
+    plugins: [database, searchDefinitions(), fhir],
+    settings: { ...place.settings, conformance: { update_as_create: true } },
+  }
+  one = await serverWith(options)
+  other = await serverWith({ ...options, clock })
+})
+test.after(async () => {
+  await Promise.all([one.stop(), other.stop()])
+  await place.remove()
+})
+
+const put = async (resource: Record<string, unknown>): Promise<void> => {
+  const url = `/${resource.resourceType}/${resource.id}`
+  const answer = await one.inject({ method: 'PUT', url, headers, payload: JSON.stringify(resource) })
+  assert.ok(answer.statusCode < 300, answer.body)
+}
+const parameter = (given: Record<string, unknown> = {}) => ({
+  resourceType: 'SearchParameter',
+  id: 'suffix',
+  url: 'http://example.org/suffix',
+  name: 'suffix',
+  status: 'active',
+  description: 'x',
+  code: 'suffix',
+  base: ['Patient'],
+  type: 'string',
+  expression: 'Patient.name.suffix',
+  ...given,
+})
+const found = async (server: TestServer, url: string): Promise<string[]> => {
+  let ids: string[] = []
+  await until(
+    async () => {
+      const answer = await server.inject(url)
+      if (answer.statusCode === 503) return false
+      assert.is(answer.statusCode, 200, answer.body)
+      ids = (answer.json().entry ?? []).map((entry: any) => entry.resource.id).sort()
+      return true
+    },
+    10_000,
+    url,
+  )
+  return ids
+}
+const isListed = async (): Promise<boolean> =>
+  (await other.inject('/metadata')).body.includes('http://example.org/suffix')
+
+test('a search by what was posted elsewhere is answered at once, /metadata after the next look', async () => {
+  for (let at = 0; at < 120; at += 1)
+    await put({
+      resourceType: 'Patient',
+      id: `p${at}`,
+      name: [{ family: 'f', given: ['g'], suffix: [at < 3 ? 'Jr' : 'Sr'] }],
+    })
+  await put(parameter())
+  assert.is(await isListed(), false)
+  look()
+  await until(isListed, 5_000, 'the look of the other server')
+  assert.equal(await found(other, '/Patient?suffix=jr'), ['p0', 'p1', 'p2'])
+})
+
+test('a change of the expression and a deletion are heeded by the very next search', async () => {
+  await put(parameter({ expression: 'Patient.name.given' }))
+  assert.equal(await found(other, '/Patient?suffix=jr'), [])
+  assert.is((await found(other, '/Patient?suffix=g&_count=1000')).length, 120)
+  await one.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })
+  assert.is((await other.inject('/Patient?suffix=g')).statusCode, 400)
+  const chain = await other.inject('/Observation?subject:Patient.suffix=g')
+  assert.is(chain.statusCode, 400)
+  await put(parameter({ code: 'again' }))
+  assert.equal(await found(other, '/Patient?again=jr&_sort=-_lastUpdated'), ['p0', 'p1', 'p2'])
+})
+
+test.run()
