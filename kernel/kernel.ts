@@ -251,6 +251,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     } finally {
       clearInterval(awake)
       phases.enter('stopped')
+      root.flush()
     }
   }
   let stopped: Promise<void> | undefined

@@ -3,6 +3,7 @@
  * carries credentials: both are looked for in the finished line, so that it does not matter where they were put.
  */
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { createBatch } from './batch.ts'
 
 export type { Logger } from 'pino'
 
@@ -28,44 +29,24 @@ const withoutCredentials = (line: string): string =>
     ? line.replace(HEADER, `$1"${MASK}"`).replace(QUOTED_HEADER, `$1\\"${MASK}\\"`).replace(BEARER, `$1${MASK}`)
     : line
 
-const BUFFER_CHARS = 32 * 1024 // a line for each request would be a system call for each request
-const FLUSH_MS = 100 // how long a line may wait for others, and what a killed process may lose
+const WARN = 40 // pino's number of the level
+const METADATA = Symbol.for('pino.metadata') // a stream with it is told the level of each line
 
-/**
- * Standard output, written to in batches; flushed when the process exits. Lines are gathered here and handed on together,
- * because the destination measures all that it has gathered with every line that comes.
- */
-const bufferedOutput = (): DestinationStream => {
-  const output = pino.destination({
-    dest: 1,
-    sync: false,
-    // What is handed on early is written by `flush` and `flushSync`, each in its way.
-    minLength: BUFFER_CHARS,
-    maxWrite: 2 * BUFFER_CHARS,
-    periodicFlush: FLUSH_MS,
-  })
-  const { write, flush, flushSync, end } = output
-  let lines = ''
-  const handOn = (): void => {
-    const gathered = lines
-    lines = ''
-    if (gathered !== '') write.call(output, gathered)
-  }
-  const after = (work: (...given: any[]) => void) =>
-    function (this: unknown, ...given: any[]): void {
-      handOn()
-      work.apply(output, given)
-    }
-  return Object.assign(output, {
-    write(line: string): boolean {
-      lines += line
-      if (lines.length >= BUFFER_CHARS) handOn()
-      return true
+/** Standard output in batches; what is no good news does not wait, since the process may be about to end. */
+const batchedOutput = (): DestinationStream & { flush(): void } => {
+  const output = pino.destination({ dest: 1, sync: false })
+  const { add, flush } = createBatch((text) => void output.write(text))
+  const stream = {
+    [METADATA]: true,
+    lastLevel: 0,
+    flush,
+    write(line: string) {
+      add(line)
+      if (stream.lastLevel >= WARN) flush()
+      stream.lastLevel = 0
     },
-    flush: after(flush),
-    flushSync: after(flushSync),
-    end: after(end),
-  })
+  }
+  return stream
 }
 
 /**
@@ -83,12 +64,15 @@ export const lineWriter = (log: Logger): ((line: string) => void) => {
 
 export interface RootLog {
   readonly log: Logger
+  /** Writes the lines that wait for others. */
+  flush(): void
   /** Values to mask from now on, e.g. of settings marked secret. Shorter ones than 4 characters would mask words. */
   mask(secrets: readonly string[]): void
 }
 
 export const createLog = (options: LogOptions): RootLog => {
   let secrets: string[] = []
+  const own = options.stream === undefined ? batchedOutput() : undefined
   const log = pino(
     {
       level: options.level ?? 'info',
@@ -103,10 +87,11 @@ export const createLog = (options: LogOptions): RootLog => {
         },
       },
     },
-    options.stream ?? bufferedOutput(),
+    options.stream ?? (own as DestinationStream),
   )
   return {
     log,
+    flush: () => own?.flush(),
     mask: (more) => {
       // The log holds the JSON spelling of a value: a quote or a backslash in a secret is escaped there.
       const spelled = more.filter((one) => one.length >= 4).flatMap((one) => [one, JSON.stringify(one).slice(1, -1)])

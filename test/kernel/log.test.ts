@@ -125,7 +125,7 @@ test('credentials of a request are not in the line about its failure', async () 
   assert.not.match(raw.join(''), TICKET)
 })
 
-test('without a stream of the host lines go to standard output: all of them by the end of the process', async () => {
+test('without a stream of the host lines go to standard output: all of them by the end of a stop', async () => {
   const program = `
     import { createKernel } from './kernel/index.ts'
     const kernel = await createKernel({ plugins: [] })

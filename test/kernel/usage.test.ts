@@ -44,14 +44,19 @@ test('requests of one connection are charged what crossed it, heads included, pi
   // What came in one piece is charged to the first of it; the sum is exact.
   client.send(get.replace('one', 'two').repeat(2))
   await until(() => used.length === 4, 5_000, 'four requests')
-  client.destroy()
+  // The last answer is on its way: the connection ends behind it.
+  client.send(`GET /page/last HTTP/1.1\r\nconnection: close\r\n${HEAD}`)
   const all = await client.closed
   const sum = (key: 'bytesIn' | 'bytesOut'): number => used.reduce((total, usage) => total + usage[key], 0)
-  assert.is(sum('bytesIn'), get.length * 3 + post.length)
+  await until(() => used.length === 5, 5_000, 'the last request')
+  assert.is(
+    sum('bytesIn'),
+    get.length * 3 + post.length + get.replace('one', 'last').length + 'connection: close\r\n'.length,
+  )
   assert.is(sum('bytesOut'), all.length)
   assert.equal(
     used.map(({ request }) => request.route),
-    ['/page/:name', '/echo', '/page/:name', '/page/:name'],
+    ['/page/:name', '/echo', '/page/:name', '/page/:name', '/page/:name'],
   )
   await kernel.stop()
 })

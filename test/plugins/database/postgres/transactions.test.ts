@@ -184,12 +184,14 @@ test('transactions that lock one another are run again and both go through', asy
     for (const id of [1, 2]) await transaction.run(insert, [id, '0'])
   })
   let runs = 0
+  let locked = 0
   const both = Promise.withResolvers<void>()
   const cross = async (first: number, second: number): Promise<void> =>
     db.transact(async (transaction) => {
       runs += 1
       await transaction.get(lock, [first])
-      if (runs === 2) both.resolve()
+      locked += 1
+      if (locked === 2) both.resolve()
       await both.promise
       await transaction.get(lock, [second])
       await transaction.run(update, [`${first}`, first])
