@@ -16,12 +16,17 @@ const MOST = 10_000 // events that wait; some megabytes
 const RETRY_MS = 1_000 // after the database refused them
 
 export interface EventQueue {
+  /** From now on events are written; those that came before have waited. */
+  open(): void
+  /**
+   * Behind the event of stop nothing is taken any more: the gap has its mark. That event waits for the disk, and what was
+   * written before it is there with it.
+   */
+  close(): void
   /** Throws TrailBusy when no more can be kept. */
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
   flush(): Promise<void>
-  /** What was written is on disk by other means: whoever stops writes last, and waits for it. */
-  close(): void
 }
 
 export interface EventQueueParts {
@@ -34,9 +39,9 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   let waiting: TrailEvent[] = []
   let writing: Promise<void> | undefined
   let isScheduled = false
+  let state: 'early' | 'open' | 'closed' = 'early'
   let isFailing = false
   let isSoft = false
-  let isClosed = false
 
   const hardenSoon = (): void => {
     if (isSoft) return
@@ -45,7 +50,8 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       'abort',
       () => {
         isSoft = false
-        if (!isClosed) trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
+        if (state !== 'closed')
+          trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
       },
       { once: true },
     )
@@ -101,10 +107,18 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   }
 
   return {
+    open() {
+      state = 'open'
+      if (waiting.length > 0) schedule(WINDOW_MS)
+    },
+    close() {
+      state = 'closed'
+    },
     push(event) {
+      if (state === 'closed') return
       if (waiting.length >= MOST) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
       waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
-      if (isFailing || writing !== undefined) return
+      if (state === 'early' || isFailing || writing !== undefined) return
       if (waiting.length >= BATCH) start().catch(() => undefined)
       else schedule(WINDOW_MS)
     },
@@ -112,9 +126,6 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       // What is being written may have begun before the last event came.
       await writing
       if (waiting.length > 0) await start()
-    },
-    close() {
-      isClosed = true
     },
   }
 }

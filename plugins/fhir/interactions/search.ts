@@ -1,7 +1,6 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import { isUtf8 } from 'node:buffer'
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
-import { isServerError } from '../../../kernel/index.ts'
 import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from '../errors.ts'
 import { checkAccept } from '../media.ts'
 import { withDetails } from '../patients.ts'
@@ -12,14 +11,6 @@ import { toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
 import { askContained } from '../search/contained/ask.ts'
 import { containedPage, countContained } from '../search/contained/page.ts'
-import {
-  SearchChain,
-  SearchModifierNeeds,
-  SearchModifierUnknown,
-  SearchParameterUnknown,
-  SearchSort,
-  SearchUnsupportedParameter,
-} from '../search/errors.ts'
 import { explainPlans } from '../search/explain.ts'
 import { MOST_INCLUDED } from '../search/include.ts'
 import { linkParameters } from '../search/link-parameters.ts'
@@ -27,25 +18,14 @@ import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
 import { createPatience, type SearchPatience } from '../search/patience.ts'
 import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
-import { type SortKey, toSortKeys } from '../search/sort.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { type Asked, type AskedParams, interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
 import { queryOf } from './query-of.ts'
+import { understand } from './understand.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
-/** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
-const PASSED_OVER = new Set(
-  [
-    SearchParameterUnknown,
-    SearchUnsupportedParameter,
-    SearchModifierUnknown,
-    SearchModifierNeeds,
-    SearchChain,
-    SearchSort,
-  ].map(({ key }) => key),
-)
 
 /** Where a search looks. */
 interface Scope {
@@ -77,62 +57,6 @@ const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string]
   return [...query, ...readPairs(Buffer.from(body).toString('utf8'))]
 }
 
-interface Ignored {
-  readonly name: string
-  readonly reason: string
-}
-
-/** What a search was understood as. */
-interface Understood {
-  readonly request: SearchRequest
-  readonly ignored: readonly Ignored[]
-  /** By type: what the clauses mean there. */
-  readonly conditions: ReadonlyMap<string, readonly Condition[]>
-  readonly keys: readonly SortKey[]
-  readonly count: number
-}
-
-const understand = async (
-  server: FhirServer,
-  request: SearchRequest,
-  types: readonly string[],
-  asking: Asking,
-  lenient: boolean,
-): Promise<Understood> => {
-  const { criteria } = server.search
-  const ignored: Ignored[] = []
-  const tolerate = (name: string, error: unknown): void => {
-    if (!lenient || !isServerError(error) || !PASSED_OVER.has(error.key)) throw error
-    if (!ignored.some((one) => one.name === name)) ignored.push({ name, reason: error.message })
-  }
-  const conditions = new Map<string, Condition[]>(types.map((type) => [type, []]))
-  const kept: (readonly [string, string])[] = []
-  for (const [name, value] of request.criteria) {
-    try {
-      const made: [string, Condition][] = []
-      for (const type of types) made.push([type, await criteria.toCondition(type, name, value, asking)])
-      for (const [type, condition] of made) conditions.get(type)?.push(condition)
-      kept.push([name, value])
-    } catch (error) {
-      tolerate(name, error)
-    }
-  }
-  let keys: readonly SortKey[] = []
-  let { sort } = request
-  if (sort !== undefined)
-    try {
-      if (types.length !== 1 && sort.split(',').some((one) => !/^-?_(lastUpdated|id)$/.test(one)))
-        throw SearchSort(sort.slice(0, 100), 'several types share only _lastUpdated and _id')
-      keys = toSortKeys(criteria, types[0] ?? 'Patient', sort)
-    } catch (error) {
-      tolerate('_sort', error)
-      sort = undefined
-    }
-  const { usual, most } = server.page
-  const wanted = request.count ?? usual
-  return { request: { ...request, criteria: kept, sort }, ignored, conditions, keys, count: Math.min(wanted, most) }
-}
-
 /** Types with resources, of those asked for. */
 const typesOf = async (
   server: FhirServer,
@@ -149,7 +73,7 @@ const typesOf = async (
 
 /** Whatever in a search may name a parameter. */
 const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
-  ...criteria.map(([name]) => name),
+  ...criteria.map(([name, value]) => (name.endsWith('_filter') ? value : name)),
   ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
   sort,
 ]

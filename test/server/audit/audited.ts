@@ -58,6 +58,7 @@ const TYPES = [
   'Bundle',
   'Basic',
   'List',
+  'Parameters',
   'AuditEvent',
   'Element',
   'Extension',
@@ -92,20 +93,22 @@ const gate = definePlugin({
 export const plain: readonly AnyPlugin[] = [database, stubDefinitions(TYPES, OTHERS), fhir, probes]
 export const auditedPlugins: readonly AnyPlugin[] = [...plain, audit, gate]
 
-/** No two requests in one millisecond, so that `recorded` tells which came first. */
-const distinctTimes = (): Clock => {
-  let last = 0
-  const now = (): number => {
-    last = Math.max(last + 1, systemClock.now())
-    return last
+/** No two moments are the same, so that what happened can be put in order. */
+const tickingClock = (): Clock => {
+  let now = Date.now()
+  return {
+    ...systemClock,
+    now() {
+      now += 1
+      return now
+    },
   }
-  return { ...systemClock, now }
 }
 
 export const audited = (options: TestServerOptions = {}): Promise<TestServer> =>
   serverWith({
     plugins: auditedPlugins,
-    clock: distinctTimes(),
+    clock: tickingClock(),
     ...options,
     settings: { ...options.settings, audit: { key: KEY, ...(options.settings?.audit as object | undefined) } },
   })
@@ -135,11 +138,11 @@ export const lineOf = (event: AuditEvent): string => {
   return `${subtype}${data === '' ? '' : ` ${data}`}${patient === '' ? '' : ` of ${patient}`} → ${event.outcome}`
 }
 
-/** What happened since the server started; a read is recorded a moment after it was answered, and a change before. */
+/** What happened since the server started, in the order it began: what waits for nobody is recorded later. */
 export const happened = async (server: TestServer): Promise<readonly string[]> =>
   (await eventsOf(server))
     .filter(({ type }) => type.code !== '110100')
-    .sort((one, other) => Date.parse(one.recorded) - Date.parse(other.recorded))
+    .sort((one, other) => one.recorded.localeCompare(other.recorded))
     .map(lineOf)
 
 export const verdictOf = async (server: TestServer, query = '') => {
