@@ -123,8 +123,8 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       else schedule(WINDOW_MS)
     },
     async flush() {
-      // What is being written may have begun before the last event came.
-      await writing
+      // What is being written may have begun before the last event came, or before the database took any.
+      await writing?.catch(() => undefined)
       if (waiting.length > 0) await start()
     },
   }

@@ -75,12 +75,13 @@ export const createFinder = (database: Database, clock: Clock): Finder => {
     const [lowest, highest] = wanted.rows
     const found: Row[] = []
     let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, highest + 1)
-    for (let blocks = FEW_BLOCKS; found.length < limit; blocks = Math.min(2 * blocks, MOST_BLOCKS)) {
+    const isDone = (): boolean => found.length === limit || signal.aborted
+    for (let blocks = FEW_BLOCKS; !isDone(); blocks = Math.min(2 * blocks, MOST_BLOCKS)) {
       const to = (await database.get<{ seq: number | null }>(readNewest, [below]))?.seq ?? undefined
       if (to === undefined || to < lowest) break
       const from = Math.max(lowest, firstOf(to) - (blocks - 1) * BLOCK_ROWS)
       for (const range of await rangesOf(wanted, { from, to }, signal)) {
-        if (found.length === limit || signal.aborted) return found
+        if (isDone()) return found
         for (const row of await select(conditions, range, limit - found.length, signal)) found.push(row)
       }
       below = from

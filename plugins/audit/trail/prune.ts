@@ -77,12 +77,14 @@ export const prune = async ({ database, keys, trail, days, clock, log }: PrunePa
       break
     }
     // Never the last one: the head goes on from it.
-    const slice = await database.all<Row>(readRows, [head.pruned_seq, head.seq - 1, SLICE_ROWS])
+    const last = head.seq - 1
+    if (last <= head.pruned_seq) break
+    const slice = await database.all<Row>(readRows, [head.pruned_seq, last, SLICE_ROWS])
     const young = slice.findIndex(({ at }) => at >= oldest)
+    if (young === 0) break
     const rows = young === -1 ? slice : slice.slice(0, young)
     isMore = rows.length === SLICE_ROWS
-    if (rows.length === 0) break
-    const after = followed(keys, head, rows)
+    const after = rows.length === 0 ? undefined : followed(keys, head, rows)
     if (after === undefined) {
       log.error({ seq: head.pruned_seq + 1 }, 'the audit trail is broken and is not pruned: run server audit verify')
       break
