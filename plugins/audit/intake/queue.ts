@@ -16,6 +16,10 @@ const MOST = 10_000 // events that wait; some megabytes
 const RETRY_MS = 1_000 // after the database refused them
 
 export interface EventQueue {
+  /** From now on events are written; those that came before have waited. */
+  open(): void
+  /** Behind the event of stop nothing is taken any more: the gap has its mark. */
+  close(): void
   /** Throws TrailBusy when no more can be kept. */
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
@@ -32,6 +36,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   let waiting: TrailEvent[] = []
   let writing: Promise<void> | undefined
   let isScheduled = false
+  let state: 'early' | 'open' | 'closed' = 'early'
   let isFailing = false
   let isSoft = false
 
@@ -98,10 +103,18 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   }
 
   return {
+    open() {
+      state = 'open'
+      if (waiting.length > 0) schedule(WINDOW_MS)
+    },
+    close() {
+      state = 'closed'
+    },
     push(event) {
+      if (state === 'closed') return
       if (waiting.length >= MOST) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
       waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
-      if (isFailing || writing !== undefined) return
+      if (state === 'early' || isFailing || writing !== undefined) return
       if (waiting.length >= BATCH) start().catch(() => undefined)
       else schedule(WINDOW_MS)
     },
