@@ -36,7 +36,7 @@ export default definePlugin({
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit
     const intake = createIntake({ trail, queue, sampler, reads, includeQuery, clock })
     const { flush } = intake
-    const keeper = createKeeper({ database, keys, trail, blocks, flush, retentionDays, clock, log })
+    const keeper = createKeeper({ database, keys, trail, blocks, queue, flush, retentionDays, clock, log })
     hooks.onAudit.tap('append to the trail', intake.tell)
     hooks.meter.tap('append refusals nobody told', intake.used)
     optional(Fhir)?.owns('AuditEvent', 'is made by the server, of what happens')

@@ -13,7 +13,7 @@ export interface CapabilityPart {
 }
 
 /** What the registry that runs the searches knows of a type. */
-const searchOf = ({ search: { registry }, catalog }: FhirServer, name: string): object => {
+const searchOf = ({ search: { registry, words }, catalog }: FhirServer, name: string): object => {
   const parameters = [...registry.parameters(name).values()]
   const references = (type: string) =>
     [...registry.parameters(type).values()].filter(({ type: kind }) => kind === 'reference')
@@ -27,6 +27,7 @@ const searchOf = ({ search: { registry }, catalog }: FhirServer, name: string): 
     searchRevInclude: pointing,
     searchParam: [
       ...COMMON,
+      ...WORDS[words.mode],
       ...parameters.map(({ code, url, type, indexing }) => ({
         name: code,
         definition: url,
@@ -42,7 +43,12 @@ const COMMON = [
   { name: '_lastUpdated', definition: 'http://hl7.org/fhir/SearchParameter/Resource-lastUpdated', type: 'date' },
   { name: '_has', type: 'special' },
   { name: '_list', type: 'special' },
+  { name: '_filter', type: 'special' },
 ]
+const TEXT = { name: '_text', definition: 'http://hl7.org/fhir/SearchParameter/DomainResource-text', type: 'string' }
+const CONTENT = { name: '_content', definition: 'http://hl7.org/fhir/SearchParameter/Resource-content', type: 'string' }
+/** By what the setting full_text has indexed. */
+const WORDS = { all: [TEXT, CONTENT], narrative: [TEXT], none: [] } as const
 
 const INTERACTIONS = [
   'read',
@@ -99,7 +105,12 @@ export const toCapabilityStatement = (
             ...operations.at({ level: 'instance', type: name }),
           ]),
         })),
-        interaction: [{ code: 'history-system' }, { code: 'search-system' }],
+        interaction: [
+          { code: 'transaction' },
+          { code: 'batch' },
+          { code: 'history-system' },
+          { code: 'search-system' },
+        ],
         ...list(operations.at({ level: 'system', type: undefined })),
       },
     ],

@@ -13,6 +13,31 @@ export const TooManyCodes = defineError(
   'too-costly',
   'The value set or hierarchy "%s" stands for more than %s codes. Choose a smaller one.',
 )
+export const ValueSetUnknown = defineError(
+  'terminology/value-set-unknown',
+  404,
+  'not-found',
+  'There is no value set "%s" here.',
+)
+export const CodeSystemUnknown = defineError(
+  'terminology/code-system-unknown',
+  404,
+  'not-found',
+  'There is no code system "%s" here.',
+)
+export const CodeUnknown = defineError(
+  'terminology/code-unknown',
+  404,
+  'not-found',
+  'The code system "%s" has no code "%s".',
+)
+export const CodeSystemIncomplete = defineError(
+  'terminology/code-system-incomplete',
+  400,
+  'not-supported',
+  'Of the code system "%s" there is only what is called "%s": it does not tell.',
+)
+export const InputMissing = defineError('terminology/input-missing', 400, 'required', '$%s needs %s.')
 export const NoHierarchy = defineError(
   'terminology/no-hierarchy',
   400,

@@ -109,7 +109,15 @@ export const createExpander = (find: Find) => {
     if (trail.includes(canonical) || trail.length > MOST_LEVELS)
       throw new Unexpandable('it includes itself, or is nested too deeply')
     const valueSet = await find.valueSet(canonical)
-    if (valueSet === undefined) return undefined
+    return valueSet === undefined ? undefined : expandResource(valueSet, canonical, trail)
+  }
+
+  /** `canonical` is what it is called, for messages and circles. */
+  const expandResource = async (
+    valueSet: Json,
+    canonical: string,
+    trail: readonly string[] = [],
+  ): Promise<Expansion> => {
     const brought = given(valueSet.expansion as Json | undefined)
     if (valueSet.compose === undefined) {
       if (brought === undefined) throw new Unexpandable(`${canonical} says neither what it is made of nor its codes`)
@@ -123,5 +131,5 @@ export const createExpander = (find: Find) => {
       throw new Unexpandable(error.message)
     }
   }
-  return expand
+  return { expand, expandResource }
 }

@@ -4,6 +4,7 @@ import { Fhir } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
 import * as errors from './errors.ts'
 import { createFinder } from './find.ts'
+import { terminologyOperations } from './operations/operations.ts'
 import { Terminology } from './service.ts'
 import { createTerminology } from './terminology.ts'
 
@@ -18,6 +19,7 @@ export default definePlugin({
   setup({ hooks, needs: { definitions, fhir }, provide, clock }) {
     const terminology = createTerminology(createFinder(definitions, fhir.stored, clock), clock)
     provide(Terminology, terminology)
+    for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
     hooks.onCommit.tap('forget expansions', ({ changes }) => {
       if (changes.some(({ next }) => OURS.has(next.type))) terminology.forget()
     })

@@ -1,7 +1,7 @@
 /** The service: expansions that are kept a while, and the hierarchies of code systems. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
-import { reach } from './code-system.ts'
+import { type CodeSystem, reach } from './code-system.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
 import { createExpander, type Expansion, Unexpandable } from './expansion.ts'
 import { Unfiltered } from './filter.ts'
@@ -13,12 +13,26 @@ const MOST_KEPT = 200_000 // codes of all expansions that are kept
 export interface Expanding extends Terminology {
   /** All of a value set, with displays. Undefined when it is not known; throws 400. */
   all(valueSet: string): Promise<Expansion | undefined>
+  /** All of a value set that is at hand. */
+  of(valueSet: Readonly<Record<string, unknown>>): Promise<Expansion>
+  codeSystem(canonical: string): Promise<CodeSystem | undefined>
   /** A value set or code system was written. */
   forget(): void
 }
 
+/** What cannot be expanded is 400, by name. */
+const telling = async <T>(valueSet: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Unexpandable || error instanceof Unfiltered)
+      throw NotExpandable(valueSet.slice(0, 200), error.message)
+    throw error
+  }
+}
+
 export const createTerminology = (find: Finder, clock: Clock): Expanding => {
-  const expand = createExpander(find)
+  const { expand, expandResource } = createExpander(find)
   const kept = new LRUCache<string, { readonly expansion: Expansion; readonly at: number }>({
     maxSize: MOST_KEPT,
     sizeCalculation: ({ expansion }) => 1 + expansion.size,
@@ -30,19 +44,18 @@ export const createTerminology = (find: Finder, clock: Clock): Expanding => {
     const known = kept.get(valueSet)
     if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.expansion
     const begun = life
-    try {
-      const expansion = await expand(valueSet)
-      if (expansion !== undefined && begun === life) kept.set(valueSet, { expansion, at: clock.now() })
-      return expansion
-    } catch (error) {
-      if (error instanceof Unexpandable || error instanceof Unfiltered)
-        throw NotExpandable(valueSet.slice(0, 200), error.message)
-      throw error
-    }
+    const expansion = await telling(valueSet, () => expand(valueSet))
+    if (expansion !== undefined && begun === life) kept.set(valueSet, { expansion, at: clock.now() })
+    return expansion
   }
 
   return {
     all,
+    of(valueSet) {
+      const name = typeof valueSet.url === 'string' ? valueSet.url : 'of the request'
+      return telling(name, () => expandResource(valueSet, name))
+    },
+    codeSystem: find.codeSystem,
     async expand(valueSet, most) {
       const expansion = await all(valueSet)
       if (expansion === undefined) return undefined

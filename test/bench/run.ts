@@ -17,6 +17,7 @@ import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
 import { search } from './figures/search.ts'
 import { tail } from './figures/tail.ts'
+import { verification } from './figures/verify.ts'
 import { housePlugins } from './plugins.ts'
 import { printProfiles } from './profile.ts'
 import { type Line, toTable } from './table.ts'
@@ -34,6 +35,7 @@ const FIGURES: readonly Figure[] = [
   postgres,
   search,
   hooks,
+  verification,
   peer,
 ]
 

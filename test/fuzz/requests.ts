@@ -82,7 +82,22 @@ const encode = (random: SeededRandom, text: string): string => {
   }
 }
 
-const MODIFIERS = ['', '', '', ':exact', ':contains', ':missing', ':not', ':identifier', ':Patient', ':x', ':']
+const MODIFIERS = [
+  '',
+  '',
+  '',
+  ':exact',
+  ':contains',
+  ':missing',
+  ':not',
+  ':identifier',
+  ':Patient',
+  ':text',
+  ':in',
+  ':below',
+  ':x',
+  ':',
+]
 const RESULT = [
   '_count',
   '_sort',
@@ -97,6 +112,10 @@ const RESULT = [
   '_at',
   '_page',
   '_type',
+  '_text',
+  '_content',
+  '_containedType',
+  '_list',
   '_id',
   '_lastUpdated',
   '_has',

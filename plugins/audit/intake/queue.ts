@@ -1,21 +1,28 @@
 /**
  * Events that wait for nobody: those of reads and refusals. They are written together, at most WINDOW_MS after the
  * answer they tell of, in one transaction that does not wait for the disk; it is waited for once a second, because
- * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue fills, and then
- * what would have to be recorded is refused.
+ * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue
+ * fills, and then what would have to be recorded is refused.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { TrailBusy } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 
-const WINDOW_MS = 20 // between an answer and its event on disk
+const WINDOW_MS = 20 // between an answer and its event in the database
 const HARDEN_MS = 1_000 // between an event that is written and on disk
 const BATCH = 512 // events written in one go, which takes a few milliseconds
 const MOST = 10_000 // events that wait; some megabytes
 const RETRY_MS = 1_000 // after the database refused them
 
 export interface EventQueue {
+  /** From now on events are written; those that came before have waited. */
+  open(): void
+  /**
+   * Behind the event of stop nothing is taken any more: the gap has its mark. That event waits for the disk, and what was
+   * written before it is there with it.
+   */
+  close(): void
   /** Throws TrailBusy when no more can be kept. */
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
@@ -32,6 +39,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   let waiting: TrailEvent[] = []
   let writing: Promise<void> | undefined
   let isScheduled = false
+  let state: 'early' | 'open' | 'closed' = 'early'
   let isFailing = false
   let isSoft = false
 
@@ -42,7 +50,8 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       'abort',
       () => {
         isSoft = false
-        trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
+        if (state !== 'closed')
+          trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
       },
       { once: true },
     )
@@ -98,10 +107,18 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   }
 
   return {
+    open() {
+      state = 'open'
+      if (waiting.length > 0) schedule(WINDOW_MS)
+    },
+    close() {
+      state = 'closed'
+    },
     push(event) {
+      if (state === 'closed') return
       if (waiting.length >= MOST) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
       waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
-      if (isFailing || writing !== undefined) return
+      if (state === 'early' || isFailing || writing !== undefined) return
       if (waiting.length >= BATCH) start().catch(() => undefined)
       else schedule(WINDOW_MS)
     },

@@ -2,10 +2,11 @@
  * Keeps the trail while the server runs: opens it, tells start and stop, writes checkpoints to the log, prunes. A
  * checkpoint in the log, which is kept elsewhere, is what shows that a trail was cut or an old one put back.
  */
-import type { Clock, Logger } from '../../../kernel/index.ts'
+import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
+import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
 import { prune } from './prune.ts'
@@ -25,6 +26,7 @@ export interface KeeperParts {
   readonly keys: KeyRing
   readonly trail: Trail
   readonly blocks: BlockMaker
+  readonly queue: Pick<EventQueue, 'open' | 'close'>
   /** Writes what waits. */
   readonly flush: () => Promise<void>
   readonly retentionDays: number | undefined
@@ -33,9 +35,10 @@ export interface KeeperParts {
 }
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
-  const { database, keys, trail, blocks, flush, retentionDays: days, clock, log } = parts
-  let isStopped = false
-  let pruning: Promise<unknown> = Promise.resolve()
+  const { database, keys, trail, blocks, queue, flush, retentionDays: days, clock, log } = parts
+  let hourly: Repeating | undefined
+  let isOpen = false
+  let pruning: Promise<void> = Promise.resolve()
 
   const checkpoint = async (): Promise<void> => {
     const head = await database.get<HeadRow>(readHead, [])
@@ -43,21 +46,15 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
     const mac = Buffer.from(head.mac).toString('hex')
     log.info({ seq: head.seq, mac, time: new Date(clock.now()).toISOString() }, 'audit checkpoint')
   }
-  const pruneNow = (): void => {
-    if (days === undefined) return
-    pruning = prune({ database, keys, trail, days, clock, log }).catch((error) =>
-      log.error({ err: error }, 'the audit trail could not be pruned'),
-    )
+  const pruneOld = async (): Promise<void> => {
+    if (days !== undefined) await prune({ database, keys, trail, days, clock, log })
   }
-  const eachHour = (): void =>
-    clock.deadline(HOUR_MS).addEventListener('abort', () => {
-      if (isStopped) return
-      checkpoint()
-        .catch((error) => log.error({ err: error }, 'no audit checkpoint could be made'))
-        .finally(eachHour)
-      pruneNow()
-      void blocks.makeMissing()
-    })
+  const eachHour = async (): Promise<void> => {
+    await checkpoint()
+    await pruneOld()
+    await blocks.makeMissing()
+  }
+  const onError = (error: unknown): void => log.error({ err: error }, 'the audit trail is not looked after')
 
   return {
     async start() {
@@ -65,15 +62,21 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
         log.warn('SERVER_AUDIT_KEY is not set: the audit trail shows mistakes only, no tampering')
       await openTrail({ database, keys, clock, log })
       await trail.write([{ at: clock.now(), kind: 'start', status: 200 }])
+      queue.open()
+      isOpen = true
       await checkpoint()
-      pruneNow()
+      // What a long time off has left is not waited for.
+      pruning = pruneOld().catch(onError)
       void blocks.makeMissing()
-      eachHour()
+      hourly = every(clock, HOUR_MS, eachHour, onError)
     },
     async stop() {
-      isStopped = true
+      // Of a start that failed there is nothing to tell.
+      if (!isOpen) return
+      await hourly?.stop()
       await Promise.all([pruning, blocks.stop()])
       await flush()
+      queue.close()
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
       await checkpoint()
     },

@@ -8,7 +8,7 @@ import type { Closing, Database, Transaction, TransactOptions } from '../../data
 import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
-import { HeadMissing, TrailUnavailable } from '../errors.ts'
+import { HeadMissing, KeyMismatch, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import { type HeadRow, lockHead, touchHead } from '../tables.ts'
 import { appendRows, type Head } from './head.ts'
@@ -34,6 +34,9 @@ export interface TrailParts {
   readonly log: Logger
 }
 
+/** Why is for the log. */
+const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } })
+
 export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts): Trail => {
   const isShared = database.kind === 'postgres'
   let remembered: { readonly head: Head; readonly until: number } | undefined
@@ -46,9 +49,10 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       return { head: remembered.head, isSound: true }
     toAsk = Math.max(0, toAsk - 1)
     const head = await transaction.get<HeadRow>(lockHead, [])
-    if (head === undefined) throw HeadMissing()
-    const key = keys.find(head.key)
-    return { head, isSound: key !== undefined && sealHead(key, head).equals(head.seal) }
+    if (head === undefined) throw refuse(HeadMissing())
+    // Another server has changed the key, or this one never had the right one: what it sealed would break the chain.
+    if (!keys.current.id.equals(head.key)) throw refuse(KeyMismatch())
+    return { head, isSound: sealHead(keys.current, head).equals(head.seal) }
   }
 
   const closing: Closing<TrailEvent> = {
@@ -59,9 +63,8 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
       const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
-      const appended = await appendRows(transaction, keys.current, head, rows)
-      await blocks.follow(transaction, appended.rows)
-      next = appended.head
+      next = await appendRows(transaction, keys.current, head, rows)
+      await blocks.follow(transaction, rows)
     },
     closed(committed) {
       if (committed && next !== undefined) blocks.committed(next.seq)
@@ -72,7 +75,7 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
           ? { head: next, until: clock.monotonic() + REMEMBERED_MS }
           : undefined
     },
-    refuse: (cause) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } }),
+    refuse,
   }
 
   return {

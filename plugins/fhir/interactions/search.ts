@@ -74,7 +74,7 @@ const typesOf = async (
 /** Whatever in a search may name a parameter. */
 const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
   // A filter names its parameters in its value.
-  ...criteria.flatMap(([name, value]) => (name === '_filter' ? [value] : [name])),
+  ...criteria.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name])),
   ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
   sort,
 ]

@@ -39,6 +39,8 @@ export interface CriteriaParts {
   readonly wordMode: WordMode
   readonly links: Links
   readonly terminology: Terminology | undefined
+  /** Asked inside a transaction. */
+  readonly isInside: boolean
 }
 
 export const createCriteria = (parts: CriteriaParts) => {

@@ -23,7 +23,7 @@ export const SearchModifierNeeds = defineError(
   'fhir/search-modifier-needs',
   400,
   'not-supported',
-  'The modifier ":%s" on "%s" needs %s, and this server has none.',
+  'The modifier ":%s" on "%s" needs a terminology: %s.',
 )
 export const SearchPrefix = defineError(
   'fhir/search-prefix',

@@ -7,10 +7,15 @@ import { readToken } from './token-lookups.ts'
 export const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
 
 export const createExpand =
-  (terminology: Terminology | undefined) =>
+  (terminology: Terminology | undefined, isInside: boolean) =>
   /** The codes of a ValueSet, or above or below a code, as values of a token parameter. */
   async (name: string, modifier: string, values: readonly string[]): Promise<readonly string[]> => {
-    if (terminology === undefined) throw SearchModifierNeeds(modifier, name, 'a terminology service')
+    if (terminology === undefined)
+      throw SearchModifierNeeds(
+        modifier,
+        name,
+        isInside ? 'it cannot be asked inside a transaction' : 'this server has none',
+      )
     const found: string[] = []
     for (const value of values) {
       const related = modifier === 'above' || modifier === 'below'

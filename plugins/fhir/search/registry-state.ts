@@ -61,6 +61,7 @@ const KNOWN_WORDS: readonly string[] = [
   ...GENERAL,
   ...Object.values(MODIFIERS).flat(),
   'iterate',
+  '_filter',
   'recurse',
   '_contained',
   '_containedType',

@@ -140,6 +140,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       links,
       wordMode: parts.wordMode,
       terminology: terms,
+      isInside: !isCommitted,
     } as const
     const criteria = createCriteria(asked)
     const executor = createExecutor(source, types, statements, keptBytes)

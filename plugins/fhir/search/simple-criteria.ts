@@ -22,10 +22,10 @@ import { valuesOf } from './values.ts'
 
 /** `parameterOf` throws 400 for a parameter that is not known. */
 export const createSimpleCriteria = (
-  { registry, types, dialect, systemsOf, implies, terminology }: CriteriaParts,
+  { registry, types, dialect, systemsOf, implies, terminology, isInside }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
 ) => {
-  const expand = createExpand(terminology)
+  const expand = createExpand(terminology, isInside)
 
   const lookupsOf = async (
     parameter: Parameter,

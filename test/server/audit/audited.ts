@@ -1,5 +1,12 @@
 /** A server with the trail, and what it says happened. */
-import { type AnyPlugin, type Caller, defineError, definePlugin } from '../../../kernel/index.ts'
+import {
+  type AnyPlugin,
+  type Caller,
+  type Clock,
+  defineError,
+  definePlugin,
+  systemClock,
+} from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
@@ -51,6 +58,7 @@ const TYPES = [
   'Bundle',
   'Basic',
   'List',
+  'Parameters',
   'AuditEvent',
   'Element',
   'Extension',
@@ -85,14 +93,27 @@ const gate = definePlugin({
 export const plain: readonly AnyPlugin[] = [database, stubDefinitions(TYPES, OTHERS), fhir, probes]
 export const auditedPlugins: readonly AnyPlugin[] = [...plain, audit, gate]
 
+/** No two moments are the same, so that what happened can be put in order. */
+const tickingClock = (): Clock => {
+  let now = Date.now()
+  return {
+    ...systemClock,
+    now() {
+      now += 1
+      return now
+    },
+  }
+}
+
 export const audited = (options: TestServerOptions = {}): Promise<TestServer> =>
   serverWith({
     plugins: auditedPlugins,
+    clock: tickingClock(),
     ...options,
     settings: { ...options.settings, audit: { key: KEY, ...(options.settings?.audit as object | undefined) } },
   })
 
-/** Oldest first, without those of looking at the trail. */
+/** In the order they were recorded, without those of looking at the trail. */
 export const eventsOf = async (server: TestServer, query = ''): Promise<readonly AuditEvent[]> => {
   const answer = await server.inject(`/_audit?_format=ndjson${query === '' ? '' : `&${query}`}`)
   if (answer.statusCode !== 200) throw new Error(answer.body)
@@ -117,9 +138,12 @@ export const lineOf = (event: AuditEvent): string => {
   return `${subtype}${data === '' ? '' : ` ${data}`}${patient === '' ? '' : ` of ${patient}`} → ${event.outcome}`
 }
 
-/** What happened since the server started. */
+/** What happened since the server started, in the order it began: what waits for nobody is recorded later. */
 export const happened = async (server: TestServer): Promise<readonly string[]> =>
-  (await eventsOf(server)).filter(({ type }) => type.code !== '110100').map(lineOf)
+  (await eventsOf(server))
+    .filter(({ type }) => type.code !== '110100')
+    .sort((one, other) => one.recorded.localeCompare(other.recorded))
+    .map(lineOf)
 
 export const verdictOf = async (server: TestServer, query = '') => {
   const answer = await server.inject(`/_audit/verify${query}`)

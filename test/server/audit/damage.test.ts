@@ -286,7 +286,9 @@ test('a server whose key does not fit the trail does not start, and one with a k
       assert.match(String(await start(audit).catch((error) => error)), /chained with another key/)
     const short = await start({ key: '123456789012345' }).catch((error) => error)
     assert.match(String(short), /\[audit\] key is not valid; it takes a string of at least 16/)
-    await (await start({ key: KEY })).stop()
+    const again = await start({ key: KEY })
+    assert.is((await verdictOf(again)).ok, true, 'and leaves the trail as it was')
+    await again.stop()
   })
 })
 

@@ -199,6 +199,42 @@ test('what is refused before it is known what it asks for leaves an event too', 
   await server.stop()
 })
 
+test('a patch and an operation leave the event of what they did', async () => {
+  const server = await audited({ settings: { conformance: { update_as_create: true } } })
+  await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+  const o = await create(server, observation('Patient/p1'))
+  const meta = {
+    resourceType: 'Parameters',
+    parameter: [{ name: 'meta', valueMeta: { tag: [{ system: 'urn:t', code: 'a' }] } }],
+  }
+  const lines = await during(server, async () => {
+    const patched = await server.inject({
+      method: 'PATCH',
+      url: `/Observation/${o}`,
+      headers: { 'content-type': 'application/json-patch+json' },
+      payload: JSON.stringify([{ op: 'replace', path: '/code/text', value: 'b' }]),
+    })
+    assert.is(patched.statusCode, 200, patched.body)
+    await server.inject(`/Observation/${o}/$meta`)
+    assert.is((await send(server, 'POST', `/Observation/${o}/$meta-add`, meta)).statusCode, 200)
+    await send(server, 'POST', `/Observation/${o}/$meta-add`, meta)
+    await server.inject('/Patient/p1/$everything')
+    await server.inject(`/Observation/${o}/$nothing`)
+  })
+  assert.equal(
+    lines.map((line) => line.replaceAll(o, 'o')),
+    [
+      'patch Observation/o/_history/2 of Patient/p1 → 0',
+      '$meta Observation/o of Patient/p1 → 0',
+      '$meta-add Observation/o/_history/3 of Patient/p1 → 0',
+      '$meta-add Observation/o/_history/3 of Patient/p1 → 0',
+      '$everything Patient/p1 of Patient/p1 → 0',
+      'request Observation/o → 4',
+    ],
+  )
+  await server.stop()
+})
+
 test('with reads = false only changes, refusals and administrative reads are recorded', async () => {
   const server = await audited({ settings: { audit: { reads: false } } })
   const id = await create(server, { resourceType: 'Patient' })

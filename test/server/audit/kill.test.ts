@@ -53,7 +53,7 @@ test(`killed ${ROUNDS} times during concurrent writes, the trail has every chang
     const server = await spawnServer(path, options)
     let acknowledged = 0
     // A different moment in each round, in the middle of whatever the other writers are doing.
-    const enough = 10 + ((round * 37) % 60)
+    const enough = 5 + ((round * 7) % 20)
     const writers = Array.from({ length: WRITERS }, (_, writer) =>
       write(server.base, writer, known, () => {
         acknowledged += 1

@@ -189,9 +189,12 @@ finds('a List chooses what it names', [
 ])
 
 test('a List that may not be seen chooses nothing', async () => {
-  restrictions = [{ types: ['Observation'] }]
-  assert.is(await find('/Observation?_list=l1'), '')
-  restrictions = []
+  for (const restriction of [{ types: ['Observation'] }, { conditions: [{ type: 'List', query: '_id=l2' }] }]) {
+    restrictions = [restriction]
+    const found = await find('/Observation?_list=l1')
+    restrictions = []
+    assert.is(found, '')
+  }
 })
 
 test('compartments by type, by every type, with parameters', async () => {

@@ -242,4 +242,16 @@ test('what is not known or cannot be expanded is 400 and says why, never an empt
   }
 })
 
+test('inside a transaction a value set cannot be asked for, in a batch it can', async () => {
+  const ask = async (type: string) => {
+    const entry = [{ request: { method: 'GET', url: 'Condition?code:in=http://sets.example/listed' } }]
+    const payload = JSON.stringify({ resourceType: 'Bundle', type, entry })
+    return server.inject({ method: 'POST', url: '/', headers, payload })
+  }
+  const refused = await ask('transaction')
+  assert.is(refused.statusCode, 400)
+  assert.match(refused.json().issue[0].diagnostics, /inside a transaction/)
+  assert.is((await ask('batch')).json().entry[0].resource.entry.length, 2)
+})
+
 test.run()

@@ -177,6 +177,15 @@ test('full_text chooses what is indexed; after a change all is indexed anew', as
   try {
     const none = await open('none')
     for (const one of RESOURCES) await putTo(none, one)
+    const named = async (server: TestServer) => {
+      const [{ resource }] = (await server.inject('/metadata')).json().rest
+      const { searchParam } = resource.find(({ type }: any) => type === 'Condition')
+      return searchParam
+        .map(({ name }: any) => name)
+        .filter((name: string) => ['_text', '_content'].includes(name))
+        .join(' ')
+    }
+    assert.is(await named(none), '')
     for (const name of ['_text', '_content']) {
       const answer = await none.inject(`/Condition?${name}=heart`)
       assert.is(answer.statusCode, 400)
@@ -185,11 +194,13 @@ test('full_text chooses what is indexed; after a change all is indexed anew', as
     await none.stop()
     const narratives = await open('narrative')
     assert.is(await findIn(narratives, '/Condition?_text=heart'), 'c1')
+    assert.is(await named(narratives), '_text')
     assert.is((await narratives.inject('/Condition?_content=heart')).statusCode, 400)
     await narratives.stop()
     const all = await open('all')
     assert.is(await findIn(all, '/Condition?_text=heart'), 'c1')
     assert.is(await findIn(all, '/Condition?_content=heart'), 'c1 c2')
+    assert.is(await named(all), '_text _content')
     await all.stop()
   } finally {
     await own.remove()
