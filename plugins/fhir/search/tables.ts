@@ -232,7 +232,6 @@ export const readUsedTypes = sql(
   'search.types-used',
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
 )
-export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')
 /** Resources of a type that others contain, from a place on. */
 export const readContained = sql(
   'search.contained',
