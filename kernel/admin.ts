@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import type { Interaction, RequestContext } from './context.ts'
-import { AdminParameter, AdminParameterUnknown, AdminRestricted, MethodRefused } from './errors.ts'
+import { AdminRestricted, MethodRefused } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import { toServerError } from './outcome.ts'
 import { Ruling } from './ruling.ts'
@@ -23,28 +23,6 @@ export interface AdminEndpoint {
   readonly told?: boolean
   /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
   answer(request: RequestContext): Promise<AdminAnswer>
-}
-
-/** The query of an endpoint: one value each, checked for nothing but its name. Throws 400 for one unknown or given twice. */
-export const readAdminQuery = ({ url }: RequestContext, parameters: readonly string[]): ReadonlyMap<string, string> => {
-  const start = url.indexOf('?')
-  const values = new Map<string, string>()
-  for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
-    if (!parameters.includes(name))
-      throw AdminParameterUnknown(url.slice(0, start), name.slice(0, 64), parameters.join(', ') || 'none')
-    if (value.includes('\0')) throw AdminParameter(name, 'no NUL character')
-    if (values.has(name)) throw AdminParameter(name, 'one value; it is given twice')
-    values.set(name, value)
-  }
-  return values
-}
-
-/** The address of this request with one parameter set anew: the link to a next page. */
-export const linkWith = ({ baseUrl, url }: RequestContext, name: string, value: string): string => {
-  const [path = '', query = ''] = url.split('?')
-  const parameters = new URLSearchParams(query)
-  parameters.set(name, value)
-  return `${baseUrl}${path}?${parameters}`
 }
 
 const authorize = async (run: Runners, request: RequestContext, interaction: Interaction): Promise<void> => {

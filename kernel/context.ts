@@ -3,8 +3,9 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
 
-/** Cost and quota classes. Spec: [rate_limit.cost]. */
-export type RequestClass = 'read' | 'search' | 'write' | 'bundle' | 'operation' | 'export' | 'sync' | 'admin'
+/** Cost and quota classes. Spec: [rate_limit.cost]; `admin` is for what shows the use of the server. */
+export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
+export type RequestClass = (typeof REQUEST_CLASSES)[number]
 
 /** Who calls. Without a token a caller is known by address alone. Spec: Authentication 8. */
 export interface Caller {

@@ -183,11 +183,11 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
 
   const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions): void => {
     scope.decorateRequest('ctx', null as unknown as RequestContext)
-    const usage = run.meter === null ? null : createUsageWatch(run.meter)
+    const watchUsage = run.meter === null ? null : createUsageWatch(run.meter)
     scope.addHook('onRequest', (request, reply, done) => {
       const ctx = buildContext(request, reply, prefix)
       request.ctx = ctx
-      if (usage !== null) usage.begin(request, reply)
+      if (watchUsage !== null) watchUsage(request, reply)
       reply.raw.setHeader('x-request-id', ctx.id)
       // Text of unknown origin must not become a page or a script because a browser guesses so.
       reply.raw.setHeader('x-content-type-options', 'nosniff')
@@ -198,11 +198,6 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     })
     if (run.beforeRequest !== null || run.authenticate !== null || run.admit !== null)
       scope.addHook('onRequest', runRequestHooks)
-    if (usage !== null)
-      scope.addHook('onResponse', (request, reply, done) => {
-        usage.end(request, reply)
-        done()
-      })
     answerErrors(scope, options)
     // Without a prefix all addresses are the host's, and what is not ours is for the host to answer.
     if (options.isHosts !== undefined && prefix === '') return

@@ -1,5 +1,6 @@
 /** The kernel's public face: the only file outsiders import. */
-export { type AdminAnswer, type AdminEndpoint, linkWith, mountAdmin, readAdminQuery } from './admin.ts'
+export { type AdminAnswer, type AdminEndpoint, mountAdmin } from './admin.ts'
+export { linkWith, readAdminClass, readAdminNumber, readAdminQuery } from './admin-query.ts'
 export { BUILD } from './build.ts'
 export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
 export { type CommandContext, commandContext, type Output } from './command.ts'
@@ -8,6 +9,7 @@ export {
   type Caller,
   type Interaction,
   type InteractionKind,
+  REQUEST_CLASSES,
   type RequestClass,
   RequestContext,
 } from './context.ts'

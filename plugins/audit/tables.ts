@@ -4,7 +4,7 @@
  * written all over with every event: rows and blocks are appended, and nothing else.
  */
 import type { SchemaChange } from '../../kernel/index.ts'
-import { type Param, type Sql, sql } from '../database/service.ts'
+import { sql } from '../database/service.ts'
 
 const event = (seq: string, bytes: string): string =>
   `CREATE TABLE audit_event (seq ${seq} PRIMARY KEY, at bigint NOT NULL, kind smallint NOT NULL, status smallint NOT NULL, type text, id ${bytes}, ver integer, patient ${bytes}, client text, person text, token text, address text, request ${bytes}, operation text, query text, number bigint, proof ${bytes}, mac ${bytes} NOT NULL)`
@@ -85,24 +85,7 @@ export const COLUMNS = [
   'mac',
 ] as const satisfies readonly (keyof Row)[]
 
-/** The values of a row in the order of COLUMNS: named one by one, because looking each up by its name takes longer. */
-export const addParams = (params: Param[], row: Row): void => {
-  params.push(row.seq, row.at, row.kind, row.status, row.type, row.id, row.ver, row.patient, row.client)
-  params.push(row.person, row.token, row.address, row.request, row.operation, row.query, row.number, row.proof)
-  params.push(row.mac)
-}
-
 const HEAD = 'chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal'
-const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
-
-/** Statements that insert so many rows at once, most first. */
-export const inserts: readonly (readonly [number, Sql])[] = [16, 4, 1].map((count) => [
-  count,
-  sql(
-    `audit.insert-${count}`,
-    `INSERT INTO audit_event (${COLUMNS.join(', ')}) VALUES ${Array.from({ length: count }, () => ROW).join(', ')}`,
-  ),
-])
 
 export const readHead = sql('audit.head', `SELECT ${HEAD} FROM audit_head WHERE one = 1`)
 /** Inside a transaction: nobody else appends before COMMIT. SQLite has one writer. */

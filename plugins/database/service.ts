@@ -77,8 +77,8 @@ export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {
 
 export interface TransactOptions {
   /**
-   * COMMIT does not wait for the disk. What was written outlives this process at once, and a crash of the machine only
-   * with the next COMMIT that waits. For what is told to nobody as done.
+   * COMMIT does not wait for the disk, unless it is shared with one that does. What was written outlives this process
+   * at once, and a crash of the machine only with the next COMMIT that waits. For what is told to nobody as done.
    */
   readonly relaxed?: boolean
 }

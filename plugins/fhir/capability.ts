@@ -105,7 +105,12 @@ export const toCapabilityStatement = (
             ...operations.at({ level: 'instance', type: name }),
           ]),
         })),
-        interaction: [{ code: 'history-system' }, { code: 'search-system' }],
+        interaction: [
+          { code: 'transaction' },
+          { code: 'batch' },
+          { code: 'history-system' },
+          { code: 'search-system' },
+        ],
         ...list(operations.at({ level: 'system', type: undefined })),
       },
     ],

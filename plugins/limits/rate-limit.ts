@@ -1,5 +1,5 @@
 /** The rate limit of a request: takes its cost from the caller's bucket, and says in the answer what is left. */
-import { ANONYMOUS, type Clock, type RequestContext, type ServerError } from '../../kernel/index.ts'
+import type { Clock, RequestContext, ServerError } from '../../kernel/index.ts'
 import { type Buckets, createBuckets, type Rate } from './buckets.ts'
 import { callerKey } from './caller-key.ts'
 import { RateLimited } from './errors.ts'
@@ -55,7 +55,7 @@ export const createRateLimit = ({ clock, costs, rateOf, share }: RateLimitParts)
   }
   return {
     take(request) {
-      const whole = rateOf(request.caller ?? ANONYMOUS)
+      const whole = rateOf(request.caller)
       if (whole === undefined) return undefined
       const rate = partOf(whole)
       const cost = costOf(request)

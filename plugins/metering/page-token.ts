@@ -13,7 +13,7 @@ export const readPageToken = (token: string | undefined): UsageKey => {
   if (token === undefined) return FIRST
   try {
     const key: unknown = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'))
-    if (Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === 'string'))
+    if (Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === 'string' && !part.includes('\0')))
       return key as unknown as UsageKey
   } catch {
     // Said below.

@@ -1,6 +1,15 @@
 /** GET /_usage: usage by client, UTC day and class, as JSON or CSV, in pages. Spec: Endpoints. */
 import type { FastifyPluginCallback } from 'fastify'
-import { AdminFormat, AdminParameter, linkWith, mountAdmin, type Runners, readAdminQuery } from '../../kernel/index.ts'
+import {
+  AdminFormat,
+  AdminParameter,
+  linkWith,
+  mountAdmin,
+  type Runners,
+  readAdminClass,
+  readAdminNumber,
+  readAdminQuery,
+} from '../../kernel/index.ts'
 import { type Database, type Param, sql } from '../database/service.ts'
 import { toCsv } from './csv.ts'
 import { pageTokenOf, readPageToken } from './page-token.ts'
@@ -16,7 +25,6 @@ export interface UsageParts {
 const PARAMETERS = ['client', 'from', 'to', 'class', '_count', '_page', '_format']
 const PAGE = 1_000
 const MOST_PAGE = 10_000
-const CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
 const COLUMNS = 'client, day, class, requests, bytes_in, bytes_out'
 // One text for all filters: what is not asked for is null, and the key's order is the order of the page.
 const select = sql(
@@ -30,17 +38,6 @@ const readDay = (name: string, text: string | undefined): string | undefined => 
   if (at === undefined || Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== text)
     throw AdminParameter(name, 'a day such as 2026-11-21, in UTC')
   return text
-}
-
-const readClass = (text: string | undefined): string | undefined => {
-  if (text !== undefined && !CLASSES.includes(text)) throw AdminParameter('class', `one of ${CLASSES.join(', ')}`)
-  return text
-}
-
-const readCount = (text = String(PAGE)): number => {
-  const count = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 0
-  if (count === 0 || count > MOST_PAGE) throw AdminParameter('_count', `a number from 1 to ${MOST_PAGE}`)
-  return count
 }
 
 type Format = 'json' | 'csv'
@@ -75,9 +72,9 @@ export const usageEndpoint =
       async answer(request) {
         const query = readAdminQuery(request, PARAMETERS)
         const format = readFormat(request.headers.accept, query.get('_format'))
-        const count = readCount(query.get('_count'))
+        const count = readAdminNumber(query, '_count', 1, MOST_PAGE) ?? PAGE
         const client = query.get('client') ?? null
-        const requestClass = readClass(query.get('class')) ?? null
+        const requestClass = readAdminClass(query) ?? null
         const from = readDay('from', query.get('from')) ?? ''
         const to = readDay('to', query.get('to')) ?? '9999-12-31'
         const after = readPageToken(query.get('_page'))

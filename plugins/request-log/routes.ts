@@ -1,6 +1,14 @@
 /** GET /_requests: the recent requests, newest first, in pages. Spec: Endpoints. */
 import type { FastifyPluginCallback } from 'fastify'
-import { AdminParameter, linkWith, mountAdmin, type Runners, readAdminQuery } from '../../kernel/index.ts'
+import {
+  AdminParameter,
+  linkWith,
+  mountAdmin,
+  type Runners,
+  readAdminClass,
+  readAdminNumber,
+  readAdminQuery,
+} from '../../kernel/index.ts'
 import { type Database, type Param, sql } from '../database/service.ts'
 import type { RequestRow } from './tables.ts'
 
@@ -14,7 +22,6 @@ export interface RequestsParts {
 const PARAMETERS = ['client', 'status', 'class', 'from', 'to', 'request', '_count', '_page']
 const PAGE = 100
 const MOST_PAGE = 1_000
-const CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
 const LATEST = Number.MAX_SAFE_INTEGER
 // One text for all filters: what is not asked for is null.
 const select = sql(
@@ -30,19 +37,6 @@ const readTime = (name: string, text: string | undefined): number | undefined =>
   const time = INSTANT.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(time)) throw AdminParameter(name, 'an instant such as 2026-11-21T20:00:00Z, or a day in UTC')
   return time
-}
-
-/** A whole number of the range. */
-const readNumber = (name: string, text: string | undefined, least: number, most: number): number | undefined => {
-  if (text === undefined) return undefined
-  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (!(number >= least && number <= most)) throw AdminParameter(name, `a number from ${least} to ${most}`)
-  return number
-}
-
-const readClass = (text: string | undefined): string | undefined => {
-  if (text !== undefined && !CLASSES.includes(text)) throw AdminParameter('class', `one of ${CLASSES.join(', ')}`)
-  return text
 }
 
 /** As in the log line. A summary says how many requests of its second it stands for. */
@@ -70,12 +64,12 @@ export const requestsEndpoint =
       path: '/_requests',
       async answer(request) {
         const query = readAdminQuery(request, PARAMETERS)
-        const count = readNumber('_count', query.get('_count'), 1, MOST_PAGE) ?? PAGE
-        const before = readNumber('_page', query.get('_page'), 1, LATEST) ?? LATEST
-        const status = readNumber('status', query.get('status'), 100, 599) ?? null
+        const count = readAdminNumber(query, '_count', 1, MOST_PAGE) ?? PAGE
+        const before = readAdminNumber(query, '_page', 1, LATEST) ?? LATEST
+        const status = readAdminNumber(query, 'status', 100, 599) ?? null
         const from = readTime('from', query.get('from')) ?? 0
         const to = readTime('to', query.get('to')) ?? LATEST
-        const requestClass = readClass(query.get('class')) ?? null
+        const requestClass = readAdminClass(query) ?? null
         const id = query.get('request') ?? null
         const client = query.get('client') ?? null
         await flush()

@@ -381,12 +381,32 @@ test('no Fastify hook is mounted for a kernel hook that nobody taps', async () =
   const unused = await mountedFor(() => undefined)
   assert.not.match(unused, 'runRequestHooks')
   assert.not.match(unused, 'onResponse')
-  const used = await mountedFor((hooks) => {
-    hooks.admit.tap('count', () => undefined)
-    hooks.meter.tap('count', () => undefined)
-  })
+  const used = await mountedFor((hooks) => hooks.admit.tap('count', () => undefined))
   assert.match(used, 'runRequestHooks')
-  assert.match(used, 'onResponse')
+})
+
+test('nobody listens to the end of an answer when nobody taps meter', async () => {
+  const listenersWith = async (tap: (hooks: Hooks) => void): Promise<readonly number[]> => {
+    const { kernel } = await kernelWith([
+      pluginOf('here', ({ hooks, routes }) => {
+        tap(hooks)
+        routes((app, _options, done) => {
+          app.get('/here', async (_request, { raw }) => [raw.listenerCount('finish'), raw.listenerCount('close')])
+          done()
+        })
+      }),
+    ])
+    await kernel.start()
+    const answer = await kernel.inject('/here')
+    await kernel.stop()
+    return answer.json()
+  }
+  const unused = await listenersWith(() => undefined)
+  const used = await listenersWith((hooks) => hooks.meter.tap('count', () => undefined))
+  assert.equal(
+    used,
+    unused.map((count) => count + 1),
+  )
 })
 
 test.run()

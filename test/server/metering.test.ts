@@ -125,6 +125,7 @@ test('what is asked for in another way is refused, saying what is known', () =>
       ['?class=reads', 'The parameter class takes one of read, search, write, bundle, operation, export, sync, admin.'],
       ['?_count=0', 'The parameter _count takes a number from 1 to 10000.'],
       ['?_page=x', 'The parameter _page takes what the link to the next page holds.'],
+      ['?_page=WyIiLCJcdTAwMDAiLCIiXQ', 'The parameter _page takes what the link to the next page holds.'], // a NUL
     ] as const) {
       const answer = await server.inject(`/_usage${query}`)
       assert.is(answer.statusCode, 400, query)

@@ -1,15 +1,15 @@
 /**
  * Events that wait for nobody: those of reads and refusals. They are written together, at most WINDOW_MS after the
  * answer they tell of, in one transaction that does not wait for the disk; it is waited for once a second, because
- * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue fills, and then
- * what would have to be recorded is refused.
+ * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue
+ * fills, and then what would have to be recorded is refused.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { TrailBusy } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 
-const WINDOW_MS = 20 // between an answer and its event on disk
+const WINDOW_MS = 20 // between an answer and its event in the database
 const HARDEN_MS = 1_000 // between an event that is written and on disk
 const BATCH = 512 // events written in one go, which takes a few milliseconds
 const MOST = 10_000 // events that wait; some megabytes
@@ -18,7 +18,10 @@ const RETRY_MS = 1_000 // after the database refused them
 export interface EventQueue {
   /** From now on events are written; those that came before have waited. */
   open(): void
-  /** Behind the event of stop nothing is taken any more: the gap has its mark. */
+  /**
+   * Behind the event of stop nothing is taken any more: the gap has its mark. That event waits for the disk, and what was
+   * written before it is there with it.
+   */
   close(): void
   /** Throws TrailBusy when no more can be kept. */
   push(event: TrailEvent): void
@@ -47,7 +50,8 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       'abort',
       () => {
         isSoft = false
-        trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
+        if (state !== 'closed')
+          trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
       },
       { once: true },
     )

@@ -1,8 +1,9 @@
 /** Where the chain ends: what the next rows follow, and how it is written. */
-import type { Param, Transaction } from '../../database/service.ts'
+import type { Transaction } from '../../database/service.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { addParams, type HeadRow, inserts, type Row, updateHead } from '../tables.ts'
+import { type HeadRow, updateHead } from '../tables.ts'
+import { insertRows } from './insert.ts'
 import type { Unplaced } from './rows.ts'
 
 /** Only what the next row needs. */
@@ -20,35 +21,23 @@ export const newHead = (key: ChainKey, chain: Buffer): HeadRow => {
   }
 }
 
-const insertAll = async (transaction: Transaction, rows: readonly Row[]): Promise<void> => {
-  let from = 0
-  for (const [count, statement] of inserts)
-    while (rows.length - from >= count) {
-      const params: Param[] = []
-      for (let at = from; at < from + count; at += 1) addParams(params, rows[at] as Row)
-      const written = transaction.run(statement, params)
-      if (written !== undefined) await written
-      from += count
-    }
-}
-
-/** Writes the rows behind the head, and the head behind them; answers both. `next` is the key in force from then on. */
+/** Gives rows their place and seal, writes them behind the head, and the head behind them. `next` is the key in force from then on. */
 export const appendRows = async (
   transaction: Transaction,
   key: ChainKey,
   head: Head,
   rows: readonly Unplaced[],
   next: ChainKey = key,
-): Promise<{ readonly head: Head; readonly rows: readonly Row[] }> => {
+): Promise<Head> => {
   let { seq, mac } = head
-  const placed = rows.map((row): Row => {
+  for (const row of rows) {
     seq += 1
-    const unsealed = { ...row, seq }
-    mac = sealRow(key, head.chain, mac, unsealed)
-    return Object.assign(unsealed, { mac })
-  })
-  await insertAll(transaction, placed)
+    row.seq = seq
+    mac = sealRow(key, head.chain, mac, row)
+    row.mac = mac
+  }
+  await insertRows(transaction, rows)
   const after = { chain: head.chain, seq, mac, count: head.count + rows.length }
   await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after)])
-  return { head: after, rows: placed }
+  return after
 }

@@ -5,14 +5,19 @@ import type { Row } from '../tables.ts'
 
 const QUERY_CHARS = 8_192 // what is longer is cut: it is a record, not the search itself
 
-export type Unplaced = Omit<Row, 'seq' | 'mac'>
+const NOTHING = Buffer.alloc(0)
 
+/** Its number and seal are given to it when it is written. */
+export type Unplaced = { -readonly [Column in keyof Row]: Row[Column] }
+
+const packPatient = (reference: string): Buffer => packId(reference.slice('Patient/'.length))
 const packed = (id: string | undefined): Buffer | null => (id === undefined ? null : packId(id))
 
 export const rowsOf = (events: readonly TrailEvent[]): readonly Unplaced[] => {
   const rows: Unplaced[] = []
   for (const event of events) {
     const row: Unplaced = {
+      seq: 0,
       at: event.at,
       kind: codeOf(event.kind),
       status: event.status,
@@ -29,10 +34,12 @@ export const rowsOf = (events: readonly TrailEvent[]): readonly Unplaced[] => {
       query: event.query?.().slice(0, QUERY_CHARS).toWellFormed() ?? null,
       number: event.number ?? null,
       proof: event.proof ?? null,
+      mac: NOTHING,
     }
-    const patients = event.patients?.() ?? []
-    if (patients.length === 0) rows.push(row)
-    for (const patient of patients) rows.push({ ...row, patient: packId(patient.slice('Patient/'.length)) })
+    rows.push(row)
+    const [first, ...others] = event.patients?.() ?? []
+    if (first !== undefined) row.patient = packPatient(first)
+    for (const patient of others) rows.push({ ...row, patient: packPatient(patient) })
   }
   return rows
 }

@@ -63,9 +63,8 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
       const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
-      const appended = await appendRows(transaction, keys.current, head, rows)
-      await blocks.follow(transaction, appended.rows)
-      next = appended.head
+      next = await appendRows(transaction, keys.current, head, rows)
+      await blocks.follow(transaction, rows)
     },
     closed(committed) {
       if (committed && next !== undefined) blocks.committed(next.seq)

@@ -150,10 +150,15 @@ export const createWriter = (
   }
 
   /** A group waits for the disk unless nobody who waits for the group asks for that. The level cannot change inside it. */
-  const setLevel = (): void => {
-    const relaxed = waiting.every((job) => job.isRelaxed)
-    if (relaxed !== isRelaxed) handle.pragma(`synchronous = ${relaxed ? 'NORMAL' : 'FULL'}`)
-    isRelaxed = relaxed
+  const lowerLevel = (): void => {
+    if (!waiting.every((job) => job.isRelaxed)) return
+    handle.pragma('synchronous = NORMAL')
+    isRelaxed = true
+  }
+  /** Nobody else who writes with this handle may find it lowered. */
+  const restoreLevel = (): void => {
+    if (isRelaxed) handle.pragma('synchronous = FULL')
+    isRelaxed = false
   }
 
   /** What the jobs of a group left, in the same COMMIT. Throws what they are to hear. */
@@ -175,7 +180,7 @@ export const createWriter = (
     const done: Done[] = []
     let atEnd: Leavings | undefined
     try {
-      setLevel()
+      lowerLevel()
       begin.run()
       await runJobs(done)
       atEnd = await closeJobs(done)
@@ -189,6 +194,8 @@ export const createWriter = (
       waiting = []
       for (const { job } of done) job.reject(failure)
       return
+    } finally {
+      restoreLevel()
     }
     atEnd.closed(true)
     counters.groups += 1

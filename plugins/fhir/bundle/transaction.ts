@@ -42,6 +42,19 @@ export interface Located extends Ruled {
 const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
 const isLook = (one: Ruled): one is Looking => one.step.kind === 'look'
 
+const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
+const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+const byType = (one: Located, other: Located): number => byText(typeOf(one), typeOf(other))
+const keyOf = (one: Located): string => `${typeOf(one)}/${one.target.id}`
+/**
+ * The order that R4 lays down. What is there already is taken in one order everywhere: transactions that take the same
+ * resources crosswise would wait for each other without end.
+ */
+const inOrder = (one: Located, other: Located): number => {
+  const rank = RANK[one.step.entry.method]
+  return rank - RANK[other.step.entry.method] || (rank === RANK.POST ? 0 : byText(keyOf(one), keyOf(other)))
+}
+
 /** The error of an entry, with its place. Not for the signal to begin again. */
 const placed = (error: unknown, index: number): unknown => {
   if (isContended(error)) return error
@@ -103,9 +116,7 @@ export const transaction = async (
     ruled.push(await rule({ ...one, asked: { ...one.asked, gone, body } }))
     await breathe(ctx, ruled.length)
   }
-  const changes = ruled
-    .filter(isChange)
-    .sort((one, other) => RANK[one.step.entry.method] - RANK[other.step.entry.method])
+  const changes = ruled.filter(isChange)
   const looks = ruled.filter(isLook)
 
   const locateAll = async (): Promise<readonly Located[]> => {
@@ -116,7 +127,7 @@ export const transaction = async (
       const target = await atEntry(entry.index, addressed.interaction, () => addressed.locate(body))
       located.push({ ...one, target })
     }
-    return located
+    return located.sort(inOrder)
   }
   /** R4: identities that overlap fail the transaction. */
   const checkOverlap = (located: readonly Located[]): void => {
@@ -190,6 +201,16 @@ export const transaction = async (
         await breathe(ctx, at)
       }
     }
+    /** Two entries under one condition, each of which found nothing, must not both make what it asks for. */
+    const confirmAll = async (here: FhirServer): Promise<void> => {
+      const byType = Map.groupBy(located, ({ step }) => step.addressed.interaction.type)
+      for (const { step, target } of located) {
+        const { interaction } = step.addressed
+        if (target.confirm === undefined || byType.get(interaction.type)?.length === 1) continue
+        progress.interaction = interaction
+        await target.confirm(here)
+      }
+    }
     /** What a transaction that is begun again has answered before is answered anew. */
     const perform = (opened: Transaction): Promise<readonly Changed[]> => {
       answers.clear()
@@ -197,9 +218,11 @@ export const transaction = async (
       return performAll(opened, within(server, opened))
     }
     const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
-      for (const { one } of prepared) await one.target.verify?.(here, opened)
+      // A condition holds its type: in one order everywhere, too.
+      for (const { target } of prepared.map(({ one }) => one).sort(byType)) await target.verify?.(here, opened)
       await resolved.verify(here)
       const changed = await changeAll(opened, here)
+      await confirmAll(here)
       await lookAll(here)
       progress.interaction = undefined
       await tell(here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })

@@ -24,6 +24,8 @@ export interface Target {
   readonly others?: readonly string[]
   /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
   verify?(server: FhirServer, transaction: Transaction): Promise<void>
+  /** In a Bundle, once all its changes are made: throws when another of them meets the same condition. */
+  confirm?: ((server: FhirServer) => Promise<void>) | undefined
 }
 
 export type Prepared =

@@ -76,12 +76,15 @@ export interface Match {
   readonly found: StoredVersion | undefined
   /** Inside the transaction, before it changes anything: throws Contended when that is no longer so. */
   verify(server: FhirServer, transaction: Transaction): Promise<void>
+  /** Inside it, once all its changes are made: throws 412 when several match by now. */
+  confirm(server: FhirServer): Promise<void>
 }
 
 export interface Matches {
   /** Newest first. */
   readonly found: readonly StoredVersion[]
   verify: Match['verify']
+  confirm: Match['confirm']
 }
 
 /** The resources of a type that match; of more than `most`, `most` and one. */
@@ -109,12 +112,15 @@ export const locateMatches = async (
       const now = await find(here)
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
     },
+    async confirm(here) {
+      if ((await match.find(here, 2)).length > 1) throw ManyMatches(type)
+    },
   }
 }
 
 /** The one resource of a type that matches, or none. Throws 412 when there are several. */
 export const locateMatch = async (server: FhirServer, asked: Asked, type: string, query: string): Promise<Match> => {
-  const { found, verify } = await locateMatches(server, asked, type, query, 1)
+  const { found, ...others } = await locateMatches(server, asked, type, query, 1)
   if (found.length > 1) throw ManyMatches(type)
-  return { found: found[0], verify }
+  return { found: found[0], ...others }
 }

@@ -34,8 +34,8 @@ export const create: AddressChange = (server, asked) => {
     interaction,
     async locate() {
       if (noneExist === undefined) return { id: newId(server) }
-      const { found, verify } = await locateMatch(server, asked, type.name, noneExist)
-      return { id: found?.id ?? newId(server), found, verify }
+      const { found, verify, confirm } = await locateMatch(server, asked, type.name, noneExist)
+      return { id: found?.id ?? newId(server), found, verify, confirm: found === undefined ? confirm : undefined }
     },
     async prepare(permit, { id, found }, body) {
       // A match answers whatever was sent: R4 ignores the body then.

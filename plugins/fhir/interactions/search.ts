@@ -18,12 +18,12 @@ import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
 import { createPatience, type SearchPatience } from '../search/patience.ts'
 import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
-import { understand } from '../search/understand.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { type Asked, type AskedParams, interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
 import { queryOf } from './query-of.ts'
+import { understand } from './understand.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 

@@ -32,10 +32,11 @@ export const update: AddressChange = (server, asked) => {
     interaction,
     async locate(body) {
       if (id !== undefined) return { id }
-      const { found, verify } = await locateMatch(server, asked, type.name, criteria as string)
+      const { found, verify, confirm } = await locateMatch(server, asked, type.name, criteria as string)
       const { resource } = readBody(body)
       const own = typeof resource.id === 'string' && isId(resource.id) ? resource.id : undefined
-      return { id: found?.id ?? own ?? newId(server), found, verify }
+      const meant = found?.id ?? own ?? newId(server)
+      return { id: meant, found, verify, confirm: found === undefined ? confirm : undefined }
     },
     async prepare(permit, target, body) {
       const isFound = id === undefined

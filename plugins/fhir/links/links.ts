@@ -23,10 +23,14 @@ export interface FoundReference {
   readonly scope: Scope
 }
 
-export type Node =
+export type Node = (
   | { readonly kind: 'context'; readonly context: Context }
   | { readonly kind: 'reference'; readonly targets: readonly string[] }
   | { readonly kind: 'uri' | 'xhtml' | 'resource' }
+) & {
+  /** Of a member that is one type of a choice: `value` of `valueReference`. */
+  readonly element?: string | undefined
+}
 
 /** Members that lead to links. */
 export interface Context {
@@ -51,7 +55,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 const EMPTY: Context = { name: '', members: new Map() }
 
-export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Links => {
+export const createLinks = ({ targets, contexts, choices, extensions }: StoredLinks): Links => {
   const made = new Map<string, Context>()
   const toNode = (stored: StoredNode): Node | undefined => {
     if (typeof stored === 'number') return { kind: 'reference', targets: targets[stored] ?? ANY_TYPE }
@@ -72,7 +76,7 @@ export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Lin
     made.set(name, context)
     for (const [key, one] of Object.entries(stored)) {
       const node = toNode(one)
-      if (node !== undefined) members.set(key, node)
+      if (node !== undefined) members.set(key, { ...node, element: choices[name]?.[key] })
     }
     return context
   }
@@ -85,7 +89,8 @@ export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Lin
     const found = restricted.get(name)
     if (found !== undefined) return found
     const members = new Map(extensionContext.members)
-    if (list !== undefined) members.set('valueReference', { kind: 'reference', targets: targets[list] ?? ANY_TYPE })
+    if (list !== undefined)
+      members.set('valueReference', { kind: 'reference', targets: targets[list] ?? ANY_TYPE, element: 'value' })
     const context: Context = { name, members }
     restricted.set(name, context)
     return context
@@ -131,7 +136,7 @@ export const createLinks = ({ targets, contexts, extensions }: StoredLinks): Lin
       const node = member(context, key)
       if (node === undefined) continue
       const child = value[key]
-      const at = path === '' ? '' : `${path}.${key}`
+      const at = path === '' ? '' : `${path}.${node.element ?? (key.startsWith('_') ? key.slice(1) : key)}`
       if (Array.isArray(child))
         for (let n = 0; n < child.length; n += 1)
           walkValue(child[n], node, context, scope, at === '' ? '' : `${at}[${n}]`, visit)

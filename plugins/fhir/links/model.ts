@@ -14,6 +14,8 @@ export interface StoredLinks {
   readonly targets: readonly (readonly string[])[]
   /** By context, a type (`HumanName`) or a path (`Patient.contact`): the members in JSON that lead to links. */
   readonly contexts: Readonly<Record<string, Readonly<Record<string, StoredNode>>>>
+  /** By context: members that are one type of a choice, and the name of the element: `valueReference`, `value`. */
+  readonly choices: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** By URL of an extension: what its valueReference may point at, and those of the extensions in it. */
   readonly extensions: Readonly<Record<string, StoredExtension>>
 }
@@ -79,6 +81,7 @@ export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks 
   }
 
   const contexts: Record<string, Record<string, StoredNode>> = {}
+  const choices: Record<string, Record<string, string>> = {}
   const addElement = ({ path, max, contentReference, type = [] }: LinkElement): void => {
     const dot = path.lastIndexOf('.')
     if (dot === -1 || max === '0') return
@@ -93,7 +96,12 @@ export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks 
     const bare = name.endsWith('[x]') ? name.slice(0, -3) : undefined
     for (const one of type) {
       const node = toNode(one, path)
-      if (node !== undefined) members[bare === undefined ? name : bare + upperFirst(one.code)] = node
+      if (node === undefined) continue
+      const member = bare === undefined ? name : bare + upperFirst(one.code)
+      members[member] = node
+      if (bare === undefined) continue
+      choices[context] ??= {}
+      choices[context][member] = bare
     }
   }
 
@@ -130,5 +138,5 @@ export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks 
       if (structure.type === 'Extension') addExtension(structure)
     } else for (const element of structure.snapshot?.element ?? []) addElement(element)
   }
-  return { targets, contexts, extensions }
+  return { targets, contexts, choices, extensions }
 }

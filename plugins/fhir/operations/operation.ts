@@ -2,7 +2,7 @@
  * An operation as a plugin declares it: `$name` at the base, at a type, at an instance.
  * https://hl7.org/fhir/R4/operations.html
  */
-import type { Interaction, RequestClass, RequestContext } from '../../../kernel/index.ts'
+import type { Interaction, RequestClass, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Data } from './data.ts'
 import type { Inputs } from './inputs.ts'
 
@@ -32,6 +32,8 @@ export interface Invocation {
   readonly inputs: Inputs
   /** What this caller may see; inside a transaction, what was written there too. */
   readonly data: Data
+  /** For an operation that looks elsewhere than in `data`: it has to apply this, or to refuse where it restricts. */
+  readonly ruling: Ruling
 }
 
 export interface OperationAnswer {

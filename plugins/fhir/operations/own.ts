@@ -1,5 +1,4 @@
 /** An operation of this plugin itself, which may see all of the server. */
-import type { Ruling } from '../../../kernel/index.ts'
 import type { Asked } from '../interactions/asked.ts'
 import type { FhirServer } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
@@ -8,7 +7,6 @@ import type { Invocation, Operation } from './operation.ts'
 export interface OwnInvocation extends Invocation {
   /** Inside a transaction, one that reads there. */
   readonly server: FhirServer
-  readonly ruling: Ruling
   readonly asked: Asked
   /** To be told what was given out besides what `data` did. */
   shown(versions: readonly StoredVersion[]): void

@@ -8,6 +8,8 @@ import { prune } from './prune.ts'
 
 const IMMUTABLE: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta.versionId', 'meta.lastUpdated'])
 
+const MOST_VISITED = 1_000_000 // elements that the paths of one patch look at: a second at most
+
 /** Splices a list and, beside it, the ids and extensions of its primitives. */
 const spliceList = (holder: Exact, key: string, start: number, count: number, items: readonly unknown[]): void => {
   const list = (holder[key] ?? []) as unknown[]
@@ -37,6 +39,7 @@ export const applyPathPatch = (
   // Paths compare values, so they look at a copy with plain numbers, which is changed in step.
   const plain = JSON.parse(JSON.stringify(exact)) as Exact
   const emptied = new Set<unknown>()
+  const budget = { left: MOST_VISITED }
   const both = (work: (root: Exact, toOwn: (content: unknown) => unknown) => void): void => {
     work(plain, (content) => JSON.parse(JSON.stringify(content)))
     work(exact, copyExactly)
@@ -50,7 +53,7 @@ export const applyPathPatch = (
       throw fail(`a path begins with ${type} and leads to its elements by names, indexes, where, first, last, ofType`)
 
     const find = (some: readonly Step[]): readonly Spot[] =>
-      follow(elements, [{ keys: [], value: plain, inside: { type, path: '' } }], some)
+      follow(elements, [{ keys: [], value: plain, inside: { type, path: '' } }], some, budget)
     const one = (spots: readonly Spot[]): Spot => {
       const [only] = spots
       if (only === undefined) throw fail('there is no such element')

@@ -5,6 +5,7 @@
  */
 import { isExactObject } from '../json/exact.ts'
 import type { Elements, Place } from './elements.ts'
+import { PatchTooLarge } from './errors.ts'
 
 /** A condition of `where`: elements compared with a literal, or there at all. */
 export type Criterion =
@@ -180,18 +181,30 @@ const childrenOf = (elements: Elements, spot: Spot, name: string): readonly Spot
   return found.map((item, at) => ({ keys: [...keys, chosen.key, at], value: item, inside: within }))
 }
 
-const holds = (elements: Elements, spot: Spot, criterion: Criterion): boolean => {
-  const found = follow(elements, [spot], criterion.steps)
+/** How many elements the paths of one patch may still look at. */
+export interface Budget {
+  left: number
+}
+
+const holds = (elements: Elements, spot: Spot, criterion: Criterion, budget: Budget): boolean => {
+  const found = follow(elements, [spot], criterion.steps, budget)
   if (criterion.operator === 'exists') return found.length > 0
   const [only] = found
   if (found.length !== 1 || only === undefined) return false
   return (only.value === criterion.literal) === (criterion.operator === '=')
 }
 
-/** Where steps lead from some places, in a resource that was parsed plainly. Throws NotLoaded. */
-export const follow = (elements: Elements, from: readonly Spot[], steps: readonly Step[]): readonly Spot[] => {
+/** Where steps lead from some places, in a resource that was parsed plainly. Throws NotLoaded, 413. */
+export const follow = (
+  elements: Elements,
+  from: readonly Spot[],
+  steps: readonly Step[],
+  budget: Budget,
+): readonly Spot[] => {
   let spots = from
   for (const step of steps) {
+    budget.left -= spots.length
+    if (budget.left < 0) throw PatchTooLarge('its paths look at too many elements')
     switch (step.kind) {
       case 'name':
         spots = spots.flatMap((spot) => childrenOf(elements, spot, step.name))
@@ -216,7 +229,7 @@ export const follow = (elements: Elements, from: readonly Spot[], steps: readonl
         )
         break
       case 'where':
-        spots = spots.filter((spot) => step.any.some((all) => all.every((one) => holds(elements, spot, one))))
+        spots = spots.filter((spot) => step.any.some((all) => all.every((one) => holds(elements, spot, one, budget))))
         break
     }
   }

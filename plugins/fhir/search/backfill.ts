@@ -8,35 +8,27 @@ import { type Database, sql, type Transaction } from '../../database/service.ts'
 import { unpackBody } from '../store/body.ts'
 import { GZIP } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
-import { type ColumnRow, MASK_BITS } from './columns.ts'
+import { createClearing } from './clear-columns.ts'
+import type { ColumnRow } from './columns.ts'
 import { APART, containedRid, containerOf } from './contained/place.ts'
-import { COLUMN_STEP } from './convert/columns.ts'
 import type { Extract } from './extractor.ts'
 import type { IndexRows } from './index-rows.ts'
 import type { Registry } from './registry.ts'
 import { Rows } from './rows.ts'
 import {
   advance,
-  clearBits,
   countResources,
   DIRTY,
-  dropColumn,
-  lockColumn,
   lockUnready,
-  MOST_REMOVED,
   nextGeneration,
   readContained,
-  readStride,
-  removals,
-  removeTexts,
+  readHeldTypes,
   setExpected,
-  setReach,
   setReady,
 } from './tables.ts'
 
 const BATCH = 100 // resources of one transaction, at most
 const BATCH_MS = 4 // of work on the main thread, then others get their turn
-const EVERY_BIT = 2 ** MASK_BITS - 1
 /** Of `reach`: the resources of the type are done, those that others contain begin; behind it, how many containers. */
 const CONTAINED = 2 ** 52
 const ALL = Number.MAX_SAFE_INTEGER
@@ -78,28 +70,16 @@ export interface Filled {
 }
 
 export interface Backfill {
+  /** Completes at once the columns of types that have nothing to go through. */
+  skipEmpty(wanted: (column: ColumnRow) => boolean): Promise<void>
   /** One small transaction towards complete columns of a type. */
   step(type: string): Promise<Filled>
   /** One small transaction towards the removal of a column nobody uses. False when nothing is left of it. */
   remove(column: ColumnRow): Promise<boolean>
 }
 
-interface Cleared {
-  readonly column: ColumnRow
-  readonly state: 'left' | 'clean' | 'changed'
-  /** Where taking out bits goes on. */
-  readonly next?: Place
-}
-
-/** Among the resources of a type, then among those that others contain. */
-interface Place {
-  readonly apart: number
-  readonly from: number
-}
-
 export const createBackfill = ({ database, registry, rows, types, clock }: BackfillParts): Backfill => {
-  // How far the bits of a column have been taken out, in this process; another one begins again.
-  const cleared = new Map<number, Place>()
+  const clearing = createClearing({ database, registry, rows, types, clock })
   let extract: { readonly key: string; readonly run: Extract } | undefined
 
   const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
@@ -110,69 +90,6 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     const run = registry.needWhole(codes) ? registry.extractInto : registry.collector(type, codes)
     extract = { key, run }
     return run
-  }
-
-  /** Rows of a range of columns, so many at most. True when some are left. */
-  const removeRows = async (transaction: Transaction, from: number): Promise<boolean> => {
-    for (const { count, some, all } of removals) {
-      const range = [from, from + COLUMN_STEP]
-      const { n } = (await transaction.get<{ n: number }>(count, range)) as { n: number }
-      const many = Number(n) > MOST_REMOVED
-      if (Number(n) > 0) await transaction.run(many ? some : all, range)
-      if (many) return true
-    }
-    return false
-  }
-  /** A bit in a stretch of the resources of a type: where the next one begins, undefined after the last. */
-  const removeBits = async (
-    transaction: Transaction,
-    type: number,
-    bit: number,
-    from: number,
-  ): Promise<number | undefined> => {
-    const stride = await transaction.get<{ rid: number }>(readStride, [type, from])
-    const mask = 2 ** (bit % MASK_BITS)
-    const statement = clearBits[Math.floor(bit / MASK_BITS)] as (typeof clearBits)[number]
-    await transaction.run(statement, [EVERY_BIT - mask, type, from, stride?.rid ?? ALL, mask])
-    return stride?.rid
-  }
-  const clear = async (transaction: Transaction, column: ColumnRow): Promise<Cleared> => {
-    const { code } = column
-    const now = await transaction.get<ColumnRow>(lockColumn, [code])
-    // Another server was faster, or a parameter uses the column again.
-    if (now?.reach !== column.reach) return { column, state: 'changed' }
-    for (const apart of [0, APART]) if (await removeRows(transaction, code - apart)) return { column, state: 'left' }
-    const type = types.code(column.type)
-    if (column.bit < 0 || type === undefined) return { column, state: 'clean' }
-    const at = cleared.get(code) ?? { apart: 0, from: 0 }
-    const next = await removeBits(transaction, type - at.apart, column.bit, at.from)
-    if (next !== undefined) return { column, state: 'left', next: { ...at, from: next } }
-    return at.apart === 0 ? { column, state: 'left', next: { apart: APART, from: 0 } } : { column, state: 'clean' }
-  }
-  /** After COMMIT: a transaction that is undone has taken out nothing. */
-  const noteCleared = ({ column: { code }, state, next }: Cleared): void => {
-    if (state === 'left' && next !== undefined) cleared.set(code, next)
-    if (state !== 'left') cleared.delete(code)
-  }
-  const clean = async (columns: readonly ColumnRow[]): Promise<void> => {
-    const done = await database.transact(async (transaction) => {
-      const results: Cleared[] = []
-      const started = clock.monotonic()
-      for (const column of columns) {
-        const result = await clear(transaction, column)
-        results.push(result)
-        if (result.state === 'left') break
-        if (result.state === 'clean') await transaction.run(setReach, [0, column.code])
-        if (clock.monotonic() - started > BATCH_MS) break
-      }
-      if (results.some(({ state }) => state === 'clean')) await transaction.run(nextGeneration, [])
-      return results
-    })
-    for (const result of done) {
-      noteCleared(result)
-      if (result.state === 'clean') registry.note({ ...result.column, reach: 0, indexed: 0, expected: 0 })
-    }
-    if (done.length === columns.length || done.some(({ state }) => state === 'changed')) await registry.refresh()
   }
 
   const complete = async (transaction: Transaction, columns: readonly ColumnRow[]): Promise<void> => {
@@ -256,11 +173,21 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   }
 
   return {
+    async skipEmpty(wanted) {
+      const candidates = registry.pending.filter((row) => row.reach === 0 && wanted(row))
+      if (candidates.length === 0) return
+      const rows = await database.all<{ code: number }>(readHeldTypes, [APART])
+      const held = new Set(rows.map(({ code }) => code))
+      const empty = candidates.filter(({ type }) => !held.has(types.code(type) ?? 0))
+      if (empty.length === 0) return
+      await database.transact((transaction) => complete(transaction, empty))
+      await registry.refresh()
+    },
     async step(type) {
       const pending = registry.pending.filter((row) => row.type === type)
       const dirty = pending.filter(({ reach }) => reach === DIRTY)
       if (dirty.length > 0) {
-        await clean(dirty)
+        await clearing.clean(dirty)
         return { left: true, cleaned: true, moved: [], completed: [] }
       }
       const fresh = pending.filter(({ reach, expected }) => reach === 0 && expected === 0)
@@ -271,22 +198,6 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
       if (filled.completed.length > 0 || !filled.left) await registry.refresh()
       return filled
     },
-    async remove(column) {
-      const result = await database.transact(async (transaction) => {
-        const cleaned = await clear(transaction, column)
-        if (cleaned.state === 'clean') {
-          for (const from of [column.code, column.code - APART])
-            await transaction.run(removeTexts, [from, from + COLUMN_STEP])
-          await transaction.run(dropColumn, [column.code])
-          await transaction.run(nextGeneration, [])
-        }
-        return cleaned
-      })
-      noteCleared(result)
-      if (result.state === 'left') return true
-      rows.forget()
-      await registry.refresh()
-      return false
-    },
+    remove: clearing.remove,
   }
 }

@@ -61,7 +61,8 @@ export const createCriteria = (parts: CriteriaParts) => {
   const complete = (parameter: Parameter): Parameter => {
     const { indexing, code } = parameter
     if (indexing === undefined) return parameter
-    throw SearchIndexing(code, indexing.indexed, indexing.expected).with({ headers: { 'retry-after': '5' } })
+    // Not counted yet, in the first moment.
+    throw SearchIndexing(code, indexing.indexed, indexing.expected || 'all').with({ headers: { 'retry-after': '5' } })
   }
 
   /** Throws 400 for what is not understood. */

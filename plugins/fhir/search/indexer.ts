@@ -99,6 +99,7 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
 
   const work = async (): Promise<void> => {
     await settled()
+    await backfill.skipEmpty(() => true)
     for (;;) {
       if (signal.aborted) return
       const pending = next(() => true)
@@ -154,6 +155,7 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
 
   return {
     async complete(until) {
+      await backfill.skipEmpty(({ code }) => registry.isPackaged(code))
       for (;;) {
         const pending = next(({ code }) => registry.isPackaged(code))
         if (pending === undefined || until.aborted) return

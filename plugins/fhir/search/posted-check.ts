@@ -3,10 +3,12 @@
  * and inside it where it depends on the others.
  */
 import type { Issue, IssueCode } from '../../../kernel/index.ts'
+import { GENERAL, SPECIAL } from './compile-parameter.ts'
 import { SearchParameterRefused } from './errors.ts'
 import type { Nodes } from './exotic.ts'
 import { parseExpression } from './expression.ts'
-import { GENERAL, type SearchParameterResource, SPECIAL, type StoredModel } from './model.ts'
+
+import type { SearchParameterResource, StoredModel } from './model.ts'
 import type { CompiledParameter, PostedRow } from './posted.ts'
 
 const MOST_CHARS = 4_000 // of an expression; the longest of R4 core has 1,300

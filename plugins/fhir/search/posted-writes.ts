@@ -46,15 +46,22 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
     checkElements(definition, types)
     return loaded.compile(definition, [])
   }
-  const load = async (): Promise<void> => {
+  const loadCompiler = async (): Promise<PostedCompiler> => {
     compiler = await registry.compiler()
-    toNodes = await registry.toNodes()
+    return compiler
   }
-  const check = (resource: Resource): void => {
+  /** A promise only while something has to be loaded: fhirpath.js takes a moment, and most expressions need none of it. */
+  const check = (resource: Resource, loaded: PostedCompiler): void | Promise<void> => {
     const { component = [] } = toDefinition(resource)
-    const compiled = compileAlone(resource, compiler as PostedCompiler)
+    const compiled = compileAlone(resource, loaded)
     // What the components of a composite are is told by other definitions, which may come with the same Bundle.
-    if (component.length === 0) checkCompiled(compiled, toNodes)
+    if (component.length > 0) return
+    if (toNodes !== undefined || !compiled.columns.some(({ exotic }) => exotic === true))
+      return checkCompiled(compiled, toNodes)
+    return registry.toNodes().then((nodes) => {
+      toNodes = nodes
+      checkCompiled(compiled, nodes)
+    })
   }
 
   const rowOf = ({ version: { rid, id } }: MadeChange, resource: Resource): PostedRow => ({
@@ -124,9 +131,10 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
     name: 'search parameters',
     type: SEARCH_PARAMETER,
     examine({ resource }) {
-      if (statusOf(resource) !== 'active') return compiler === undefined && statusOf(resource) ? load() : undefined
-      if (compiler !== undefined) return check(resource)
-      return load().then(() => check(resource))
+      const status = statusOf(resource)
+      if (status === undefined) return
+      const examined = (loaded: PostedCompiler) => (status === 'active' ? check(resource, loaded) : undefined)
+      return compiler === undefined ? loadCompiler().then(examined) : examined(compiler)
     },
     async confirm(_request, transaction, changes) {
       const ours = changes.filter(({ version, written }) => written && version.type === SEARCH_PARAMETER)
@@ -140,7 +148,8 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
         ({ interaction }, error) => void refusals.push({ interaction, error }),
       )
       if (refusals.length > 0 || rows === undefined) return refusals
-      const model = rows.length === 0 ? registry.packages : (compiler as PostedCompiler).merge(rows)
+      // With rows it has been loaded before, by what is posted here or at the start: nothing is read in here.
+      const model = rows.length === 0 ? registry.packages : (compiler ?? (await loadCompiler())).merge(rows)
       await settleColumns(transaction, model.columns)
       await transaction.run(nextGeneration, [])
       return []

@@ -3,9 +3,8 @@
  * package's parameter takes its place, a retired one takes it out; drafts are kept and change nothing.
  * https://hl7.org/fhir/R4/searchparameter.html
  */
+import { createCompiler, GENERAL } from './compile-parameter.ts'
 import {
-  createCompiler,
-  GENERAL,
   type ParameterType,
   pack,
   type SearchParameterResource,

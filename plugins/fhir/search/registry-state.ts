@@ -112,7 +112,13 @@ export const createState = (
     })
     parametersOf.set(base, list)
   }
+  const codes = numbered.map(({ row }) => row.code)
   return {
+    model,
+    codes,
+    /** Is what is extracted the same, under the same numbers? */
+    hasCodesOf: (other: { readonly model: StoredModel; readonly codes: readonly number[] }): boolean =>
+      other.model === model && other.codes.every((code, at) => code === codes[at]),
     parametersOf,
     byType,
     bitOf,

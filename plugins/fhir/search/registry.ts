@@ -17,8 +17,9 @@ import type { StoredModel } from './model.ts'
 import { createPostedCompiler, type PostedCompiler, type PostedRow } from './posted.ts'
 import { createState, type Numbered, type Parameter, type RegistryState } from './registry-state.ts'
 import { Rows } from './rows.ts'
+import { openSettings } from './settings.ts'
 import type { Shapes } from './shape.ts'
-import { hasResources, insertSetting, readColumns, readGeneration, readPosted, readSettings } from './tables.ts'
+import { hasResources, readColumns, readGeneration, readPosted } from './tables.ts'
 
 export interface Registry {
   readonly hasher: Hasher
@@ -69,24 +70,18 @@ export interface RegistryOptions {
   readonly shapes: () => Promise<Shapes>
 }
 
-/** The seed of hashes and the key of page tokens: made once per database. */
-const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
-  const read = async (): Promise<Map<string, string>> =>
-    new Map(
-      (await database.all<{ name: string; value: string }>(readSettings, [])).map(({ name, value }) => [name, value]),
-    )
-  let settings = await read()
-  if (!settings.has('key')) {
-    await database.transact(async (transaction) => {
-      await transaction.run(insertSetting, ['seed', String(Number.parseInt(random.id().slice(0, 8), 16) | 0)])
-      await transaction.run(insertSetting, ['key', `${random.id()}${random.id()}`])
-    })
-    settings = await read()
-  }
-  return { seed: Number(settings.get('seed')), key: settings.get('key') as string }
-}
-
 const NONE: ReadonlyMap<string, Parameter> = new Map()
+
+/** What cannot be evaluated on a resource, `single()` of several say, gives it no value; the write is not to blame. */
+const careful =
+  (nodes: Nodes): Nodes =>
+  (resource) => {
+    try {
+      return nodes(resource)
+    } catch {
+      return []
+    }
+  }
 
 export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
   const { database, random, model: packages, links, types, codeOf, shapes } = options
@@ -110,10 +105,12 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     return toNodes
   }
 
-  const modelOf = async (posted: readonly PostedRow[]): Promise<StoredModel> =>
-    posted.length === 0 ? packages : (await getCompiler()).merge(posted)
-  const readState = async (posted: readonly PostedRow[]) => {
-    const model = await modelOf(posted)
+  let merged: { readonly from: string; readonly model: StoredModel } = { from: '[]', model: packages }
+  const modelOf = async (posted: readonly PostedRow[]): Promise<StoredModel> => {
+    const from = JSON.stringify(posted)
+    if (merged.from !== from)
+      merged = { from, model: posted.length === 0 ? packages : (await getCompiler()).merge(posted) }
+    const { model } = merged
     if (model.columns.some((column) => column.exotic === true)) await getNodes()
     return model
   }
@@ -138,13 +135,15 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
     const posted = await database.all<PostedRow>(readPosted, [])
-    const model = await readState(posted)
+    const model = await modelOf(posted)
     if (isStart) await settle(model)
     const held = await database.all<ColumnRow>(readColumns, [])
     // Another server has just posted more: its columns come with the next look.
     const known = new Set(held.map(keyOf))
     if (!isStart && model.columns.some((column) => !known.has(keyOf(column)))) return
-    state = createState(model, held, packaged, new Set(posted.map(({ url }) => url)))
+    const next = createState(model, held, packaged, new Set(posted.map(({ url }) => url)))
+    // How complete columns are is nothing to generate code for.
+    state = isStart || !next.hasCodesOf(state) ? next : { ...next, extractors: state.extractors }
     generation = now
   }
   await load(true)
@@ -155,7 +154,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     branches: column.branches,
     ...(column.components === undefined ? {} : { components: column.components }),
     ...(column.of === undefined ? {} : { refers: column.of.refers }),
-    ...(column.exotic === true && toNodes !== undefined ? { nodes: toNodes(column.expression) } : {}),
+    ...(column.exotic === true && toNodes !== undefined ? { nodes: careful(toNodes(column.expression)) } : {}),
   })
   const compile = (type: string, wanted: (code: number) => boolean, own: Converters = converters): Extract =>
     compileExtractor((state.byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn), own)

@@ -238,6 +238,11 @@ export const readContained = sql(
   'search.contained',
   'SELECT rid FROM ix_res WHERE type = ? AND rid >= ? ORDER BY rid LIMIT ?',
 )
+/** Types that have a resource, or of which a resource contains one: `?` is how far apart those lie. */
+export const readHeldTypes = sql(
+  'search.types-held',
+  'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM resource r WHERE r.type = t.code) OR EXISTS (SELECT 1 FROM ix_res x WHERE x.type = t.code - CAST(? AS integer))',
+)
 export const countResources = sql(
   'search.count-resources',
   'SELECT count(*) AS n FROM resource WHERE type = ? AND (flags & 1) = 0',

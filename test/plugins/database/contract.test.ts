@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel, definePlugin, defineService, type Kernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import { Database, sql } from '../../../plugins/database/service.ts'
+import { type Closing, Database, sql } from '../../../plugins/database/service.ts'
 import { databaseKinds } from '../../support/database-kinds.ts'
 
 interface Note {
@@ -32,6 +32,8 @@ const notes = definePlugin({
 const insert = sql('test.insert', 'INSERT INTO note (id, text) VALUES (?, ?)')
 const read = sql('test.read', 'SELECT text FROM note WHERE id = ?')
 const list = sql('test.list', 'SELECT id, text FROM note ORDER BY id')
+const level = sql('test.level', { sqlite: 'PRAGMA synchronous', postgres: 'SHOW synchronous_commit' })
+const WAITS = ['2', 'on']
 const broken = sql('test.broken', 'SELECT id FROM nowhere')
 
 for (const kind of databaseKinds) {
@@ -77,6 +79,41 @@ for (const kind of databaseKinds) {
       rows.map(({ id }) => id),
       Array.from({ length: 20 }, (_, n) => n).filter((n) => n % 3 !== 0),
     )
+  })
+
+  test('a transaction that may be relaxed does not wait for the disk, and no other one is relaxed beside it', async ({
+    db,
+  }) => {
+    const levels: string[] = []
+    const closing: Closing<number> = {
+      async close(transaction, items) {
+        const [found] = Object.values((await transaction.get<Record<string, unknown>>(level, [])) ?? {})
+        for (const item of items) levels[item] = String(found)
+      },
+      closed: () => undefined,
+      refuse: (cause) => cause as never,
+    }
+    const write = (id: number, relaxed: boolean) =>
+      db.transact(
+        async (transaction) => {
+          await transaction.run(insert, [id, 'x'])
+          transaction.leave(closing, id)
+        },
+        { relaxed },
+      )
+    await write(0, true)
+    await write(1, false)
+    await Promise.all(Array.from({ length: 30 }, (_, n) => write(n + 2, n % 3 !== 0)))
+    // One that fails in a group of relaxed ones leaves no other lowered.
+    const failing = db.transact((transaction) => transaction.run(insert, [0, 'again']), { relaxed: true })
+    assert.is((await Promise.allSettled([failing, write(32, true)]))[0]?.status, 'rejected')
+    await write(33, false)
+    assert.is(WAITS.includes(levels[0] ?? ''), false)
+    assert.ok(WAITS.includes(levels[1] ?? ''))
+    assert.ok(WAITS.includes(levels[33] ?? ''))
+    // On PostgreSQL one that waits may let another one behind it wait for both.
+    if (kind.name !== 'postgres') for (let n = 0; n < 30; n += 3) assert.ok(WAITS.includes(levels[n + 2] ?? ''), `${n}`)
+    assert.is((await db.all(list, [])).length, 34)
   })
 
   test('a statement that fails fails its transaction and nothing else', async ({ db }) => {

@@ -1,20 +1,25 @@
 /** A server of a few addresses, one for each class of request, with limits on a clock that the test moves. */
 import type { Response } from 'light-my-request'
-import { type AnyPlugin, createKernel, definePlugin, type Kernel, type RequestClass } from '../../../kernel/index.ts'
+import {
+  type AnyPlugin,
+  createKernel,
+  definePlugin,
+  type Kernel,
+  REQUEST_CLASSES,
+  type RequestClass,
+} from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import limits from '../../../plugins/limits/index.ts'
 import probes from '../../../plugins/probes/index.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import { named } from '../../support/named-callers.ts'
 
-const CLASSES: readonly RequestClass[] = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin']
-
 /** `/read`, `/search`, … */
 const addresses: AnyPlugin = definePlugin({
   name: 'addresses',
   setup({ routes }) {
     routes((app, _options, done) => {
-      for (const requestClass of CLASSES)
+      for (const requestClass of REQUEST_CLASSES)
         app.all(`/${requestClass}`, { config: { requestClass } }, async () => ({ done: requestClass }))
       done()
     })

@@ -446,6 +446,20 @@ test('expressions that could make fhirpath.js fetch something are not evaluated'
   assert.not(isFetched)
 })
 
+test('what a client sent is never printed: the lines of the log go the same way', () => {
+  const ucum = (value: number, code: string) => ({ value, system: 'http://unitsofmeasure.org', code })
+  const printed: unknown[] = []
+  const { log } = console
+  console.log = (...words) => void printed.push(...words)
+  try {
+    for (const code of ['a__proto__', 'aconstructor', '__proto__', 'toString'])
+      validator.validate(range(ucum(1, code), ucum(2, 'mg')))
+  } finally {
+    console.log = log
+  }
+  assert.equal(printed, [])
+})
+
 test('a resource whose repetitions make its rules costly is refused in time', () => {
   const coding = Array.from({ length: 20_000 }, (_, at) => ({ system: 'http://x', code: `c${at}` }))
   const components = Array.from({ length: 20_000 }, () => ({ code: { coding: [{ code: 'x' }] } }))

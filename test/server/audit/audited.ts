@@ -113,7 +113,7 @@ export const audited = (options: TestServerOptions = {}): Promise<TestServer> =>
     settings: { ...options.settings, audit: { key: KEY, ...(options.settings?.audit as object | undefined) } },
   })
 
-/** Oldest first, without those of looking at the trail. */
+/** In the order they were recorded, without those of looking at the trail. */
 export const eventsOf = async (server: TestServer, query = ''): Promise<readonly AuditEvent[]> => {
   const answer = await server.inject(`/_audit?_format=ndjson${query === '' ? '' : `&${query}`}`)
   if (answer.statusCode !== 200) throw new Error(answer.body)

@@ -126,7 +126,7 @@ test('pages go by their place: what is added meanwhile neither repeats nor hides
   await server.stop()
 })
 
-test('events of one patient are found in every drawer, page by page', async () => {
+test('events of one patient are found in every block, page by page', async () => {
   const server = await audited({ settings: { conformance: { update_as_create: true } } })
   await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
   for (let n = 0; n < 5; n += 1) await get(server, '/Patient/p1')

@@ -14,7 +14,7 @@ import { createDice } from '../../bench/corpus/random.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
-const PATIENTS = 12
+const PATIENTS = 8
 
 const servers: TestServer[] = []
 test.after(async () => {

@@ -62,15 +62,15 @@ test('every broken reference is told, at any depth: contained, in extensions, of
       .map(([code, place]) => `${place} ${code}`)
       .sort(),
     [
-      'Patient._birthDate.extension[0].valueReference not-found',
+      'Patient.birthDate.extension[0].value not-found',
       'Patient.contact[0].organization business-rule',
       'Patient.contained[0].encounter not-found',
-      'Patient.extension[0].extension[0].valueReference not-found',
+      'Patient.extension[0].extension[0].value not-found',
       'Patient.generalPractitioner[0] business-rule',
       'Patient.generalPractitioner[1] not-found',
       'Patient.identifier[0].assigner not-found',
       'Patient.managingOrganization not-found',
-      'Patient.name[0].extension[0].valueReference not-found',
+      'Patient.name[0].extension[0].value not-found',
     ].sort(),
   )
 })

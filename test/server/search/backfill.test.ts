@@ -52,12 +52,18 @@ test('a database without index rows has them after the start, the same as if the
     valueQuantity: { value: 5, code: 'mg' },
     subject: { reference: 'Patient/x' },
     effectivePeriod: { start: '2020' },
+    // What no search parameter holds is in the index too: for those who ask what refers to a resource.
+    extension: ['Patient/e', 'http://other.example/Patient/e'].map((reference) => ({
+      url: 'http://example.org/e',
+      valueReference: { reference },
+    })),
   })
   await first.stop()
 
   const handle = new BetterSqlite(path)
   const before = rowsOf(handle)
   assert.ok((before.ix_token as unknown[]).length > 130)
+  assert.is((before.ix_ref as unknown[]).length, 3)
   for (const table of TABLES) handle.exec(`DELETE FROM ${table}`)
   handle.exec('UPDATE search_column SET ready = 0, reach = 0, indexed = 0, expected = 0')
   // One type was half done when its process ended: what lies before that point is not done again.

@@ -1,7 +1,7 @@
 /** Conditional create, update, delete and read. https://hl7.org/fhir/R4/http.html#ccreate, #cond-update, #cdelete, #cread */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Answered, type Clinic, clinicWith, del, type Json, post } from './clinic.ts'
+import { type Answered, type Clinic, clinicWith, del, type Entry, type Json, post } from './clinic.ts'
 
 let clinic: Clinic
 let multiple: Clinic
@@ -146,6 +146,29 @@ test('/metadata says what is conditional', async () => {
     [true, true, 'single', 'full-support'],
   )
   assert.is((await of(multiple)).conditionalDelete, 'multiple')
+})
+
+test('entries of one transaction do not each make what their condition asks for once', async () => {
+  const condition = (value: string) => ({ ifNoneExist: by(value) })
+  const cases = [
+    [post(patient('once'), undefined, condition('once')), post(patient('once'), undefined, condition('once'))],
+    [post(patient('once'), undefined, condition('once')), post(patient('once'))],
+    [
+      post(patient('once'), undefined, { ifNoneExist: 'identifier=once' }),
+      { resource: patient('once'), request: { method: 'PUT', url: `Patient?${by('once')}` } },
+    ],
+  ]
+  for (const entries of cases) {
+    const answer = await clinic.bundle('transaction', entries)
+    refused(answer, 412, 'multiple-matches')
+    assert.match(answer.json.issue[0].expression[0], /^Bundle\.entry\[[01]\]$/)
+  }
+  assert.is((await found('once')).length, 0)
+  const different = [post(patient('a1'), undefined, condition('a1')), post(patient('a2'), undefined, condition('a2'))]
+  assert.is((await clinic.bundle('transaction', different)).status, 200)
+  // In a batch each is by itself: the second finds what the first has made.
+  const batch = await clinic.bundle('batch', cases[0] as Entry[])
+  assert.equal(batch.json.entry.map(({ response }: Json) => response.status).sort(), ['200 OK', '201 Created'])
 })
 
 test('in a Bundle the conditions are those of the entry', async () => {

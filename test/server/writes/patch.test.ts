@@ -263,6 +263,11 @@ test('a patch is bounded in operations and in what it makes (row 68)', async () 
     ...Array.from({ length: 30 }, () => ({ op: 'copy', from: '/x', path: '/x/-' })),
   ]
   refused(await patch(url, JSON_PATCH, double), 413, 'too-costly', /copies/)
+  const names = Array.from({ length: 20_000 }, (_, n) => `{"family":"${n}"}`).join(',')
+  const wide = await stored(`,"name":[${names}]`)
+  const either = Array.from({ length: 20 }, (_, n) => `family = 'x${n}'`).join(' or ')
+  const looking = Array.from({ length: 1_000 }, () => op(...parts('delete', `Patient.name.where(${either})`)))
+  refused(await patch(wide, FHIR, pathPatch(...looking)), 413, 'too-costly', /too many elements/)
 })
 
 test('a FHIRPath Patch that cannot be applied changes nothing', async () => {

@@ -1,0 +1,21 @@
+/** What the search of a database was born with. */
+import type { Random } from '../../../kernel/index.ts'
+import type { Database } from '../../database/service.ts'
+import { insertSetting, readSettings } from './tables.ts'
+
+/** The seed of hashes and the key of page tokens: made once per database. */
+export const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
+  const read = async (): Promise<Map<string, string>> =>
+    new Map(
+      (await database.all<{ name: string; value: string }>(readSettings, [])).map(({ name, value }) => [name, value]),
+    )
+  let settings = await read()
+  if (!settings.has('key')) {
+    await database.transact(async (transaction) => {
+      await transaction.run(insertSetting, ['seed', String(Number.parseInt(random.id().slice(0, 8), 16) | 0)])
+      await transaction.run(insertSetting, ['key', `${random.id()}${random.id()}`])
+    })
+    settings = await read()
+  }
+  return { seed: Number(settings.get('seed')), key: settings.get('key') as string }
+}

@@ -1,0 +1,49 @@
+/** Transactions at the same time that take the same things in different orders: all pass, none waits for a deadlock. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Clinic, clinicWith, type Entry, type Json, post, put } from './clinic.ts'
+
+const AT_ONCE = 8
+const NPI = 'http://hl7.org/fhir/sid/us-npi'
+
+let clinic: Clinic
+test.before(async () => {
+  clinic = await clinicWith()
+})
+test.after(() => clinic.stop())
+
+const send = (entries: readonly (readonly Entry[])[]) =>
+  Promise.all(entries.map((one) => clinic.bundle('transaction', one, { headers: { prefer: 'return=representation' } })))
+
+test('Bundles that bring the same people and places with conditions, in either order', async () => {
+  const known = (type: string, value: number): Entry =>
+    post({ resourceType: type, identifier: [{ system: NPI, value: String(value) }] }, undefined, {
+      ifNoneExist: `identifier=${NPI}|${value}`,
+    })
+  const bundles = Array.from({ length: 3 * AT_ONCE }, (_, at): Entry[] => {
+    const staff = [known('Organization', at % 2), known('Patient', at % 2)]
+    return [...(at % 2 === 0 ? staff : staff.toReversed()), post({ resourceType: 'Observation' })]
+  })
+  const answers = await send(bundles)
+  assert.equal([...new Set(answers.map(({ status }) => status))], [200])
+  for (const type of ['Organization', 'Patient']) assert.is((await clinic.ids(type)).length, 2, type)
+})
+
+test('Bundles that update the same resources in either order', async () => {
+  const ids = ['a', 'b', 'c', 'd']
+  const update = (id: string): Entry => put({ resourceType: 'Basic', id })
+  assert.is((await clinic.bundle('transaction', ids.map(update))).status, 200)
+  const bundles = Array.from({ length: 3 * AT_ONCE }, (_, at) => (at % 2 === 0 ? ids : ids.toReversed()).map(update))
+  const answers = await send(bundles)
+  assert.equal([...new Set(answers.map(({ status }) => status))], [200])
+  for (const id of ids)
+    assert.is((await clinic.ask('GET', `/Basic/${id}`)).json.meta.versionId, String(1 + bundles.length))
+  // The answers stand in the order of the entries, whatever the order of the work.
+  for (const [at, { json }] of answers.entries())
+    assert.equal(
+      json.entry.map(({ resource }: Json) => resource.id),
+      at % 2 === 0 ? ids : ids.toReversed(),
+    )
+})
+
+test.run()
