@@ -66,7 +66,8 @@ test('the commands of the README exist, and npm scripts it names too', () => {
   for (const [, name = ''] of read('README.md').matchAll(/^\| `server ([a-z]+)/gm)) assert.ok(commands.has(name), name)
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   for (const page of pages)
-    for (const [, name = ''] of read(page).matchAll(/npm run (\w+)/g)) assert.ok(name in scripts, `${page}: ${name}`)
+    for (const [, name = ''] of read(page).matchAll(/npm run ([\w:-]+)/g))
+      assert.ok(name in scripts, `${page}: ${name}`)
 })
 
 test('the curl examples of the README are answered with 2xx in their order', async () => {

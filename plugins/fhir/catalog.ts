@@ -129,7 +129,10 @@ export const loadCatalog = async (database: Database, definitions: Definitions):
     search: stored.search,
     links: stored.links,
     shapes() {
-      shapes ??= readShapes()
+      shapes ??= readShapes().catch((error) => {
+        shapes = undefined
+        throw error
+      })
       return shapes
     },
   }

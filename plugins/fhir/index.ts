@@ -10,7 +10,7 @@ import { conformanceSection, fhirSection } from './config.ts'
 import { createLateServer } from './late.ts'
 import { ownOperations } from './operations/own-operations.ts'
 import { fhirRoutes } from './routes.ts'
-import { searchMigrations } from './search/tables.ts'
+import { displayMigrations, searchMigrations } from './search/tables.ts'
 import { wordMigrations } from './search/words/tables.ts'
 import { Fhir } from './service.ts'
 import { migrations } from './store/tables.ts'
@@ -22,7 +22,7 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
   provides: [Fhir],
-  migrations: [...migrations, ...searchMigrations, ...wordMigrations],
+  migrations: [...migrations, ...searchMigrations, ...wordMigrations, ...displayMigrations],
   errors: allErrors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {

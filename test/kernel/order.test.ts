@@ -105,4 +105,31 @@ test('a plugin whose enabled() throws is refused by name', async () => {
   assert.is(await refusal(unsure), 'The plugin "unsure" cannot be set up: who knows?')
 })
 
+test('only some are started, with what they need; the others are set up and stay as they are', async () => {
+  const started: string[] = []
+  const withStart = (name: string, declared: Declared): AnyPlugin => {
+    const made = plugin(name, declared)
+    return definePlugin({
+      ...made,
+      setup(host) {
+        made.setup(host)
+        return { start: async () => void started.push(name) }
+      },
+    })
+  }
+  const { kernel } = await kernelWith(
+    [
+      withStart('base', { provides: [A] }),
+      withStart('middle', { needs: [A], provides: [B] }),
+      withStart('used', { provides: [C] }),
+      withStart('wanted', { needs: [B], uses: [C] }),
+      withStart('other', { needs: [A] }),
+    ],
+    { only: ['wanted'] },
+  )
+  await kernel.start()
+  assert.equal(started, ['base', 'middle', 'used', 'wanted'])
+  await kernel.stop()
+})
+
 test.run()

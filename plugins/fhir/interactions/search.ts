@@ -73,7 +73,8 @@ const typesOf = async (
 
 /** Whatever in a search may name a parameter. */
 const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
-  ...criteria.map(([name, value]) => (name.endsWith('_filter') ? value : name)),
+  // A filter names its parameters in its value.
+  ...criteria.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name])),
   ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
   sort,
 ]

@@ -6,6 +6,7 @@ import type { Kind } from './convert/kind.ts'
 import { SearchIndexing } from './errors.ts'
 import type { Extract } from './extractor.ts'
 import type { ParameterType, StoredColumn, StoredModel } from './model.ts'
+import { GENERAL, MODIFIERS } from './supported.ts'
 import { GONE } from './tables.ts'
 
 /** A column of a parameter as a search uses it. */
@@ -55,6 +56,17 @@ const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
 const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
   exotic === true || branches.some(({ type }) => type === 'Reference' || type === 'Extension')
 
+/** What stands beside codes in the names of a search. */
+const KNOWN_WORDS: readonly string[] = [
+  ...GENERAL,
+  ...Object.values(MODIFIERS).flat(),
+  'iterate',
+  '_filter',
+  'recurse',
+  '_contained',
+  '_containedType',
+]
+
 /** Everything that goes with one model and one reading of the columns; replaced as a whole. */
 export const createState = (
   model: StoredModel,
@@ -83,7 +95,7 @@ export const createState = (
   const pending = numbered.map(({ row }) => row).filter(({ ready }) => ready === 0)
   const parametersOf = new Map<string, Map<string, Parameter>>()
   const unsettled = new Set<string>()
-  const words = new Set<string>()
+  const words = new Set<string>(KNOWN_WORDS)
   for (const { base, columns, ...parameter } of model.parameters) {
     const list = parametersOf.get(base) ?? new Map<string, Parameter>()
     const behind: ColumnRow[] = []

@@ -8,6 +8,7 @@ import type { Database } from '../../database/service.ts'
 import type { Links } from '../links/links.ts'
 import { addRest } from '../links/rest.ts'
 import { type ColumnRow, isSettled, keyOf, MASK_BITS, settleColumns } from './columns.ts'
+import { APART } from './contained/place.ts'
 import { COLUMN_STEP } from './convert/columns.ts'
 import { type Converters, createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
@@ -19,7 +20,7 @@ import { createState, type Numbered, type Parameter, type RegistryState } from '
 import { Rows } from './rows.ts'
 import { openSettings } from './settings.ts'
 import type { Shapes } from './shape.ts'
-import { hasResources, readColumns, readGeneration, readPosted } from './tables.ts'
+import { readColumns, readGeneration, readHeldTypes, readPosted } from './tables.ts'
 
 export interface Registry {
   readonly hasher: Hasher
@@ -94,7 +95,11 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   const openCompiler = async (): Promise<PostedCompiler> =>
     createPostedCompiler(packages, await shapes(), new Set(types))
   const getCompiler = (): Promise<PostedCompiler> => {
-    compiler ??= openCompiler()
+    // What failed is tried again: the database may have been away.
+    compiler ??= openCompiler().catch((error) => {
+      compiler = undefined
+      throw error
+    })
     return compiler
   }
   let exotic: Promise<(expression: string) => Nodes> | undefined
@@ -116,14 +121,11 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   }
   /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. */
   const settle = async (model: StoredModel): Promise<void> => {
-    const held = await database.all<ColumnRow>(readColumns, [])
-    if (isSettled(model.columns, held)) return
-    const known = new Set(held.map(keyOf))
-    const empty = new Map<string, boolean>()
-    for (const type of new Set(model.columns.filter((one) => !known.has(keyOf(one))).map((one) => one.type)))
-      empty.set(type, (await database.get(hasResources, [codeOf(type) ?? 0])) === undefined)
+    if (isSettled(model.columns, await database.all<ColumnRow>(readColumns, []))) return
+    const rows = await database.all<{ code: number }>(readHeldTypes, [APART])
+    const held = new Set(rows.map(({ code }) => code))
     await database.transact((transaction) =>
-      settleColumns(transaction, model.columns, (type) => empty.get(type) === true),
+      settleColumns(transaction, model.columns, (type) => !held.has(codeOf(type) ?? 0)),
     )
   }
   const generationNow = async (): Promise<string> =>

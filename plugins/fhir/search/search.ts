@@ -96,7 +96,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
-    const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+/))
+    // A key of `_sort` may begin with a minus.
+    const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+-?|^-/))
     const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
     return isKnown ? false : registry.refresh()
   }

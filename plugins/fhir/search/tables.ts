@@ -56,6 +56,20 @@ export const searchMigrations: readonly SchemaChange[] = [
   },
 ]
 
+export const displayMigrations: readonly SchemaChange[] = [
+  {
+    name: 'fhir/0005-displays',
+    sql: {
+      sqlite: [],
+      // A unique key makes whoever writes a display wait for the transaction that wrote it first; a second row is no harm.
+      postgres: [
+        'ALTER TABLE ix_text DROP CONSTRAINT ix_text_pkey',
+        'CREATE INDEX ix_text_txt ON ix_text (param, txt, val)',
+      ],
+    },
+  },
+]
+
 /** A table of index rows: how many values its rows have in `Rows`, and its columns in that order before `rid`. */
 export interface IndexTable {
   readonly name: string
@@ -162,10 +176,11 @@ export const mergeResourceRow = sql(
   'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = ix_res.m0 | excluded.m0, m1 = ix_res.m1 | excluded.m1, m2 = ix_res.m2 | excluded.m2',
 )
 export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
-export const insertDisplay = sql(
-  'search.insert-text',
-  'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-)
+export const insertDisplay = sql('search.insert-text', {
+  sqlite: 'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  postgres:
+    'INSERT INTO ix_text (param, txt, val) SELECT v.param, v.txt, v.val FROM (VALUES (?::integer, ?::text, ?::bigint)) v(param, txt, val) WHERE NOT EXISTS (SELECT 1 FROM ix_text x WHERE x.param = v.param AND x.txt = v.txt)',
+})
 
 export const readSettings = sql('search.settings', 'SELECT name, value FROM search_setting')
 export const insertSetting = sql(
@@ -232,7 +247,6 @@ export const readUsedTypes = sql(
   'search.types-used',
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
 )
-export const hasResources = sql('search.any', 'SELECT 1 AS one FROM resource WHERE type = ? LIMIT 1')
 /** Resources of a type that others contain, from a place on. */
 export const readContained = sql(
   'search.contained',

@@ -56,15 +56,24 @@ const onLeft = (work: (server: TestServer, verify: typeof verifyTrail) => Promis
 
 const GIVEN = { key: KEY, previousKeys: [] }
 
-const brokenBy = async (...texts: readonly string[]) => {
-  let found: object = {}
-  await onLeft(async (server, verify) => {
-    for (const text of texts) await change(server, text)
-    const { ok, broken } = await verify(server.get(Database), GIVEN)
-    found = { ok, ...broken }
+type Broken = (...texts: readonly string[]) => Promise<{ ok: boolean; seq: number; kind: string }>
+
+/** The same trail, changed again and again, and put back each time. */
+const onBroken = (work: (brokenBy: Broken) => Promise<void>): Promise<void> =>
+  onLeft(async (server, verify) => {
+    const TABLES = ['audit_event', 'audit_head']
+    for (const table of TABLES) await change(server, `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`)
+    await work(async (...texts) => {
+      for (const text of texts) await change(server, text)
+      const { ok, broken } = await verify(server.get(Database), GIVEN)
+      for (const table of TABLES) {
+        await change(server, `DELETE FROM ${table}`)
+        await change(server, `INSERT INTO ${table} SELECT * FROM kept_${table}`)
+      }
+      return { ok, ...broken } as { ok: boolean; seq: number; kind: string }
+    })
+    assert.is((await verify(server.get(Database), GIVEN)).ok, true, 'put back')
   })
-  return found as { ok: boolean; seq: number; kind: string }
-}
 
 test('nothing is broken where nobody changed anything, and every event was checked', async () => {
   const server = await filled()
@@ -102,55 +111,62 @@ test('a change in any column of an event is found at that event', () =>
     }
   }))
 
-test('another number, a deletion, a swap and a copy are found where they are', async () => {
-  assert.equal(await brokenBy('UPDATE audit_event SET seq = 1000 WHERE seq = 7'), {
-    ok: false,
-    seq: 7,
-    kind: 'missing',
-  })
-  assert.equal(await brokenBy('DELETE FROM audit_event WHERE seq = 7'), { ok: false, seq: 7, kind: 'missing' })
-  assert.equal(
-    await brokenBy(
-      'UPDATE audit_event SET seq = -1 WHERE seq = 5',
-      'UPDATE audit_event SET seq = 5 WHERE seq = 6',
-      'UPDATE audit_event SET seq = 6 WHERE seq = -1',
-    ),
-    { ok: false, seq: 5, kind: 'altered' },
-  )
-  const columns =
-    'at, kind, status, type, id, ver, patient, client, person, token, address, request, operation, query, number, proof, mac'
-  const copy = (to: number): string =>
-    `INSERT INTO audit_event (seq, ${columns}) SELECT ${to}, ${columns} FROM audit_event WHERE seq = 5`
-  assert.equal(await brokenBy(copy(-3)), { ok: false, seq: -3, kind: 'inserted' })
-  assert.is((await brokenBy(copy(10_000))).kind, 'inserted')
-  assert.equal(await brokenBy('DELETE FROM audit_event WHERE seq = 7', copy(7)), { ok: false, seq: 7, kind: 'altered' })
-})
+test('another number, a deletion, a swap and a copy are found where they are', () =>
+  onBroken(async (brokenBy) => {
+    assert.equal(await brokenBy('UPDATE audit_event SET seq = 1000 WHERE seq = 7'), {
+      ok: false,
+      seq: 7,
+      kind: 'missing',
+    })
+    assert.equal(await brokenBy('DELETE FROM audit_event WHERE seq = 7'), { ok: false, seq: 7, kind: 'missing' })
+    assert.equal(
+      await brokenBy(
+        'UPDATE audit_event SET seq = -1 WHERE seq = 5',
+        'UPDATE audit_event SET seq = 5 WHERE seq = 6',
+        'UPDATE audit_event SET seq = 6 WHERE seq = -1',
+      ),
+      { ok: false, seq: 5, kind: 'altered' },
+    )
+    const columns =
+      'at, kind, status, type, id, ver, patient, client, person, token, address, request, operation, query, number, proof, mac'
+    const copy = (to: number): string =>
+      `INSERT INTO audit_event (seq, ${columns}) SELECT ${to}, ${columns} FROM audit_event WHERE seq = 5`
+    assert.equal(await brokenBy(copy(-3)), { ok: false, seq: -3, kind: 'inserted' })
+    assert.is((await brokenBy(copy(10_000))).kind, 'inserted')
+    assert.equal(await brokenBy('DELETE FROM audit_event WHERE seq = 7', copy(7)), {
+      ok: false,
+      seq: 7,
+      kind: 'altered',
+    })
+  }))
 
-test('a trail whose end was cut off is found by its head', async () => {
-  assert.equal(await brokenBy(`DELETE FROM audit_event WHERE seq > ${EVENTS - 3}`), {
-    ok: false,
-    seq: EVENTS - 2,
-    kind: 'truncated',
-  })
-})
+test('a trail whose end was cut off is found by its head', () =>
+  onBroken(async (brokenBy) => {
+    assert.equal(await brokenBy(`DELETE FROM audit_event WHERE seq > ${EVENTS - 3}`), {
+      ok: false,
+      seq: EVENTS - 2,
+      kind: 'truncated',
+    })
+  }))
 
-test('each column of the head is sealed', async () => {
-  const zeros = chosenKind.name === 'postgres' ? "'\\x00'::bytea" : "x'00'"
-  for (const [text, kind] of [
-    [`chain = ${zeros}`, 'altered'],
-    [`seal = ${zeros}`, 'head'],
-    [`pruned_seal = ${zeros}`, 'pruned'],
-    [`key = ${zeros}`, 'key'],
-    [`pruned_key = ${zeros}`, 'key'],
-    [`pruned_mac = ${zeros}`, 'altered'],
-    ['pruned_seq = 3', 'inserted'],
-    ['pruned_count = 3', 'head'],
-    ['count = count + 1', 'head'],
-    ['seq = seq - 1', 'inserted'],
-    [`mac = ${zeros}`, 'head'],
-  ] as const)
-    assert.is((await brokenBy(`UPDATE audit_head SET ${text}`)).kind, kind, text)
-})
+test('each column of the head is sealed', () =>
+  onBroken(async (brokenBy) => {
+    const zeros = chosenKind.name === 'postgres' ? "'\\x00'::bytea" : "x'00'"
+    for (const [text, kind] of [
+      [`chain = ${zeros}`, 'altered'],
+      [`seal = ${zeros}`, 'head'],
+      [`pruned_seal = ${zeros}`, 'pruned'],
+      [`key = ${zeros}`, 'key'],
+      [`pruned_key = ${zeros}`, 'key'],
+      [`pruned_mac = ${zeros}`, 'altered'],
+      ['pruned_seq = 3', 'inserted'],
+      ['pruned_count = 3', 'head'],
+      ['count = count + 1', 'head'],
+      ['seq = seq - 1', 'inserted'],
+      [`mac = ${zeros}`, 'head'],
+    ] as const)
+      assert.is((await brokenBy(`UPDATE audit_head SET ${text}`)).kind, kind, text)
+  }))
 
 test('a head that was changed while the server runs is told in the trail', async () => {
   if (chosenKind.name === 'postgres') return // there it is remembered, and sealed anew without being read

@@ -2,8 +2,9 @@
 /** A parameter that one server was sent is known to another on the same database, and never answered wrongly there. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Clock, systemClock } from '../../../kernel/index.ts'
+import { type AnyPlugin, type Clock, definePlugin, systemClock } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
+import { Database } from '../../../plugins/database/service.ts'
 import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
@@ -39,11 +40,29 @@ test.before(async () => {
     settings: { ...place.settings, conformance: { update_as_create: true } },
   }
   one = await serverWith(options)
-  other = await serverWith({ ...options, clock })
+  other = await serverWith({ ...options, plugins: [counting, searchDefinitions(), fhir], clock })
 })
 test.after(async () => {
   await Promise.all([one.stop(), other.stop()])
   await place.remove()
+})
+
+/** How often the other server has looked because of a search. */
+let asked = 0
+const counting: AnyPlugin = definePlugin({
+  ...(database as AnyPlugin),
+  setup: (host) =>
+    database.setup({
+      ...(host as Parameters<typeof database.setup>[0]),
+      provide(service, instance) {
+        const inner = instance as unknown as Database
+        const get: Database['get'] = (statement, params) => {
+          if (statement.name === 'search.generation') asked += 1
+          return inner.get(statement, params)
+        }
+        host.provide(service, (service as unknown) === Database ? ({ ...inner, get } as never) : instance)
+      },
+    }),
 })
 
 const put = async (resource: Record<string, unknown>): Promise<void> => {
@@ -106,6 +125,31 @@ test('a change of the expression and a deletion are heeded by the very next sear
   assert.is(chain.statusCode, 400)
   await put(parameter({ code: 'again' }))
   assert.equal(await found(other, '/Patient?again=jr&_sort=-_lastUpdated'), ['p0', 'p1', 'p2'])
+})
+
+test('a search by nothing that can have changed asks for nothing more', async () => {
+  const count = async (url: string): Promise<number> => {
+    asked = 0
+    const answer = await other.inject(url)
+    assert.is(answer.statusCode, 200, answer.body)
+    return asked
+  }
+  for (const url of [
+    '/Patient',
+    '/Patient?name:exact=f&gender:not=male&_id=p1&_lastUpdated=gt2000',
+    '/Patient?_sort=-birthdate,_lastUpdated',
+    '/Observation?subject:Patient.name:contains=f',
+    '/Patient?_has:Observation:patient:code=x&_revinclude:iterate=Observation:subject',
+    '/Observation?_include=Observation:subject:Patient&_count=5&_summary=true',
+  ])
+    assert.is(await count(url), 0, url)
+  for (const url of [
+    '/Patient?again=jr',
+    '/Patient?_filter=again eq jr',
+    '/Patient?_sort=again',
+    '/Patient?_include=*',
+  ])
+    assert.is(await count(url), 1, url)
 })
 
 test.run()

@@ -274,6 +274,28 @@ test('every type of parameter, extensions, several bases, and expressions that a
   for (const [url, ids] of FOUND) assert.equal(await find(encodeURI(url)), ids, url)
 })
 
+test('resources that others contain are found by it as well, those from before too', async () => {
+  const observation = (id: string, suffix: string): Resource => ({
+    resourceType: 'Observation',
+    id,
+    status: 'final',
+    code: { coding: [{ code: 'c' }] },
+    contained: [{ ...patient('inner', suffix) }],
+    subject: { reference: '#inner' },
+  })
+  for (let at = 0; at < 120; at += 1) await put(observation(`o${at}`, at % 40 === 0 ? 'Jr' : 'Sr'))
+  await put(parameter())
+  await put(observation('later', 'Jr'))
+  const contained = '/Patient?_contained=true&_containedType=container&suffix=jr'
+  assert.equal(await find(contained), ['later', 'o0', 'o40', 'o80'])
+  assert.equal(await find('/Patient?suffix=jr'), [])
+  await put(parameter({ expression: 'Patient.name.given' }))
+  assert.equal(await find(contained), [])
+  assert.is((await find(contained.replace('suffix=jr', 'suffix=ginner&_count=1000'))).length, 121)
+  await put(parameter())
+  assert.equal(await find(contained), ['later', 'o0', 'o40', 'o80'])
+})
+
 test('what refers to a resource is known whatever becomes of the parameter that holds it', async () => {
   await server.stop()
   server = await serverWith({

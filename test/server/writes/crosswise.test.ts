@@ -1,10 +1,15 @@
 /** Transactions at the same time that take the same things in different orders: all pass, none waits for a deadlock. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { Database, sql } from '../../../plugins/database/service.ts'
+import { insertDisplay } from '../../../plugins/fhir/search/tables.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { type Clinic, clinicWith, type Entry, type Json, post, put } from './clinic.ts'
 
 const AT_ONCE = 8
 const NPI = 'http://hl7.org/fhir/sid/us-npi'
+
+const readDisplays = sql('test.displays', "SELECT val FROM ix_text WHERE txt = 'display'")
 
 let clinic: Clinic
 test.before(async () => {
@@ -44,6 +49,21 @@ test('Bundles that update the same resources in either order', async () => {
       json.entry.map(({ resource }: Json) => resource.id),
       at % 2 === 0 ? ids : ids.toReversed(),
     )
+})
+
+test('a display that another transaction has written and not committed is not waited for', async () => {
+  // SQLite has one writer.
+  if (chosenKind.name !== 'postgres') return
+  const db = clinic.server.get(Database)
+  const written = [1, 'display', 7]
+  await db.transact(async (first) => {
+    await first.run(insertDisplay, written)
+    assert.is((await first.all(readDisplays, [])).length, 1)
+    await db.transact((second) => second.run(insertDisplay, written))
+  })
+  assert.is((await db.all(readDisplays, [])).length, 2)
+  await db.transact((third) => third.run(insertDisplay, written))
+  assert.is((await db.all(readDisplays, [])).length, 2)
 })
 
 test.run()
