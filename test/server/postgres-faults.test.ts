@@ -128,26 +128,25 @@ const hasty = definePlugin({
       provide: (service, instance) => {
         let slow: Promise<void> | undefined
         const kept = instance as Database
-        const early: Database = Object.create(kept, {
-          transact: {
-            value: <T>(work: (transaction: never) => Promise<T>): Promise<T> =>
-              new Promise((resolve, reject) => {
-                kept
-                  .transact(async (transaction) => {
-                    const answer = await work(transaction as never)
-                    resolve(answer)
-                    // One transaction per fault is slow to commit: believed by its client, gone with the fault.
-                    const { promise } = struck
-                    if (slow !== promise) {
-                      slow = promise
-                      await promise
-                    }
-                    return answer
-                  })
-                  .catch(reject)
-              }),
-          },
-        })
+        const early: Database = {
+          ...kept,
+          transact: (work) =>
+            new Promise((resolve, reject) => {
+              kept
+                .transact(async (transaction) => {
+                  const answer = await work(transaction)
+                  resolve(answer)
+                  // One transaction per fault is slow to commit: believed by its client, gone with the fault.
+                  const { promise } = struck
+                  if (slow !== promise) {
+                    slow = promise
+                    await promise
+                  }
+                  return answer
+                })
+                .catch(reject)
+            }),
+        }
         host.provide(service, (service === (Database as unknown) ? early : instance) as never)
       },
     }),

@@ -14,18 +14,16 @@ export interface OpenWrites {
 export const trackWrites = (database: Database): OpenWrites => {
   if (database.kind !== 'postgres') return { database, settled: async () => undefined }
   let open = new Set<Promise<unknown>>()
+  const transact: Database['transact'] = (work, options) => {
+    const own = open
+    const done = database.transact(work, options)
+    own.add(done)
+    const forget = (): void => void own.delete(done)
+    done.then(forget, forget)
+    return done
+  }
   return {
-    database: {
-      ...database,
-      transact(work) {
-        const own = open
-        const done = database.transact(work)
-        own.add(done)
-        const forget = (): void => void own.delete(done)
-        done.then(forget, forget)
-        return done
-      },
-    },
+    database: Object.create(database, { transact: { value: transact, enumerable: true } }),
     async settled() {
       const before = open
       open = new Set()

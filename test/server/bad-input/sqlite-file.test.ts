@@ -106,7 +106,7 @@ test('a file with a header that lies is refused (row 85)', async () => {
   for (const [about, at, bytes] of [
     ['page size 0', 16, [0, 0]],
     ['page size 3', 16, [0, 3]],
-    ['another page size', 16, [0x10, 0]],
+    ['another page size', 16, [0x20, 0]],
     ['more pages than there are', 28, [0x7f, 0xff, 0xff, 0xff]],
     ['schema format 9', 44, [0, 0, 0, 9]],
     ['UTF-16', 56, [0, 0, 0, 2]],
