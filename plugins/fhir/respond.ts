@@ -1,6 +1,6 @@
 /** Versions and outcomes → HTTP answers: status, ETag, Last-Modified, Location, body. https://hl7.org/fhir/R4/http.html#ops */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Issue, type RequestContext, type ServerError, toOutcome } from '../../kernel/index.ts'
+import type { Issue, RequestContext } from '../../kernel/index.ts'
 import { guardContent } from './binary.ts'
 import type { Answer } from './interactions/answer.ts'
 import { FHIR_JSON, takesGzip } from './media.ts'
@@ -70,6 +70,3 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   const text = shows === 'outcome' && version !== undefined ? changeOutcome(version, answer.warnings) : answer.text
   return reply.header('content-type', FHIR_JSON).send(text)
 }
-
-/** An error as an entry of a Bundle or a body. */
-export const outcomeText = (error: ServerError): string => JSON.stringify(toOutcome(error))

@@ -68,5 +68,3 @@ export const createAnswerEntries = (count: number) => {
       `{"resourceType":"Bundle","id":"${id}","type":"${kind}-response"${entries.length === 0 ? '' : `,"entry":[${entries.join(',')}]`}}`,
   }
 }
-
-export type AnswerEntries = ReturnType<typeof createAnswerEntries>

@@ -217,7 +217,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     return previous.version === change.base.version ? change.content : change.redo(previous)
   }
 
-  /** `isRehearsal`: it will be undone, and what the index remembers of what it wrote must not hold that. */
+  /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
   const apply = async (transaction: Transaction, change: Change, isRehearsal = false): Promise<Changed> => {
     const { interaction, type, id } = change
     // A create has an id nobody else can know: there is nothing to look for.
