@@ -28,7 +28,7 @@ export interface Registry {
   readonly key: string
   readonly compartments: StoredModel['compartments']
   /** Another object whenever what names mean has changed. */
-  readonly state: object
+  readonly state: Pick<RegistryState, 'pairOf'>
   /** By code; an empty map for a type that is not known. */
   parameters(type: string): ReadonlyMap<string, Parameter>
   /** The column of the canonical names of a type's resources. */

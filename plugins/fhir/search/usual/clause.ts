@@ -1,8 +1,9 @@
 /**
- * One parameter without a modifier, compiled: its condition with the numbers of its columns in the text, and the
- * parameters that a value puts in. Says of a value exactly what the lookups say.
+ * Parameters without modifiers, compiled: a condition with the numbers of columns in its text, and the parameters that
+ * values put in. Says of a value exactly what the lookups say.
  */
 import type { Param } from '../../../database/service.ts'
+import { pairKey } from '../convert/pair-key.ts'
 import { fold, KEY_CHARS } from '../fold.ts'
 import type { Hasher } from '../hash.ts'
 import { referenceTargets } from '../reference-lookups.ts'
@@ -12,6 +13,8 @@ import { LAST } from '../value-context.ts'
 
 export interface Clause {
   readonly table: string
+  /** Numbers of the columns it looks into. */
+  readonly columns: readonly number[]
   /** Condition on rows `x`, for checking a resource that another clause found. Takes all parameters. */
   readonly check: string
   /** The same for finding; takes the first parameters. */
@@ -24,8 +27,12 @@ export interface Clause {
   readonly ordered: boolean
   /** A few rows of one patient or one thing, as against all resources with a code. */
   readonly selective: boolean
-  /** Undefined for a value that takes a closer look. */
-  bind(value: string, baseUrl: string): readonly Param[] | undefined
+  /** From the values of all parameters of the search; undefined for one that takes a closer look. */
+  bind(values: readonly string[], baseUrl: string): readonly Param[] | undefined
+}
+
+type Made = Omit<Clause, 'bind' | 'columns'> & {
+  bindOne(value: string, baseUrl: string): readonly number[] | readonly string[] | undefined
 }
 
 // Alternatives, escapes, and components have their own way.
@@ -35,11 +42,10 @@ const SPECIAL = /[,\\$]/
 const paramIs = (codes: readonly number[]): string =>
   codes.length === 1 ? `x.param = ${codes[0]}` : `x.param IN (${codes.join(', ')})`
 
-const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Clause | undefined => {
-  const [first] = columns
+const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undefined => {
   // A code that carries no system is asked for without one, and one that may carry one with it.
-  const isBare = first?.implied !== undefined
-  if (first === undefined || columns.some(({ implied }) => (implied !== undefined) !== isBare)) return undefined
+  const isBare = columns.every(({ implied }) => implied !== undefined)
+  if (!isBare && columns.some(({ implied }) => implied !== undefined)) return undefined
   const find = `${paramIs(columns.map((one) => one.code))} AND x.val = ? AND x.sys = ?`
   return {
     table: 'ix_token',
@@ -48,16 +54,16 @@ const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Clause | und
     finds: 2,
     ordered: columns.length === 1,
     selective: false,
-    bind(value) {
+    bindOne(value) {
       if (isBare && value.includes('|')) return undefined
-      const token = readToken(code, value)
-      const { value: hash, system = isBare ? 0 : undefined } = hashToken({ hasher }, token)
-      return hash === undefined || system === undefined ? undefined : [hash, system]
+      const token = hashToken({ hasher }, readToken(code, value))
+      const system = isBare ? 0 : token.system
+      return token.value === undefined || system === undefined ? undefined : [token.value, system]
     },
   }
 }
 
-const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher): Clause | undefined => {
+const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher): Made | undefined => {
   const [column] = columns
   if (column === undefined || columns.length > 1) return undefined
   const { refers } = column
@@ -72,14 +78,14 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     finds: 1,
     ordered: true,
     selective: true,
-    bind(value, baseUrl) {
+    bindOne(value, baseUrl) {
       const texts = referenceTargets({ name: code, baseUrl }, value, types, refers)
       return texts.length === 2 ? texts.map(hasher.long) : undefined
     },
   }
 }
 
-const stringClause = ({ columns }: Parameter): Clause => {
+const stringClause = ({ columns }: Parameter): Made => {
   const find = `${paramIs(columns.map((one) => one.code))} AND x.val >= ? AND x.val < ?`
   return {
     table: 'ix_str',
@@ -88,33 +94,61 @@ const stringClause = ({ columns }: Parameter): Clause => {
     finds: 2,
     ordered: false,
     selective: true,
-    bind(value) {
+    bindOne(value) {
       const text = fold(value)
       return text === '' || text.length > KEY_CHARS ? undefined : [text, text + LAST]
     },
   }
 }
 
-const clauseOf = (parameter: Parameter, hasher: Hasher): Clause | undefined => {
+const make = (parameter: Parameter, hasher: Hasher): Made | undefined => {
   if (parameter.columns.length === 0) return undefined
   if (parameter.type === 'token') return tokenClause(parameter, hasher)
   if (parameter.type === 'reference') return referenceClause(parameter, hasher)
   return parameter.type === 'string' ? stringClause(parameter) : undefined
 }
 
-/** Undefined for a parameter of another type. What is wrong with a value is told by whoever takes the closer look. */
-export const compileClause = (parameter: Parameter, hasher: Hasher): Clause | undefined => {
-  const clause = clauseOf(parameter, hasher)
-  if (clause === undefined) return undefined
+/**
+ * `at`: place of its value. Undefined for a parameter of another type. What is wrong with a value is told by whoever takes
+ * the closer look.
+ */
+export const compileClause = (parameter: Parameter, at: number, hasher: Hasher): Clause | undefined => {
+  const made = make(parameter, hasher)
+  if (made === undefined) return undefined
+  const { bindOne, ...clause } = made
   return {
     ...clause,
-    bind(value, baseUrl) {
+    columns: parameter.columns.map(({ code }) => code),
+    bind(values, baseUrl) {
+      const value = values[at] as string
       if (parameter.indexing !== undefined || SPECIAL.test(value)) return undefined
       try {
-        return clause.bind(value, baseUrl)
+        return bindOne(value, baseUrl)
       } catch {
         return undefined
       }
+    },
+  }
+}
+
+/** A reference and a token of one resource, by the column that holds both together. */
+export const pairClause = (column: number, reference: Clause, token: Clause): Clause => {
+  const find = `x.param = ${column} AND x.val = ? AND x.sys = ? AND x.val2 = ? AND x.sys2 = ?`
+  return {
+    table: 'ix_comp',
+    columns: [column],
+    // It is where a search starts, and the only one of its kind in a search.
+    check: find,
+    find,
+    strays: find,
+    finds: 4,
+    ordered: true,
+    selective: true,
+    bind(values, baseUrl) {
+      const targets = reference.bind(values, baseUrl)
+      const [value, system] = token.bind(values, baseUrl) ?? []
+      if (targets === undefined || value === undefined || system === undefined) return undefined
+      return targets.flatMap((target) => [target, pairKey(value as number), value, system])
     },
   }
 }

@@ -10,9 +10,9 @@ import type { VersionRow } from '../../store/tables.ts'
 import type { StoredVersion } from '../../store/version.ts'
 import type { Executor } from '../execute.ts'
 import type { Registry } from '../registry.ts'
-import { type Clause, compileClause } from './clause.ts'
+import { type Clause, compileClause, pairClause } from './clause.ts'
 import type { UsualQuery } from './query.ts'
-import { MORE, STRAYS, toStatement, type UsualStatement } from './statement.ts'
+import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './statement.ts'
 
 const MOST_SHAPES = 1_000
 
@@ -32,7 +32,7 @@ export interface UsualSearches {
 }
 
 export interface UsualParts {
-  readonly source: Pick<Source, 'all'>
+  readonly source: Pick<Source, 'all' | 'get'>
   readonly registry: Registry
   readonly store: Pick<Store, 'held'>
   readonly executor: Pick<Executor, 'version' | 'fetch'>
@@ -40,31 +40,49 @@ export interface UsualParts {
 }
 
 type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
+type Found = Eventually<readonly StoredVersion[] | undefined>
+
+/** At once what is known at once. */
+const then = <T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> =>
+  value instanceof Promise ? value.then(next) : next(value)
 
 export const createUsualSearches = ({ source, registry, store, executor, isPostgres }: UsualParts): UsualSearches => {
   let shapes = new Map<string, Shape | null>()
+  let state = registry.state
   let made = 0
-  let parameters = registry.state
 
+  /** Two clauses that a column holds together become one. */
+  const pair = (clauses: readonly Clause[]): readonly Clause[] => {
+    for (const one of clauses)
+      for (const other of clauses) {
+        const [reference, token] = [one.columns[0], other.columns[0]]
+        if (one.table !== 'ix_ref' || other.table !== 'ix_token' || other.columns.length > 1) continue
+        const column = registry.state.pairOf(reference as number, token as number)
+        if (column === undefined) continue
+        return [pairClause(column, one, other), ...clauses.filter((each) => each !== one && each !== other)]
+      }
+    return clauses
+  }
   const compile = (type: string, names: string): Shape | null => {
     const known = registry.parameters(type)
     const clauses: Clause[] = []
-    for (const name of names.slice(0, -1).split('&')) {
+    for (const [at, name] of names.slice(0, -1).split('&').entries()) {
       const parameter = known.get(name)
       // Another server may have changed what a name means.
       if (parameter === undefined || (isPostgres && !registry.isPlain(name))) return null
-      const clause = compileClause(parameter, registry.hasher)
+      const clause = compileClause(parameter, at, registry.hasher)
       if (clause === undefined) return null
       clauses.push(clause)
     }
+    const paired = pair(clauses)
     made += 1
-    const statement = toStatement(`search.usual.${made}`, clauses, isPostgres)
-    return statement === undefined ? null : { clauses, statement }
+    const statement = toStatement(`search.usual.${made}`, paired, isPostgres)
+    return statement === undefined ? null : { clauses: paired, statement }
   }
   const shapeOf = (type: string, names: string): Shape | null => {
-    if (parameters !== registry.state || shapes.size >= MOST_SHAPES) {
+    if (state !== registry.state || shapes.size >= MOST_SHAPES) {
       shapes = new Map()
-      parameters = registry.state
+      state = registry.state
     }
     const key = `${type}?${names}`
     const found = shapes.get(key)
@@ -74,43 +92,8 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
     return shape
   }
 
-  /** In the order of the statement. */
-  const paramsOf = (
-    { clauses, statement }: Shape,
-    values: readonly string[],
-    baseUrl: string,
-    limit: number,
-  ): readonly Param[] | undefined => {
-    const bound: (readonly Param[])[] = []
-    for (const [at, clause] of clauses.entries()) {
-      const params = clause.bind(values[at] as string, baseUrl)
-      if (params === undefined) return undefined
-      bound.push(params)
-    }
-    const first = bound[statement.driver] as readonly Param[]
-    const { finds } = clauses[statement.driver] as Clause
-    const found = finds === first.length ? first : first.slice(0, finds)
-    const params: Param[] = [...found]
-    for (const at of statement.checked) params.push(...(bound[at] as readonly Param[]))
-    params.push(limit)
-    if (statement.hasStrays) params.push(...first.slice(finds))
-    if (statement.hasMore) params.push(...found)
-    return params
-  }
-
-  /** Takes out the rows that say that something is missing; false when it is. */
-  const isWhole = (rows: BriefRow[], limit: number): boolean => {
-    let more = false
-    while (rows.length > 0 && (rows.at(-1) as BriefRow).rid < 0) {
-      const { rid } = rows.pop() as BriefRow
-      if (rid === STRAYS) return false
-      more ||= rid === MORE
-    }
-    return !more || rows.length >= limit
-  }
-
   /** From the versions kept in memory; those that are not are read. */
-  const versionsOf = (rows: readonly BriefRow[]): Eventually<readonly StoredVersion[] | undefined> => {
+  const versionsOf = (rows: readonly BriefRow[]): Found => {
     const found: (StoredVersion | undefined)[] = []
     const missing: number[] = []
     for (const { rid, ver } of rows) {
@@ -119,7 +102,7 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
       if (held === undefined) missing.push(rid)
     }
     if (missing.length === 0) return found as StoredVersion[]
-    const fill = (read: readonly VersionRow[]): readonly StoredVersion[] | undefined => {
+    return then(executor.fetch(missing), (read) => {
       const byRid = new Map(read.map((row) => [row.rid, row]))
       for (const [at, { rid, ver }] of rows.entries()) {
         if (found[at] !== undefined) continue
@@ -129,29 +112,70 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
         found[at] = executor.version(row)
       }
       return found as StoredVersion[]
-    }
-    const read = executor.fetch(missing)
-    return read instanceof Promise ? read.then(fill) : fill(read)
+    })
   }
 
-  const toVersions = (
-    rows: (BriefRow | VersionRow)[],
-    limit: number,
-  ): Eventually<readonly StoredVersion[] | undefined> => {
-    // The parts of the statement come one after the other; the first is in no order that is promised.
-    if (rows.length > 1) rows.sort((one, other) => other.rid - one.rid)
-    if (!isWhole(rows, limit)) return undefined
-    return isPostgres ? (rows as VersionRow[]).map(executor.version) : versionsOf(rows)
+  /** Takes out the rows that say that something is missing; undefined when it is. */
+  const withoutNotes = (rows: VersionRow[], limit: number): VersionRow[] | undefined => {
+    let more = false
+    while (rows.length > 0 && (rows.at(-1) as VersionRow).rid < 0) {
+      const { rid } = rows.pop() as VersionRow
+      if (rid === STRAYS) return undefined
+      more ||= rid === MORE
+    }
+    return more && rows.length < limit ? undefined : rows
   }
+
+  /** PostgreSQL: rows with their bodies, and notes in the same answer. */
+  const fromOne = ({ page }: UsualStatement, params: readonly Param[], limit: number): Found =>
+    then(source.all<VersionRow>(page, params), (rows) =>
+      withoutNotes(rows.sort(newestFirst), limit)?.map(executor.version),
+    )
+
+  /** SQLite: one short call after the other. */
+  const fromSeveral = (
+    { page, isCollected, strays, more }: UsualStatement,
+    params: readonly Param[],
+    finds: readonly Param[],
+    left: readonly Param[],
+    limit: number,
+  ): Found =>
+    then(source.all<BriefRow>(page, params), (rows) => {
+      if (isCollected && rows.length > MOST) return undefined
+      if (rows.length > 1) rows.sort(newestFirst)
+      const each = isCollected ? rows.filter(({ rid }, at) => rows[at - 1]?.rid !== rid).slice(0, limit) : rows
+      return then(strays === undefined ? undefined : source.get(strays, left), (stray) => {
+        if (stray !== undefined) return undefined
+        if (more === undefined || each.length >= limit) return versionsOf(each)
+        return then(source.get(more, finds), (row) => (row === undefined ? versionsOf(each) : undefined))
+      })
+    })
 
   return {
-    find(type, query, baseUrl, limit) {
-      const shape = shapeOf(type, query.names)
+    find(type, { names, values }, baseUrl, limit) {
+      const shape = shapeOf(type, names)
       if (shape === null) return undefined
-      const params = paramsOf(shape, query.values, baseUrl, limit)
-      if (params === undefined) return undefined
-      const rows = source.all<BriefRow | VersionRow>(shape.statement.sql, params)
-      return rows instanceof Promise ? rows.then((all) => toVersions(all, limit)) : toVersions(rows, limit)
+      const { clauses, statement } = shape
+      const bound: (readonly Param[])[] = []
+      for (const clause of clauses) {
+        const params = clause.bind(values, baseUrl)
+        if (params === undefined) return undefined
+        bound.push(params)
+      }
+      const first = bound[statement.driver] as readonly Param[]
+      const { finds: count } = clauses[statement.driver] as Clause
+      const finds = first.slice(0, count)
+      const left = first.slice(count)
+      const params = [...finds]
+      for (const at of statement.checked) params.push(...(bound[at] as readonly Param[]))
+      if (!statement.isCollected) params.push(limit)
+      if (!isPostgres) return fromSeveral(statement, params, finds, left, limit)
+      const { strays, more } = statement.notes
+      if (strays) params.push(...left)
+      if (more) params.push(...finds)
+      return fromOne(statement, params, limit)
     },
   }
 }
+
+const newestFirst = (one: BriefRow, other: BriefRow): number => other.rid - one.rid
