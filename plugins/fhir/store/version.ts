@@ -1,7 +1,7 @@
 /** One version of a resource as it is read: with its bytes as they lie in the database. */
 import type { ResourceVersion } from '../../../kernel/index.ts'
 import { unpackBody } from './body.ts'
-import { toMillis } from './stamp.ts'
+import { toHttpDate, toMillis } from './stamp.ts'
 import { DELETED, GZIP, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
 
 export class StoredVersion {
@@ -42,7 +42,7 @@ export class StoredVersion {
 
   /** Last-Modified. Made once: a hot read asks for it as often as for the text. */
   get httpDate(): string {
-    this.#httpDate ??= new Date(this.lastUpdated).toUTCString()
+    this.#httpDate ??= toHttpDate(this.stamp)
     return this.#httpDate
   }
 
