@@ -38,7 +38,7 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
       : new LRUCache<string, StoredVersion>({
           maxSize: cacheBytes,
           maxEntrySize: MOST_VERSION_BYTES,
-          sizeCalculation: ({ bytes, gzip }) => OVERHEAD_BYTES + bytes.length * (gzip ? 4 : 1),
+          sizeCalculation: ({ held }) => OVERHEAD_BYTES + held,
         })
   const toVersion = (row: VersionRow): StoredVersion => {
     const key = `${row.rid}/${row.ver}`

@@ -22,7 +22,7 @@ export const createCache = (mostBytes: number): VersionCache => {
     maxSize: mostBytes,
     maxEntrySize: MOST_VERSION_BYTES,
     // The bytes, and the text they unpack to.
-    sizeCalculation: ({ bytes, gzip }) => OVERHEAD_BYTES + bytes.length * (gzip ? 4 : 2),
+    sizeCalculation: ({ held }) => OVERHEAD_BYTES + held,
   })
   // Most of what is read once or written once is not read again soon. Keeping it would push out what is, and objects
   // that live just long enough to be moved by the garbage collector cost more than reading them again.

@@ -4,7 +4,7 @@ import { packBody } from './body.ts'
 import type { Change, Content } from './change.ts'
 import { toInstant } from './stamp.ts'
 import type { Store } from './store.ts'
-import { DELETED, GZIP, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
+import { DELETED, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
 import { StoredVersion } from './version.ts'
 
 const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
@@ -18,8 +18,8 @@ const methodOf = ({ interaction, kind }: Change): Method =>
   'PUT'
 
 /** Of the row of a change. */
-export const flagsOf = (change: Change, gzip: boolean): number =>
-  (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
+export const flagsOf = (change: Change, form: number): number =>
+  (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | form | (change.kind === 'delete' ? DELETED : 0)
 
 /** The next version as a row: its number, stamp and bytes. */
 export const nextVersion = (
@@ -38,7 +38,7 @@ export const nextVersion = (
     id: change.id,
     ver: version,
     upd: stamp,
-    flags: flagsOf(change, body?.gzip ?? false),
+    flags: flagsOf(change, body?.form ?? 0),
     body: body?.bytes ?? null,
   }
   return new StoredVersion(change.type, row, text)

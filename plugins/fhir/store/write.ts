@@ -50,7 +50,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
   const followers = checks.filter((check) => check.committed !== undefined)
 
   const save = async (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Promise<void> => {
-    const flags = flagsOf(change, next.gzip)
+    const flags = flagsOf(change, next.form)
     const body = next.deleted ? null : next.bytes
     if (isNew) {
       const code = types.code(next.type) ?? 0

@@ -1,7 +1,6 @@
 /** Keeps the index of words beside the resources, in the transactions that write them. */
 import { type Database, type Eventually, insertNow, type Transaction } from '../../../database/service.ts'
 import { unpackBody } from '../../store/body.ts'
-import { GZIP } from '../../store/tables.ts'
 import type { IndexRows } from '../index-rows.ts'
 import { type ResourceWords, wordsOf } from './strings.ts'
 import { clearWords, deleteWords, insertWords, readWordBatch, readWordSetting, writeWordSetting } from './tables.ts'
@@ -58,7 +57,7 @@ export const createWordRows = (database: Database, mode: WordMode) => {
       const next = await database.transact(async (transaction) => {
         const rows = await transaction.all<BodyRow>(readWordBatch, [at, BATCH])
         for (const { rid, flags, body } of rows) {
-          const text = unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8')
+          const text = unpackBody(body, flags).toString('utf8')
           await transaction.run(deleteWords, [rid])
           await put(transaction, rid, read(JSON.parse(text) as Json), false)
         }
