@@ -7,9 +7,10 @@
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
 import { Leavings } from '../leavings.ts'
-import type { Eventually, Param, Sql, Transaction, TransactOptions } from '../service.ts'
+import type { Eventually, Transaction, TransactOptions } from '../service.ts'
 import type { Backlog, BacklogMark } from './backlog.ts'
 import { fromSqlite } from './failure.ts'
+import { createJobTransaction } from './job-transaction.ts'
 import type { Statements } from './statements.ts'
 
 const GROUP_MS = 2 // a group closes after this long, so that nobody waits long for a commit he shares
@@ -71,55 +72,22 @@ export const createWriter = (
   let careful = 0
   /** The group that is open does not wait for the disk. */
   let isRelaxed = false
-  /** Whether the job that runs has written anything. */
-  let wrote = false
-  /** What it has left for the end. */
-  let left: Leavings | undefined
 
-  const prepare = (statement: Sql): BetterSqlite.Statement => {
-    if (backlog.concerns(statement)) {
-      wrote = true
-      backlog.put()
-    }
-    return statements.of(statement)
-  }
-  /** A statement with an answer; with RETURNING it may write too. */
-  const prepared = (statement: Sql): BetterSqlite.Statement => {
-    const found = prepare(statement)
-    if (!found.readonly) wrote = true
-    return found
-  }
-  const transaction: Transaction = {
-    leave(closing, item) {
-      left ??= new Leavings()
-      left.add(closing, item)
-    },
-    get: <R>(statement: Sql, params: readonly Param[]) => prepared(statement).get(...params) as R | undefined,
-    all: <R>(statement: Sql, params: readonly Param[]) => prepared(statement).all(...params) as R[],
-    run(statement, params) {
-      wrote = true
-      prepare(statement).run(...params)
-    },
-    later(insert, params) {
-      wrote = true
-      backlog.keep(insert, params)
-    },
-  }
+  const transaction = createJobTransaction(statements, backlog)
 
   const runWork = async (job: Job): Promise<Done> => {
-    left = undefined
+    transaction.start()
     const value = await job.work(transaction)
-    return { job, value, left }
+    return { job, value, left: transaction.left }
   }
 
   /** One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. */
   const runBoldly = async (job: Job, done: Done[]): Promise<boolean> => {
-    wrote = false
     try {
       done.push(await runWork(job))
       return true
     } catch (error) {
-      if (wrote) return false
+      if (transaction.wrote) return false
       job.reject(fromSqlite(error))
       return true
     }
