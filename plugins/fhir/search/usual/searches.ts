@@ -15,10 +15,15 @@ import type { UsualQuery } from './query.ts'
 import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './statement.ts'
 
 const MOST_SHAPES = 1_000
+/** Each search that has to be planned after all counts like so many that had not. */
+const COST_OF_MISS = 8
+const MOST_CREDIT = 64
 
 interface Shape {
   readonly clauses: readonly Clause[]
   readonly statement: UsualStatement
+  /** Below zero it was too often tried in vain, and is tried no more. */
+  credit: number
 }
 
 export interface UsualSearches {
@@ -77,7 +82,7 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
     const paired = pair(clauses)
     made += 1
     const statement = toStatement(`search.usual.${made}`, paired, isPostgres ? 'postgres' : 'sqlite')
-    return statement === undefined ? null : { clauses: paired, statement }
+    return { clauses: paired, statement, credit: MOST_CREDIT }
   }
   const shapeOf = (type: string, names: string): Shape | null => {
     if (state !== registry.state || shapes.size >= MOST_SHAPES) {
@@ -157,12 +162,13 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
   return {
     find(type, { names, values }, baseUrl, limit) {
       const shape = shapeOf(type, names)
-      if (shape === null) return undefined
+      if (shape === null || shape.credit < 0) return undefined
       const params = paramsOf(shape, values, baseUrl, limit)
       if (params === undefined) return undefined
       const { statement } = shape
       return then(source.all<VersionRow>(statement.sql, params), (rows) => {
         const page = wholePage(rows, statement, limit)
+        shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
         if (page === undefined) return undefined
         return isPostgres ? page.map(executor.version) : versionsOf(page)
       })

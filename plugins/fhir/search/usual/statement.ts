@@ -27,11 +27,10 @@ export interface UsualStatement {
   readonly checked: readonly number[]
 }
 
-/** The clause to start from; -1 where only counting would tell. */
+/** The clause to start from. A guess: where it was wrong, the search is planned with counts. */
 const driverOf = (clauses: readonly Clause[]): number => {
-  if (clauses.length === 1) return 0
-  const ordered = clauses.findIndex((one) => one.selective && one.ordered)
-  return ordered === -1 ? clauses.findIndex(({ selective }) => selective) : ordered
+  const least = Math.min(...clauses.map(({ breadth }) => breadth))
+  return clauses.findIndex(({ breadth }) => breadth === least)
 }
 
 const checksOf = (clauses: readonly Clause[], d: string): readonly string[] =>
@@ -47,15 +46,13 @@ const COLUMNS = {
   sqlite: { columns: 'r.rid, r.ver', none: '0' },
 } as const
 
-/** Undefined for clauses that have to be counted. */
 export const toStatement = (
   name: string,
   clauses: readonly Clause[],
   dialect: 'sqlite' | 'postgres',
-): UsualStatement | undefined => {
+): UsualStatement => {
   const driver = driverOf(clauses)
-  const first = clauses[driver]
-  if (first === undefined) return undefined
+  const first = clauses[driver] as Clause
   const { columns, none } = COLUMNS[dialect]
   const checked = clauses.map((_clause, at) => at).filter((at) => at !== driver)
   const others = checked.map((at) => clauses[at] as Clause)
