@@ -79,6 +79,7 @@ export const createWriter = (
       wrote = true
       statements.of(statement).run(...params)
     },
+    presume: () => false,
   }
 
   const runWork = async (job: Job): Promise<Done> => {

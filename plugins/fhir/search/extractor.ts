@@ -4,6 +4,7 @@
  */
 import type { Branch, Step, Test } from './branches.ts'
 import type { Convert, Kind } from './convert/kind.ts'
+import { pairKey } from './convert/pair-key.ts'
 import type { Converters } from './convert.ts'
 import {
   COMPOSITE_WIDTH,
@@ -241,6 +242,8 @@ const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readon
         if (list[n] !== 0) continue
         row[coded] = list[n + 1] as number
         row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
+        // A reference has no system: in its place in the key the code lets one of many codes be sought.
+        if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = pairKey(row[coded] as number)
       } else if (kind === 'date' || kind === 'quantity') {
         row[ranged] = list[n + 1] as number
         row[ranged + 1] = list[n + 2] as number
