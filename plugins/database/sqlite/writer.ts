@@ -14,9 +14,9 @@ import { createJobTransaction } from './job-transaction.ts'
 import type { Statements } from './statements.ts'
 
 const GROUP_MS = 2 // a group closes after this long, so that nobody waits long for a commit he shares
-// Rows that wait in the backlog: then they are put, in about ten milliseconds. As many creates as share the pause are
+// Rows that wait in the backlog: then they are put, in about five milliseconds. As many creates as share the pause are
 // more than a hundred, so that it is none of those that a 99th percentile tells of.
-const MOST_ROWS = 4_096
+const MOST_ROWS = 2_048
 const IDLE_MS = 250 // the backlog waits no longer than about this
 const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom come alone, and running twice costs more
 
