@@ -49,6 +49,6 @@ export const createUsageWatch = (
       meter({ request: request.ctx, status, bytesIn, bytesOut, duration: reply.elapsedTime })
     }
     // The first of the two: a client that leaves early never lets an answer finish.
-    raw.once('finish', end).once('close', end)
+    raw.on('finish', end).on('close', end)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `audit_event`, one narrow row per event in a gapless order; `audit_head`, one row that says where the chain ends and up
+ * `audit_event`, events in a gapless order, a narrow row each or many in one that is a pack; `audit_head`, one row that says where the chain ends and up
  * to where it was pruned; `audit_block`, by what some rows in a line can be found. An index over ids or times would be
  * written all over with every event: rows and blocks are appended, and nothing else.
  */
@@ -19,6 +19,13 @@ export const migrations: readonly SchemaChange[] = [
     sql: {
       sqlite: [event('integer', 'blob'), head('blob'), block('integer', 'blob')],
       postgres: [event('bigint', 'bytea'), head('bytea'), block('bigint', 'bytea')],
+    },
+  },
+  {
+    name: 'audit/0002-packs',
+    sql: {
+      sqlite: ['ALTER TABLE audit_event ADD COLUMN pack blob'],
+      postgres: ['ALTER TABLE audit_event ADD COLUMN pack bytea'],
     },
   },
 ]
@@ -43,6 +50,8 @@ export interface Row {
   readonly query: string | null
   readonly number: number | null
   readonly proof: Uint8Array | null
+  /** Several events, see pack.ts. */
+  readonly pack: Uint8Array | null
   readonly mac: Uint8Array
 }
 
@@ -82,6 +91,7 @@ export const COLUMNS = [
   'query',
   'number',
   'proof',
+  'pack',
   'mac',
 ] as const satisfies readonly (keyof Row)[]
 
@@ -123,7 +133,7 @@ export const readNewest = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit
 
 export const readFindables = sql(
   'audit.findables',
-  'SELECT seq, at, id, patient, client, person FROM audit_event WHERE seq >= ? AND seq <= ?',
+  `SELECT ${COLUMNS.join(', ')} FROM audit_event WHERE seq >= ? AND seq <= ? ORDER BY seq`,
 )
 export const insertBlock = sql(
   'audit.block-insert',

@@ -20,7 +20,7 @@ export class Leavings {
   take(other: Leavings): void {
     for (const [closing, items] of other.#items) {
       const own = this.#items.get(closing)
-      if (own === undefined) this.#items.set(closing, items)
+      if (own === undefined) this.#items.set(closing, [...items])
       else for (const item of items) own.push(item)
     }
   }

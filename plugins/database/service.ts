@@ -93,6 +93,12 @@ export interface Transaction {
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */
   run(statement: Sql, params: readonly Param[]): Eventually<void>
+  /**
+   * Leaves it to a statement, which fails where it is not so, that something is as expected: true, and nothing was asked.
+   * When it fails the transaction is undone and `work` runs again, which then is told false, as where asking is as
+   * cheap: then it has to ask.
+   */
+  presume(check: Sql, params: readonly Param[]): boolean
 }
 
 /** Rows, and nothing else. */

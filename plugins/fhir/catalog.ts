@@ -44,7 +44,7 @@ interface StoredCatalog {
 }
 
 // Counts up when the compiled form changes, so that one made by an older build is not read.
-const LAYOUT = 6
+const LAYOUT = 7
 
 interface ElementDefinition extends LinkElement {
   readonly min: number

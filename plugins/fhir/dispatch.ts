@@ -30,6 +30,10 @@ export const authorize = async (run: Runners, request: RequestContext, interacti
   return ruling
 }
 
+/** The same; at once when nobody rules. */
+export const ruleOn = (run: Runners, request: RequestContext, interaction: Interaction): Eventually<Ruling> =>
+  run.authorize === null ? NO_RULING : authorize(run, request, interaction)
+
 /** For interactions that look at data without applying a ruling to it: a guard never fails open. */
 export const refuseRestricted = ({ restrictions }: Ruling): void => {
   if (restrictions.length > 0) throw RestrictionUnsupported()

@@ -75,7 +75,6 @@ export const createLateServer = () => {
         terminology,
         definitions,
         wordMode: fhir.full_text,
-        cacheBytes: fhir.cache_bytes / 4,
       })
       const { registry, indexer } = search
       if (!deferred) {

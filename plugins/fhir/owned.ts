@@ -33,7 +33,7 @@ export const permitChange = (
   request: RequestContext,
   ruling: Ruling,
   { kind, type = '' }: Pick<Interaction, 'kind' | 'type'>,
-): Promise<Permit> => {
+): Permit | Promise<Permit> => {
   // An operation on a type changes what it says it does, and is asked for each of that.
   if (kind !== 'operation') owned.check(type)
   return judge.permit(request, ruling, type)

@@ -104,8 +104,11 @@ export interface Prefer {
   readonly return: 'minimal' | 'representation' | 'OperationOutcome'
 }
 
+const NO_PREFERENCE: Prefer = Object.freeze({ lenient: false, return: 'representation' })
+
 export const readPrefer = (header: string | string[] | undefined): Prefer => {
-  const text = Array.isArray(header) ? header.join(',') : (header ?? '')
+  if (header === undefined) return NO_PREFERENCE
+  const text = Array.isArray(header) ? header.join(',') : header
   const wanted = /(?:^|[;,\s])return\s*=\s*"?(minimal|representation|OperationOutcome)"?/i.exec(text)?.[1]
   return {
     lenient: /(?:^|[;,\s])handling\s*=\s*"?lenient"?/i.test(text),

@@ -1,8 +1,10 @@
 /** What a reference may point at. Spec: [conformance] reference_policy. */
 import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'
 import { conformanceSection } from './config.ts'
 import * as errors from './errors.ts'
+import { createKnownTargets, nothingKnown } from './known-targets.ts'
 import { strict } from './strict.ts'
 import { typesOnly } from './types-only.ts'
 
@@ -10,11 +12,12 @@ export default definePlugin({
   name: 'references',
   description: 'Checks what references point at',
   config: { conformance: conformanceSection },
-  needs: { fhir: Fhir },
+  needs: { database: Database, fhir: Fhir },
   errors,
-  setup({ config: { conformance }, needs: { fhir } }) {
+  setup({ config: { conformance }, needs: { database, fhir } }) {
     const isStrict = conformance.reference_policy === 'strict'
-    fhir.check(isStrict ? strict(fhir) : typesOnly(fhir))
+    const known = database.kind === 'postgres' ? nothingKnown : createKnownTargets()
+    fhir.check(isStrict ? strict(fhir, known) : typesOnly(fhir))
     fhir.describe({ referencePolicy: ['literal', 'logical', ...(isStrict ? ['enforced', 'local'] : [])] })
   },
 })

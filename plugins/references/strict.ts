@@ -6,6 +6,7 @@ import type { RequestContext } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
 import type { Fhir, MadeChange, ReadReference, References, RefusedChange, Target, WriteCheck } from '../fhir/service.ts'
 import { ELSEWHERE, type Fault, faultOfType, NOT_HELD } from './fault.ts'
+import type { KnownTargets } from './known-targets.ts'
 import { refuseDeletions } from './referrers.ts'
 import { type FoundFault, refusalOf } from './refusal.ts'
 
@@ -31,13 +32,19 @@ const readAll = (references: References, request: RequestContext, changes: reado
 const NONE: ReadonlySet<string> = new Set()
 
 /** Targets by the text that names them, each once; what this transaction has written itself is there. */
-const wantedBy = (kept: readonly Kept[]): ReadonlyMap<string, Target> => {
+const wantedBy = (kept: readonly Kept[], known: KnownTargets): ReadonlyMap<string, Target> => {
   const own = kept.length === 1 ? NONE : new Set(kept.map(({ change: { version } }) => keyOf(version)))
   const wanted = new Map<string, Target>()
   for (const { references } of kept)
-    for (const { text, pointing } of references)
-      if (pointing.to === 'here' && (pointing.target.version !== undefined || !own.has(keyOf(pointing.target))))
-        wanted.set(text, pointing.target)
+    for (const { text, pointing } of references) {
+      if (pointing.to !== 'here') continue
+      const { target } = pointing
+      if (target.version === undefined) {
+        const key = keyOf(target)
+        if (own.has(key) || known.has(key)) continue
+      }
+      wanted.set(text, target)
+    }
   return wanted
 }
 
@@ -63,7 +70,7 @@ const faultsOf = ({ references }: Kept, missing: ReadonlySet<string>): readonly 
 
 const isDeletion = ({ version, written }: MadeChange): boolean => version.deleted && written
 
-export const strict = (fhir: Fhir): WriteCheck => {
+export const strict = (fhir: Fhir, known: KnownTargets): WriteCheck => {
   const refuseKept = (kept: readonly Kept[], missing: ReadonlySet<string>): RefusedChange[] => {
     const refused: RefusedChange[] = []
     for (const one of kept) {
@@ -86,6 +93,7 @@ export const strict = (fhir: Fhir): WriteCheck => {
   ): Promise<readonly RefusedChange[]> => {
     const { references } = fhir
     const held = wanted.size === 0 ? undefined : await references.held(transaction, [...wanted.values()])
+    if (held?.size === wanted.size) known.found(changes, wanted.values())
     const refused = refuseKept(kept, held === undefined ? NONE : missingOf(wanted, held))
     const deletions = changes.filter(isDeletion)
     if (deletions.length > 0) refused.push(...(await refuseDeletions(references, request, transaction, deletions)))
@@ -95,11 +103,13 @@ export const strict = (fhir: Fhir): WriteCheck => {
   return {
     name: 'references',
     confirm(request, transaction, changes) {
+      for (const change of changes) if (isDeletion(change)) known.doom(keyOf(change.version))
       const kept = readAll(fhir.references, request, changes)
-      const wanted = wantedBy(kept)
+      const wanted = wantedBy(kept, known)
       // What neither refers to anything nor deletes anything is judged at once.
       if (wanted.size === 0 && !changes.some(isDeletion)) return refuseKept(kept, NONE)
       return judge(request, transaction, changes, kept, wanted)
     },
+    committed: (changes) => known.committed(changes),
   }
 }

@@ -13,6 +13,7 @@ import { disk } from './figures/disk.ts'
 import { hooks } from './figures/hooks.ts'
 import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
+import { postgresTrail } from './figures/postgres-trail.ts'
 import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
 import { search } from './figures/search.ts'
@@ -33,6 +34,7 @@ const FIGURES: readonly Figure[] = [
   restart,
   memory,
   postgres,
+  postgresTrail,
   search,
   hooks,
   verification,

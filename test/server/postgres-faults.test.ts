@@ -7,6 +7,7 @@ import database from '../../plugins/database/index.ts'
 import { Database } from '../../plugins/database/service.ts'
 import fhir from '../../plugins/fhir/index.ts'
 import probes from '../../plugins/probes/index.ts'
+import { findLosses } from '../support/losses.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
 
@@ -71,23 +72,11 @@ const waitUntil = async (reached: () => boolean | Promise<boolean>): Promise<voi
   while (!(await reached())) await new Promise(setImmediate)
 }
 
-/** What is missing of what was acknowledged, and every history with a gap. */
-const findLosses = async (kernel: Kernel, known: Known): Promise<string[]> => {
-  const losses: string[] = []
-  for (const id of known.created)
-    if ((await kernel.inject(`/Patient/${id}`)).statusCode !== 200) losses.push(`Patient/${id}`)
-  for (const [id, version] of known.versions) {
-    const bundle = (await kernel.inject(`/Basic/${id}/_history?_count=1000`)).json() as {
-      total: number
-      entry: { response: { etag: string } }[]
-    }
-    if (bundle.total < version) losses.push(`Basic/${id} version ${version}, the newest is ${bundle.total}`)
-    const tags = bundle.entry.map(({ response }) => response.etag)
-    const expected = tags.map((_, at) => `W/"${bundle.total - at}"`)
-    if (tags.join() !== expected.join()) losses.push(`Basic/${id} has gaps: ${tags.join(' ')}`)
-  }
-  return losses
-}
+const lossesOf = (kernel: Kernel, known: Known): Promise<string[]> =>
+  findLosses(async (path) => {
+    const answer = await kernel.inject(path)
+    return { status: answer.statusCode, json: () => answer.json() }
+  }, known)
 
 /** Settles when the next fault has struck; made anew for the one after it. */
 let struck = Promise.withResolvers<void>()
@@ -112,7 +101,7 @@ const runFaults = async (kernel: Kernel, faults: number): Promise<Known> => {
 test(`restarted or killed ${FAULTS} times under ${WRITERS} writers, it loses nothing that was acknowledged`, async () => {
   const kernel = await serve('faults', database)
   const known = await runFaults(kernel, FAULTS)
-  assert.equal(await findLosses(kernel, known), [])
+  assert.equal(await lossesOf(kernel, known), [])
   assert.ok(known.writes >= FAULTS * BETWEEN)
   for (const status of known.statuses.keys()) assert.ok([200, 201, 503].includes(status), `status ${status}`)
   assert.is((await kernel.inject('/livez')).statusCode, 200)
@@ -154,7 +143,7 @@ const hasty = definePlugin({
 
 test('the same check finds the losses of a server that answers before COMMIT', async () => {
   const kernel = await serve('hasty', hasty)
-  const losses = await findLosses(kernel, await runFaults(kernel, 3))
+  const losses = await lossesOf(kernel, await runFaults(kernel, 3))
   assert.ok(losses.length > 0)
   await kernel.stop()
 })

@@ -5,6 +5,8 @@ import { basic } from './server-with.ts'
 /** Loaded when they are named: most tests want none. */
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
   audit: () => import('../../plugins/audit/index.ts'),
+  limits: () => import('../../plugins/limits/index.ts'),
+  metering: () => import('../../plugins/metering/index.ts'),
 }
 
 const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>

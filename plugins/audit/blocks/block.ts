@@ -2,8 +2,10 @@
  * A block stands for so many rows in a line, and says by what they can be found. Its bounds are fixed, so that whoever
  * makes it makes the same.
  */
+import { packId } from '../id.ts'
+import type { Told } from '../pack.ts'
 import type { Row } from '../tables.ts'
-import { keyOf, makeFilter } from './filter.ts'
+import { type KeyColumn, keyOf, makeFilter } from './filter.ts'
 
 export const BLOCK_ROWS = 1_024
 
@@ -26,6 +28,12 @@ export type Findable = Pick<Row, 'seq' | 'at' | 'id' | 'patient' | 'client' | 'p
 /** Takes the rows of one block. */
 export class Gathering {
   readonly #keys = new Set<number>()
+  readonly #known: Readonly<Record<KeyColumn, Set<string>>> = {
+    id: new Set(),
+    patient: new Set(),
+    client: new Set(),
+    person: new Set(),
+  }
   #from = Number.MAX_SAFE_INTEGER
   #to = Number.MIN_SAFE_INTEGER
 
@@ -36,6 +44,23 @@ export class Gathering {
     if (patient !== null) this.#keys.add(keyOf('patient', patient))
     if (client !== null) this.#keys.add(keyOf('client', client))
     if (person !== null) this.#keys.add(keyOf('person', person))
+  }
+
+  /** An event of a pack. The same names come again and again, and making their keys takes longer than knowing them. */
+  tell({ at, id, patient, client, person }: Told): void {
+    if (at < this.#from) this.#from = at
+    if (at > this.#to) this.#to = at
+    if (id !== undefined) this.#know('id', id)
+    if (patient !== undefined) this.#know('patient', patient)
+    if (client !== undefined) this.#know('client', client)
+    if (person !== undefined) this.#know('person', person)
+  }
+
+  #know(column: KeyColumn, value: string): void {
+    const known = this.#known[column]
+    if (known.has(value)) return
+    known.add(value)
+    this.#keys.add(keyOf(column, column === 'id' || column === 'patient' ? packId(value) : value))
   }
 
   toBlock(first: number): Block {

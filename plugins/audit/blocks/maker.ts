@@ -5,15 +5,19 @@
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
-import { type HeadRow, insertBlock, readBlockFirsts, readFindables, readHead } from '../tables.ts'
-import { BLOCK_ROWS, type Block, type Findable, firstOf, Gathering } from './block.ts'
+import { firstSeqOf, type Told, unpack } from '../pack.ts'
+import { type HeadRow, insertBlock, type Row, readBlockFirsts, readFindables, readHead } from '../tables.ts'
+import { BLOCK_ROWS, type Block, firstOf, Gathering } from './block.ts'
 
 const LATER_MS = 1_000
 const LOOK_BLOCKS = 1_000 // looked for at once
 
+/** A row that is written, with what is in it when it is a pack. */
+export type Followed = Omit<Row, 'pack'> & { readonly told?: readonly Told[] }
+
 export interface BlockMaker {
   /** Rows in the order they are written; writes the blocks they complete. */
-  follow(transaction: Transaction, rows: readonly Findable[]): Promise<void>
+  follow(transaction: Transaction, rows: readonly Followed[]): Promise<void>
   /** They are committed, up to this one. */
   committed(seq: number): void
   /** They are not, or nobody knows. */
@@ -51,10 +55,10 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
     if (first === unknown) unknown = first + BLOCK_ROWS
   }
   const make = async (first: number): Promise<void> => {
-    const rows = await database.slow<Findable>(readFindables, [first, first + BLOCK_ROWS - 1])
+    const rows = await database.slow<Row>(readFindables, [first, first + BLOCK_ROWS - 1])
     if (rows.length === 0) return
     const fresh = new Gathering()
-    for (const row of rows) fresh.add(row)
+    for (const row of rows) for (const event of unpack(row)) fresh.add(event)
     await database.transact((transaction) => write(transaction, fresh.toBlock(first)), { relaxed: true })
   }
   /** From `unknown` to the last that is complete. */
@@ -96,10 +100,12 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
     async follow(transaction, rows) {
       for (const row of rows) {
         const first = firstOf(row.seq)
-        if (row.seq === first) gathering = new Gathering()
-        else if (row.seq !== next) gathering = undefined
+        const from = firstSeqOf(row)
+        if (from === first) gathering = new Gathering()
+        else if (from !== next) gathering = undefined
         next = row.seq + 1
-        gathering?.add(row)
+        if (row.told === undefined) gathering?.add(row)
+        else for (const event of row.told) gathering?.tell(event)
         if (next !== first + BLOCK_ROWS) continue
         if (gathering !== undefined) await write(transaction, gathering.toBlock(first))
         if (gathering !== undefined) completed.push(first)

@@ -28,6 +28,8 @@ export const sealRow = (key: ChainKey, chain: Uint8Array, previous: Uint8Array, 
   key.text(row.query)
   key.number(row.number)
   key.bytes(row.proof)
+  // Rows from before there were packs have no place for it.
+  if (row.pack !== null) key.bytes(row.pack)
   return key.end()
 }
 

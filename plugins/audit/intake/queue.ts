@@ -56,17 +56,19 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       { once: true },
     )
   }
-  const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH)
+  /** What waits now. What comes meanwhile waits for its own window: writing it at once would write it one by one. */
+  const writeWaiting = async (): Promise<void> => {
+    for (let left = waiting.length; left > 0; ) {
+      const batch = waiting.slice(0, Math.min(left, BATCH))
       await trail.write(batch, { relaxed: true })
       hardenSoon()
       // Only now: what could not be written is written later.
       waiting = waiting.slice(batch.length)
+      left -= batch.length
     }
   }
   const start = (): Promise<void> => {
-    writing ??= writeAll()
+    writing ??= writeWaiting()
       .then(
         () => {
           isFailing = false
@@ -80,6 +82,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       )
       .finally(() => {
         writing = undefined
+        if (!isFailing) writeSoon()
       })
     return writing
   }
@@ -95,6 +98,10 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       { once: true },
     )
   }
+  const writeSoon = (): void => {
+    if (waiting.length >= BATCH) start().catch(() => undefined)
+    else if (waiting.length > 0) schedule(WINDOW_MS)
+  }
   /** What holds on to the bodies of resources is asked at once when the queue does not get shorter. */
   const settled = (event: TrailEvent): TrailEvent => {
     const patients = event.patients?.()
@@ -109,7 +116,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   return {
     open() {
       state = 'open'
-      if (waiting.length > 0) schedule(WINDOW_MS)
+      writeSoon()
     },
     close() {
       state = 'closed'
@@ -118,9 +125,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       if (state === 'closed') return
       if (waiting.length >= MOST) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
       waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
-      if (state === 'early' || isFailing || writing !== undefined) return
-      if (waiting.length >= BATCH) start().catch(() => undefined)
-      else schedule(WINDOW_MS)
+      if (state !== 'early' && !isFailing && writing === undefined) writeSoon()
     },
     async flush() {
       // What is being written may have begun before the last event came, or before the database took any.

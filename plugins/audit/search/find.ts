@@ -7,6 +7,7 @@ import type { Clock } from '../../../kernel/index.ts'
 import { type Database, type Sql, sql } from '../../database/service.ts'
 import { BLOCK_ROWS, firstOf } from '../blocks/block.ts'
 import { SearchTooCostly } from '../errors.ts'
+import { firstSeqOf, PACK, unpack } from '../pack.ts'
 import { COLUMNS, type Row, readBlocks, readNewest } from '../tables.ts'
 import type { Condition } from './parameters.ts'
 import { mayBeIn, soughtByAll, type Wanted } from './sought.ts'
@@ -15,6 +16,8 @@ const MOST_SHAPES = 200 // texts that are kept; clients ask in few ways
 const FEW_BLOCKS = 16 // of the first slice: mostly the page is full by then
 const MOST_BLOCKS = 256 // of a slice: at most a megabyte of filters, or a tenth of a second of rows
 const PAGE_MS = 10_000
+const ROWS_OF_PACKS = 16 // read at once: some milliseconds of unpacking
+const ROWS = 250
 
 export interface Finder {
   /** At most `limit` rows with numbers below `before`; fewer when nobody waits any more. */
@@ -46,10 +49,37 @@ export const createFinder = (database: Database, clock: Clock): Finder => {
     return one
   }
   const select = (conditions: readonly Condition[], { from, to }: Range, limit: number, signal: AbortSignal) => {
-    const texts = ['seq >= ?', 'seq <= ?', ...conditions.map(({ text }) => text)]
+    const texts = ['seq >= ?', 'seq <= ?', ...conditions.map(({ text }) => `(${text} OR kind = ?)`)]
     const text = `SELECT ${COLUMNS.join(', ')} FROM audit_event WHERE ${texts.join(' AND ')} ORDER BY seq DESC LIMIT ?`
-    const params = [from, to, ...conditions.flatMap((condition) => condition.params), limit]
+    const params = [from, to, ...conditions.flatMap((condition) => [...condition.params, PACK]), limit]
     return database.slow<Row>(statement(text), params, signal)
+  }
+  /** Adds the events of a range, newest first, until there are `limit`. */
+  const collect = async (
+    found: Row[],
+    conditions: readonly Condition[],
+    { from, to }: Range,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    // A pack is found by the number of its last event, which lies in the same block.
+    let top = firstOf(to) + BLOCK_ROWS - 1
+    for (let size = ROWS_OF_PACKS; found.length < limit && !signal.aborted; ) {
+      const rows = await select(conditions, { from, to: top }, size, signal)
+      for (const row of rows)
+        for (const event of unpack(row).toReversed())
+          if (
+            event.seq >= from &&
+            event.seq <= to &&
+            found.length < limit &&
+            (row.kind !== PACK || conditions.every(({ holds }) => holds(event)))
+          )
+            found.push(event)
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < size) return
+      top = firstSeqOf(last) - 1
+      size = rows.some(({ kind }) => kind === PACK) ? ROWS_OF_PACKS : ROWS
+    }
   }
   /** Where such rows may be, newest first; what has no block is looked at row by row. */
   const rangesOf = async (wanted: Wanted, { from, to }: Range, signal: AbortSignal): Promise<readonly Range[]> => {
@@ -77,12 +107,15 @@ export const createFinder = (database: Database, clock: Clock): Finder => {
     let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, highest + 1)
     const isDone = (): boolean => found.length === limit || signal.aborted
     for (let blocks = FEW_BLOCKS; !isDone(); blocks = Math.min(2 * blocks, MOST_BLOCKS)) {
-      const to = (await database.get<{ seq: number | null }>(readNewest, [below]))?.seq ?? undefined
-      if (to === undefined || to < lowest) break
+      const end = Math.min(firstOf(below - 1) + BLOCK_ROWS, Number.MAX_SAFE_INTEGER)
+      const newest = (await database.get<{ seq: number | null }>(readNewest, [end]))?.seq ?? undefined
+      if (newest === undefined) break
+      const to = Math.min(newest, below - 1)
+      if (to < lowest) break
       const from = Math.max(lowest, firstOf(to) - (blocks - 1) * BLOCK_ROWS)
       for (const range of await rangesOf(wanted, { from, to }, signal)) {
         if (isDone()) return found
-        for (const row of await select(conditions, range, limit - found.length, signal)) found.push(row)
+        await collect(found, conditions, range, limit, signal)
       }
       below = from
     }

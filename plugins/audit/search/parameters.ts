@@ -5,6 +5,7 @@ import { ParameterUnknown, ParameterValue } from '../errors.ts'
 import { codeOf, type EventKind, KINDS } from '../event.ts'
 import { actionOf } from '../fhir/kinds.ts'
 import { packId } from '../id.ts'
+import type { Row } from '../tables.ts'
 import { type Sought, soughtByAny } from './sought.ts'
 import { readSpan } from './span.ts'
 
@@ -12,10 +13,11 @@ const USUAL = 50
 const MOST = 1_000
 const LATEST = Number.MAX_SAFE_INTEGER
 
-/** A condition on `audit_event`. */
+/** A condition on `audit_event`: for the database, and for what comes out of a pack. */
 export interface Condition extends Sought {
   readonly text: string
   readonly params: readonly Param[]
+  readonly holds: (row: Row) => boolean
 }
 
 export interface Asked {
@@ -30,8 +32,11 @@ export interface Asked {
 const anyOf = (conditions: readonly Condition[]): Condition => ({
   text: `(${conditions.map(({ text }) => text).join(' OR ')})`,
   params: conditions.flatMap(({ params }) => params),
+  holds: (row) => conditions.some(({ holds }) => holds(row)),
   ...soughtByAny(conditions),
 })
+
+const isSame = (one: Uint8Array | null, other: Uint8Array): boolean => one !== null && Buffer.compare(one, other) === 0
 
 const REFERENCE = /^([A-Z][A-Za-z]{1,63})\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/(\d{1,9}))?$/
 const ID = /^[A-Za-z0-9\-.]{1,64}$/
@@ -43,19 +48,24 @@ const date = (value: string): Condition => {
   const { from, to } = span
   switch (prefix) {
     case 'ne':
-      return { text: '(at < ? OR at >= ?)', params: [from, to] }
+      return { text: '(at < ? OR at >= ?)', params: [from, to], holds: ({ at }) => at < from || at >= to }
     case 'gt':
     case 'sa':
-      return { text: 'at >= ?', params: [to], time: [to, LATEST] }
+      return { text: 'at >= ?', params: [to], holds: ({ at }) => at >= to, time: [to, LATEST] }
     case 'lt':
     case 'eb':
-      return { text: 'at < ?', params: [from], time: [-LATEST, from] }
+      return { text: 'at < ?', params: [from], holds: ({ at }) => at < from, time: [-LATEST, from] }
     case 'ge':
-      return { text: 'at >= ?', params: [from], time: [from, LATEST] }
+      return { text: 'at >= ?', params: [from], holds: ({ at }) => at >= from, time: [from, LATEST] }
     case 'le':
-      return { text: 'at < ?', params: [to], time: [-LATEST, to] }
+      return { text: 'at < ?', params: [to], holds: ({ at }) => at < to, time: [-LATEST, to] }
     default:
-      return { text: '(at >= ? AND at < ?)', params: [from, to], time: [from, to] }
+      return {
+        text: '(at >= ? AND at < ?)',
+        params: [from, to],
+        holds: ({ at }) => at >= from && at < to,
+        time: [from, to],
+      }
   }
 }
 
@@ -63,7 +73,12 @@ const patient = (value: string): Condition => {
   const id = value.startsWith('Patient/') ? value.slice('Patient/'.length) : value
   if (!ID.test(id)) throw ParameterValue('patient', 'Patient/[id] or an id')
   const packed = packId(id)
-  return { text: 'patient = ?', params: [packed], keys: [keyOf('patient', packed)] }
+  return {
+    text: 'patient = ?',
+    params: [packed],
+    holds: (row) => isSame(row.patient, packed),
+    keys: [keyOf('patient', packed)],
+  }
 }
 
 const entity = (value: string): Condition => {
@@ -73,6 +88,8 @@ const entity = (value: string): Condition => {
   const itself: Condition = {
     text: version === undefined ? '(id = ? AND type = ?)' : '(id = ? AND type = ? AND ver = ?)',
     params: version === undefined ? [packed, type] : [packed, type, Number(version)],
+    holds: (row) =>
+      isSame(row.id, packed) && row.type === type && (version === undefined || row.ver === Number(version)),
     keys: [keyOf('id', packed)],
   }
   // A patient is also an entity of what concerns him.
@@ -81,37 +98,55 @@ const entity = (value: string): Condition => {
 
 const agent = (value: string): Condition => {
   const column = REFERENCE.test(value) ? 'person' : 'client'
-  return { text: `${column} = ?`, params: [value], keys: [keyOf(column, value)] }
+  return { text: `${column} = ?`, params: [value], holds: (row) => row[column] === value, keys: [keyOf(column, value)] }
 }
 
 const kinds = (wanted: (kind: EventKind) => boolean): string => KINDS.filter(wanted).map(codeOf).join(', ')
 
+const METHODS: Readonly<Record<'C' | 'R' | 'U' | 'D' | 'E', readonly string[]>> = {
+  C: ['POST'],
+  R: ['GET', 'HEAD'],
+  U: ['PUT', 'PATCH'],
+  D: ['DELETE'],
+  E: ['OPTIONS'],
+}
+
 const action = (value: string): Condition => {
   if (!/^[CRUDE]$/.test(value)) throw ParameterValue('action', 'C, R, U, D or E')
   // What was refused before it was known what it asks for has the action of its method.
-  const methods = { C: "'POST'", R: "'GET', 'HEAD'", U: "'PUT', 'PATCH'", D: "'DELETE'", E: "'OPTIONS'" } as const
+  const methods = METHODS[value as keyof typeof METHODS]
+  const isOf = (kind: EventKind): boolean => kind !== 'request' && actionOf(kind, undefined) === value
+  const refused = codeOf('request')
   return {
-    text: `(kind IN (${kinds((kind) => kind !== 'request' && actionOf(kind, undefined) === value)}) OR (kind = ${codeOf('request')} AND operation IN (${methods[value as 'C']})))`,
+    text: `(kind IN (${kinds(isOf)}) OR (kind = ${refused} AND operation IN (${methods.map((one) => `'${one}'`).join(', ')})))`,
     params: [],
+    holds: ({ kind, operation }) =>
+      kind === refused ? methods.includes(operation ?? '') : isOf(KINDS[kind] as EventKind),
   }
 }
 
+/** From the first to before the second. A major failure, 12, is none that is recorded. */
+const STATUSES: Readonly<Record<string, readonly [number, number]>> = {
+  '0': [0, 400],
+  '4': [400, 500],
+  '8': [500, 1_000],
+  '12': [0, 0],
+}
+
 const outcome = (value: string): Condition => {
-  const ranges: Readonly<Record<string, string>> = {
-    '0': 'status < 400',
-    '4': '(status >= 400 AND status < 500)',
-    '8': 'status >= 500',
-    '12': '(status < 0)',
+  const [from, to] = STATUSES[value] ?? []
+  if (from === undefined || to === undefined) throw ParameterValue('outcome', '0, 4, 8 or 12')
+  return {
+    text: '(status >= ? AND status < ?)',
+    params: [from, to],
+    holds: ({ status }) => status >= from && status < to,
   }
-  const text = ranges[value]
-  if (text === undefined) throw ParameterValue('outcome', '0, 4, 8 or 12')
-  return { text, params: [] }
 }
 
 const subtype = (value: string): Condition => {
   const code = kinds((kind) => kind === value)
   if (code === '') throw ParameterValue('subtype', `one of ${KINDS.join(', ')}`)
-  return { text: `kind IN (${code})`, params: [] }
+  return { text: `kind IN (${code})`, params: [], holds: ({ kind }) => KINDS[kind] === value }
 }
 
 const READERS: Readonly<Record<string, (value: string) => Condition>> = {
@@ -122,11 +157,11 @@ const READERS: Readonly<Record<string, (value: string) => Condition>> = {
   action,
   outcome,
   subtype,
-  address: (value) => ({ text: 'address = ?', params: [value] }),
+  address: (value) => ({ text: 'address = ?', params: [value], holds: ({ address }) => address === value }),
   _id: (value) => {
     if (!/^[1-9]\d{0,14}$/.test(value)) throw ParameterValue('_id', 'the id of an event, a number')
     const seq = Number(value)
-    return { text: 'seq = ?', params: [seq], rows: [seq, seq] }
+    return { text: 'seq = ?', params: [seq], holds: (row) => row.seq === seq, rows: [seq, seq] }
   },
 }
 const STEERING = ['_count', '_page', '_format']

@@ -2,6 +2,7 @@
 import type { Transaction } from '../../database/service.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
+import { spanOf } from '../pack.ts'
 import { type HeadRow, updateHead } from '../tables.ts'
 import { insertRows } from './insert.ts'
 import type { Unplaced } from './rows.ts'
@@ -31,13 +32,13 @@ export const appendRows = async (
 ): Promise<Head> => {
   let { seq, mac } = head
   for (const row of rows) {
-    seq += 1
+    seq += spanOf(row)
     row.seq = seq
     mac = sealRow(key, head.chain, mac, row)
     row.mac = mac
   }
   await insertRows(transaction, rows)
-  const after = { chain: head.chain, seq, mac, count: head.count + rows.length }
+  const after = { chain: head.chain, seq, mac, count: head.count + seq - head.seq }
   await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after)])
   return after
 }

@@ -6,7 +6,7 @@ import { type Param, type Sql, sql, type Transaction } from '../../database/serv
 import { COLUMNS, type Row } from '../tables.ts'
 
 const AT_ONCE = [16, 4, 1]
-const RARE: readonly (keyof Row)[] = ['operation', 'query', 'number', 'proof']
+const RARE: readonly (keyof Row)[] = ['operation', 'query', 'number', 'proof', 'pack']
 
 type Inserts = readonly (readonly [number, Sql])[]
 
@@ -21,6 +21,7 @@ const common = COLUMNS.filter((column) => !RARE.includes(column))
 const inserts = { few: insertsOf('audit.insert', common), all: insertsOf('audit.insert-all', [...common, ...RARE]) }
 
 const isCommon = ({ operation, query, number, proof }: Row): boolean =>
+  // A pack has a number.
   operation === null && query === null && number === null && proof === null
 
 /** In the order of the statements: named one by one, because looking each up by its name takes longer. */
@@ -30,7 +31,7 @@ const addCommon = (params: Param[], row: Row): void => {
 }
 const addAll = (params: Param[], row: Row): void => {
   addCommon(params, row)
-  params.push(row.operation, row.query, row.number, row.proof)
+  params.push(row.operation, row.query, row.number, row.proof, row.pack)
 }
 
 export const insertRows = async (transaction: Transaction, rows: readonly Row[]): Promise<void> => {

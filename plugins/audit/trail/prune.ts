@@ -7,6 +7,7 @@ import type { Database, Transaction } from '../../database/service.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { proveKey, sealPruned, sealRow } from '../chain/seals.ts'
 import { codeOf } from '../event.ts'
+import { firstSeqOf, spanOf } from '../pack.ts'
 import {
   deleteBlocks,
   deleteRows,
@@ -20,7 +21,7 @@ import {
 import type { Trail } from './trail.ts'
 
 const DAY_MS = 86_400_000
-const SLICE_ROWS = 500 // of one transaction
+const SLICE_ROWS = 100 // of one transaction
 const REKEY = codeOf('rekey')
 
 export interface PruneParts {
@@ -37,19 +38,20 @@ type Pruned = Pick<HeadRow, 'pruned_seq' | 'pruned_mac' | 'pruned_count' | 'prun
 /** What is to be recorded when these rows are gone; undefined when they are not what was written. */
 const followed = (keys: KeyRing, head: HeadRow, rows: readonly Row[]): Pruned | undefined => {
   let key = keys.find(head.pruned_key)
-  let { pruned_seq: seq, pruned_mac: mac } = head
+  let { pruned_seq: seq, pruned_mac: mac, pruned_count: count } = head
   for (const row of rows) {
-    if (key === undefined || row.seq !== seq + 1 || !sealRow(key, head.chain, mac, row).equals(row.mac))
+    if (key === undefined || firstSeqOf(row) !== seq + 1 || !sealRow(key, head.chain, mac, row).equals(row.mac))
       return undefined
     if (row.kind === REKEY && row.proof !== null) {
       key = keys.find(row.proof.subarray(0, key.id.length))
       if (key === undefined || !proveKey(key, head.chain, row.seq, mac).equals(row.proof)) return undefined
     }
+    count += spanOf(row)
     seq = row.seq
     mac = row.mac
   }
   if (key === undefined) return undefined
-  return { pruned_seq: seq, pruned_mac: mac, pruned_count: head.pruned_count + rows.length, pruned_key: key.id }
+  return { pruned_seq: seq, pruned_mac: mac, pruned_count: count, pruned_key: key.id }
 }
 
 const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after: Pruned): Promise<boolean> => {
@@ -89,7 +91,8 @@ export const prune = async ({ database, keys, trail, days, clock, log }: PrunePa
       log.error({ seq: head.pruned_seq + 1 }, 'the audit trail is broken and is not pruned: run server audit verify')
       break
     }
-    if (await database.transact((transaction) => cut(transaction, keys, head, after))) gone += rows.length
+    if (await database.transact((transaction) => cut(transaction, keys, head, after)))
+      gone += after.pruned_count - head.pruned_count
   }
   if (gone > 0) {
     const head = await database.get<HeadRow>(readHead, [])

@@ -10,9 +10,10 @@ import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, KeyMismatch, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
+import { spanOf } from '../pack.ts'
 import { type HeadRow, lockHead, touchHead } from '../tables.ts'
 import { appendRows, type Head } from './head.ts'
-import { rowsOf } from './rows.ts'
+import { packsOf, rowsOf, type Unplaced } from './rows.ts'
 
 const REMEMBERED_MS = 10_000 // long before another server could prune what this one has not seen
 const SHARED_CLOSINGS = 100 // after another server was met, the head is asked for so often
@@ -32,6 +33,23 @@ export interface TrailParts {
   readonly blocks: BlockMaker
   readonly clock: Clock
   readonly log: Logger
+}
+
+/** One event of a change, or those of a moment. */
+type Left = TrailEvent | readonly TrailEvent[]
+
+const isSeveral = (left: Left): left is readonly TrailEvent[] => Array.isArray(left)
+
+/** In the order they were left, behind so many events. */
+const rowsBehind = (seq: number, all: readonly Left[]): readonly Unplaced[] => {
+  const rows: Unplaced[] = []
+  let last = seq
+  for (const left of all)
+    for (const row of isSeveral(left) ? packsOf(left, last) : rowsOf([left])) {
+      rows.push(row)
+      last += spanOf(row)
+    }
+  return rows
 }
 
 /** Why is for the log. */
@@ -55,14 +73,15 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
     return { head, isSound: sealHead(keys.current, head).equals(head.seal) }
   }
 
-  const closing: Closing<TrailEvent> = {
+  const closing: Closing<Left> = {
     async close(transaction, events) {
       next = undefined
       const { head, isSound } = await headNow(transaction)
       // Refusing everything would be a gift to whoever did it: it goes on, and says so.
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
-      const rows = rowsOf(isSound ? events : [{ at: clock.now(), kind: 'alarm', status: 500 }, ...events])
+      const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }
+      const rows = rowsBehind(head.seq, isSound ? events : [alarm, ...events])
       next = await appendRows(transaction, keys.current, head, rows)
       await blocks.follow(transaction, rows)
     },
@@ -82,7 +101,7 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
     append: (transaction, event) => transaction.leave(closing, event),
     write: (events, options) =>
       database.transact((transaction) => {
-        for (const event of events) transaction.leave(closing, event)
+        transaction.leave(closing, events)
       }, options),
     harden: () => database.transact((transaction) => transaction.run(touchHead, [])),
   }

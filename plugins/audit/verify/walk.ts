@@ -7,9 +7,10 @@ import type { Reading } from '../../database/service.ts'
 import { type ChainKey, createKeyRing, type KeyRing } from '../chain/key.ts'
 import { GENESIS, proveKey, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
 import { codeOf } from '../event.ts'
+import { firstSeqOf, spanOf } from '../pack.ts'
 import { type HeadRow, type Row, readFirst, readHeadAndLast, readRows } from '../tables.ts'
 
-const PAGE_ROWS = 250 // some two milliseconds of work
+const PAGE_ROWS = 100 // some milliseconds of work, and of packs a few megabytes
 const REKEY = codeOf('rekey')
 const MOST_ATTEMPTS = 3
 
@@ -47,7 +48,7 @@ export interface Verdict {
   readonly ok: boolean
   /** False: the chain has no key, and shows mistakes only. */
   readonly keyed: boolean
-  /** Rows whose seal was worked out again. */
+  /** Events whose seal was worked out again. */
   readonly checked: number
   readonly head: Checkpoint
   /** What was pruned by retention_days: up to which row, and how many. */
@@ -107,9 +108,9 @@ const walk = async (
     const rows = await reading.all<Row>(readRows, [from, head.seq, PAGE_ROWS])
     for (const row of rows) {
       if (row.seq < next) return end(row.seq, 'inserted')
-      if (row.seq > next) return end(next, 'missing')
+      if (firstSeqOf(row) > next) return end(next, 'missing')
       const seal = sealRow(key, head.chain, mac, row)
-      if (!same(seal, row.mac)) return end(row.seq, 'altered')
+      if (firstSeqOf(row) !== next || !same(seal, row.mac)) return end(next, 'altered')
       if (row.kind === REKEY && row.proof !== null) {
         const changed = keys.find(row.proof.subarray(0, key.id.length))
         if (changed === undefined) return end(row.seq + 1, 'key')
@@ -117,11 +118,12 @@ const walk = async (
         key = changed
       }
       mac = seal
-      next += 1
-      checked += 1
-      if (checkpoint?.seq === row.seq) {
-        isMatched = checkpoint.mac === hex(mac)
-        if (!isMatched) return end(row.seq, 'checkpoint')
+      checked += spanOf(row)
+      const isOfCheckpoint = checkpoint !== undefined && checkpoint.seq >= next && checkpoint.seq <= row.seq
+      next = row.seq + 1
+      if (isOfCheckpoint) {
+        isMatched = checkpoint.seq === row.seq && checkpoint.mac === hex(mac)
+        if (!isMatched) return end(checkpoint.seq, 'checkpoint')
       }
     }
     const last = rows.at(-1)

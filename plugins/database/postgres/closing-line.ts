@@ -29,6 +29,8 @@ interface Waiting {
 export interface ClosingLine {
   /** Closes and commits when it is its turn. Undefined when it is on disk, or need not be: `mayWait`. */
   close(open: OpenTransaction, mayWait: boolean): Promise<Relaxed | undefined>
+  /** The same with what `take` gives when it is its turn; `mayWait` is asked after that. */
+  closeNext(take: () => OpenTransaction, mayWait: () => boolean): Promise<Relaxed | undefined>
 }
 
 export interface ClosingLineOptions {
@@ -70,36 +72,46 @@ export const createClosingLine = ({ now, harden }: ClosingLineOptions): ClosingL
     leavings.closed(true)
   }
 
+  const closeNext: ClosingLine['closeNext'] = async (take, mayWait) => {
+    behind += 1
+    const before = tail
+    const { promise, resolve: leaveLine } = Promise.withResolvers<void>()
+    tail = promise
+    await before
+    behind -= 1
+    try {
+      const open = take()
+      const needNot = mayWait()
+      const isRelaxed =
+        needNot || (behind > 0 && relaxed.length < MOST_RELAXED && (relaxed.length === 0 || now() - since < RELAXED_MS))
+      await commit(open, isRelaxed)
+      if (needNot) return undefined
+      if (!isRelaxed) {
+        settle(relaxed)
+        relaxed = []
+        return undefined
+      }
+      if (relaxed.length === 0) since = now()
+      const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
+      committed.catch(() => undefined) // heard by whoever waits for it, a moment later
+      relaxed.push({ resolve, reject })
+      return { committed }
+    } finally {
+      // Nobody is left whose COMMIT would vouch for them.
+      if (behind === 0 && relaxed.length > 0) hardenAll()
+      leaveLine()
+    }
+  }
+
   return {
     async close(open, mayWait) {
       // What it has yet to write may wait for somebody who waits for his turn here: it is written before.
       await open.flush()
-      behind += 1
-      const before = tail
-      const { promise, resolve: leaveLine } = Promise.withResolvers<void>()
-      tail = promise
-      await before
-      behind -= 1
-      const isRelaxed =
-        mayWait || (behind > 0 && relaxed.length < MOST_RELAXED && (relaxed.length === 0 || now() - since < RELAXED_MS))
-      try {
-        await commit(open, isRelaxed)
-        if (mayWait) return undefined
-        if (!isRelaxed) {
-          settle(relaxed)
-          relaxed = []
-          return undefined
-        }
-        if (relaxed.length === 0) since = now()
-        const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
-        committed.catch(() => undefined) // heard by whoever waits for it, a moment later
-        relaxed.push({ resolve, reject })
-        return { committed }
-      } finally {
-        // Nobody is left whose COMMIT would vouch for them.
-        if (behind === 0 && relaxed.length > 0) hardenAll()
-        leaveLine()
-      }
+      return closeNext(
+        () => open,
+        () => mayWait,
+      )
     },
+    closeNext,
   }
 }

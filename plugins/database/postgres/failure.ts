@@ -34,6 +34,9 @@ const isFatal = ({ severity }: PostgresError): boolean => severity === 'FATAL' |
 export const isLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (error instanceof PostgresError && isFatal(error))
 
+/** True when the server said no, and the session goes on. */
+export const isRefusal = (error: unknown): boolean => error instanceof PostgresError && !isFatal(error)
+
 const DEADLOCKS = new Set(['40001', '40P01'])
 const UNIQUE = '23505'
 

@@ -56,6 +56,8 @@ export interface Pool {
   readonly status: PoolStatus
   /** Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. */
   flush(): void
+  /** When the server stands still: closes those on loan as well, but for `others`, who find out by themselves. */
+  cut(others: ReadonlySet<Session>): void
   /** Refuses newcomers, waits for loans to come back (at most `withinMs`), closes every session. */
   close(withinMs: number): Promise<void>
 }
@@ -221,6 +223,10 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       grow()
     })
 
+  const flush = (): void => {
+    for (const session of idle.splice(0)) session.destroy()
+  }
+
   return {
     take: ({ long = false } = {}) => (isClosed() ? undefined : take(long)),
     async acquire({ signal, long = false } = {}) {
@@ -234,8 +240,10 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
     get status() {
       return { size, open: open(), idle: idle.length, waiting: waiters.length }
     },
-    flush() {
-      for (const session of idle.splice(0)) session.destroy()
+    flush,
+    cut(others) {
+      flush()
+      for (const session of lent.keys()) if (!others.has(session)) session.destroy()
     },
     async close(withinMs) {
       if (isClosed()) return

@@ -23,22 +23,26 @@ export interface SenderOptions {
 }
 
 export const createSender = ({ connector, pool, quietMs = QUIET_MS }: SenderOptions): Send => {
-  /** Whether the server works on what this session sent; false when nobody can say. */
-  const isWorking = async (session: Session): Promise<boolean> => {
+  /** Sessions that wait for an answer here. */
+  const asked = new Set<Session>()
+  /** What the server does about a session: works on what it sent, does nothing for it, or nothing at all. */
+  const lookUp = async (session: Session): Promise<'working' | 'idle' | 'still'> => {
     const signal = AbortSignal.timeout(ASK_MS)
+    let isAsking = false
     try {
       const loan = await pool.acquire({ signal })
       const cut = (): void => loan.session.destroy()
       signal.addEventListener('abort', cut)
+      isAsking = true
       try {
         const [result] = await run(loan.session, [{ statement: stateOf, params: [session.backend.processID] }])
-        return result?.rows[0]?.state === 'active'
+        return result?.rows[0]?.state === 'active' ? 'working' : 'idle'
       } finally {
         signal.removeEventListener('abort', cut)
         loan.release()
       }
     } catch {
-      return false
+      return isAsking && signal.aborted ? 'still' : 'idle'
     }
   }
   return (session, steps) =>
@@ -47,20 +51,23 @@ export const createSender = ({ connector, pool, quietMs = QUIET_MS }: SenderOpti
       let timer: NodeJS.Timeout
       const watch = (): void => {
         timer = setTimeout(async () => {
-          const isAlive = await isWorking(session)
+          const found = await lookUp(session)
           if (isOver) return
-          if (isAlive) return watch()
+          if (found === 'working') return watch()
           // The server may yet be at it, and hold locks; and what one session does not answer, idle ones will not.
           connector.cancel(session).catch(() => {})
           session.destroy()
-          pool.flush()
+          if (found === 'still') pool.cut(asked)
+          else pool.flush()
         }, quietMs)
       }
       const end = (act: () => void): void => {
         isOver = true
+        asked.delete(session)
         clearTimeout(timer)
         act()
       }
+      asked.add(session)
       watch()
       run(session, steps).then(
         (results) => end(() => resolve(results)),

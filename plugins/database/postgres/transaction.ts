@@ -1,6 +1,6 @@
 /**
- * One transaction on one session. What has no answer is kept back and travels with the next statement that has one, or
- * with COMMIT: a transaction that only writes is a single round trip.
+ * One transaction. What has no answer is kept back and travels with the next statement that has one, or with COMMIT: a
+ * transaction that only writes needs no session until its end, and is a single round trip.
  */
 import { DatabaseUnavailable } from '../errors.ts'
 import { Leavings } from '../leavings.ts'
@@ -8,46 +8,68 @@ import { insertNow, type Param, type Sql, sql, type Transaction } from '../servi
 import { CommitUnknown } from './errors.ts'
 import type { Step, StepResult } from './exchange.ts'
 import { isLost } from './failure.ts'
-import type { Session } from './session.ts'
+import type { Loan } from './pool.ts'
+import type { Send } from './send.ts'
 
-const MOST_STEPS = 500 // kept back, and
-const MOST_BYTES = 1024 * 1024 // then sent ahead, so that a large import does not pile up here
+export const MOST_STEPS = 500 // kept back, and
+export const MOST_BYTES = 1024 * 1024 // then sent ahead, so that a large import does not pile up here
 
 const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
 const rollback = sql('rollback', 'ROLLBACK')
 
+/** What a transaction that asked nothing has to write. */
+export interface Writes {
+  readonly steps: readonly Step[]
+  readonly bytes: number
+}
+
 export interface OpenTransaction {
   readonly transaction: Transaction
   /** What was left for its end. */
   readonly leavings: Leavings
+  /** Ends it, and gives away what it has to write; undefined when it has a session by now. */
+  giveWrites(): Writes | undefined
   /** Sends what is kept back, and waits until it is done. */
   flush(): Promise<void>
   /** Resolves after COMMIT returned. Throws CommitUnknown when the connection was lost meanwhile. */
   commit(): Promise<void>
-  /** Undoes everything; never throws. */
+  /** Undoes everything, and gives the session back; never throws. */
   rollback(): Promise<void>
+  /** Gives the session back, if there is one. */
+  release(): void
   /** What the first failing statement failed with: from then on nothing of this transaction can be kept. */
   readonly failure: unknown
+  /** True when it was taken for granted that a check holds. */
+  readonly presumed: boolean
 }
 
-/** `send` runs the steps as one group, within a deadline. */
-export const openTransaction = (
-  session: Session,
-  send: (steps: readonly Step[]) => Promise<readonly StepResult[]>,
-): OpenTransaction => {
+export interface TransactionParts {
+  /** A session, when one is needed. */
+  readonly lend: () => Loan | Promise<Loan>
+  readonly send: Send
+  /** Whether checks may be left to the server: see `Transaction.presume`. */
+  readonly presumes?: boolean
+  /** What others have to write, before anything else. */
+  readonly steps?: readonly Step[]
+}
+
+export const openTransaction = ({ lend, send, presumes = false, steps = [] }: TransactionParts): OpenTransaction => {
   const leavings = new Leavings()
-  let kept: Step[] = []
+  let kept: Step[] = [...steps]
   let bytes = 0
+  let loan: Loan | undefined
   let begun = false
   let ended = false
+  let presumed = false
   let failure: unknown
   let tail: Promise<unknown> = Promise.resolve()
 
-  const sendOne = async (steps: readonly Step[]): Promise<readonly StepResult[]> => {
+  const sendOne = async (some: readonly Step[]): Promise<readonly StepResult[]> => {
     if (failure !== undefined) throw failure
     try {
-      return await send(steps)
+      loan ??= await lend()
+      return await send(loan.session, some)
     } catch (error) {
       failure ??= error
       throw error
@@ -55,16 +77,21 @@ export const openTransaction = (
   }
   /** Everything kept back, and `last` behind it; one after the other. */
   const flush = (last?: Step): Promise<readonly StepResult[]> => {
-    const steps = [...(begun ? [] : [{ statement: begin, params: [] }]), ...kept, ...(last === undefined ? [] : [last])]
+    const some = [...(begun ? [] : [{ statement: begin, params: [] }]), ...kept, ...(last === undefined ? [] : [last])]
     begun = true
     kept = []
     bytes = 0
-    const sent = tail.then(() => sendOne(steps))
+    const sent = tail.then(() => sendOne(some))
     tail = sent.catch(() => {})
     return sent
   }
   const check = (): void => {
     if (ended) throw new Error('a statement came after the end of its transaction')
+  }
+  const keep = (statement: Sql, params: readonly Param[]): void => {
+    check()
+    kept.push({ statement, params })
+    for (const param of params) bytes += param === null || typeof param === 'number' ? 8 : param.length
   }
   const ask = async (statement: Sql, params: readonly Param[]): Promise<Record<string, unknown>[]> => {
     check()
@@ -77,20 +104,30 @@ export const openTransaction = (
     if (failure !== undefined) throw failure
     if (!begun && kept.length === 0) return
     // Statements of one group are a transaction of their own: BEGIN and COMMIT are for those of several groups.
-    const steps = begun ? [...kept, { statement: commit, params: [] }] : kept
+    const last = begun ? [...kept, { statement: commit, params: [] }] : kept
+    loan ??= await lend()
     // Lost before anything of the commit was sent: then nothing is in doubt.
-    if (!session.isUsable) throw DatabaseUnavailable()
+    if (!loan.session.isUsable) throw DatabaseUnavailable()
     try {
-      const results = await send(steps)
+      const results = await send(loan.session, last)
       if (begun && results.at(-1)?.tag !== 'COMMIT') throw DatabaseUnavailable().with({ detail: results.at(-1)?.tag })
     } catch (error) {
       failure = isLost(error) ? CommitUnknown().with({ cause: error }) : error
       throw failure
     }
   }
+  const release = (): void => {
+    loan?.release()
+    loan = undefined
+  }
 
   return {
     leavings,
+    giveWrites() {
+      if (begun) return undefined
+      ended = true
+      return { steps: kept, bytes }
+    },
     async flush() {
       if (kept.length > 0) await flush()
     },
@@ -105,13 +142,17 @@ export const openTransaction = (
       get: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params))[0] as R | undefined,
       all: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params)) as R[],
       run(statement, params) {
-        check()
-        kept.push({ statement, params })
-        for (const param of params) bytes += param === null || typeof param === 'number' ? 8 : param.length
+        keep(statement, params)
         if (kept.length < MOST_STEPS && bytes < MOST_BYTES) return
         const sent = flush().then(() => {})
         sent.catch(() => {}) // heard at the latest with COMMIT, also by those who do not wait
         return sent
+      },
+      presume(statement, params) {
+        if (!presumes || begun) return false
+        keep(statement, params)
+        presumed = true
+        return true
       },
     },
     async commit() {
@@ -121,11 +162,18 @@ export const openTransaction = (
     async rollback() {
       ended = true
       await tail
+      if (loan === undefined) return
+      const { session } = loan
       if (session.isUsable && session.transactionStatus !== 'I')
-        await send([{ statement: rollback, params: [] }]).catch(() => session.destroy())
+        await send(session, [{ statement: rollback, params: [] }]).catch(() => session.destroy())
+      release()
     },
+    release,
     get failure() {
       return failure
+    },
+    get presumed() {
+      return presumed
     },
   }
 }

@@ -56,5 +56,6 @@ export const createJobTransaction = (statements: Statements, backlog: Backlog): 
       wrote = true
       backlog.keep(insert, params)
     },
+    presume: () => false,
   }
 }

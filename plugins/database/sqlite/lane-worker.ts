@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import BetterSqlite from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import type { LaneAnswer } from './lane.ts'
+import { unpeeked } from './unpeeked.ts'
 
 const MOST_PREPARED = 1_000 // searches come in many shapes
 const handle = new BetterSqlite((workerData as { path: string }).path, { readonly: true, fileMustExist: true })
@@ -12,7 +13,7 @@ const answer = (text: string, params: unknown[]): LaneAnswer => {
   try {
     let statement = prepared.get(text)
     if (statement === undefined) {
-      statement = handle.prepare<unknown[], unknown>(text)
+      statement = handle.prepare<unknown[], unknown>(unpeeked(text))
       prepared.set(text, statement)
     }
     return { rows: statement.all(...params) }

@@ -2,6 +2,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../service.ts'
+import { unpeeked } from './unpeeked.ts'
 
 const MOST_PREPARED = 1_000 // searches come in many shapes; the fixed statements are some dozens
 
@@ -15,7 +16,7 @@ export const createStatements = (handle: BetterSqlite.Database): Statements => {
     of(statement) {
       let found = prepared.get(statement)
       if (found === undefined) {
-        found = handle.prepare<unknown[], unknown>(statement.sqlite)
+        found = handle.prepare<unknown[], unknown>(unpeeked(statement.sqlite))
         prepared.set(statement, found)
       }
       return found

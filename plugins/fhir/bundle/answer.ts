@@ -6,6 +6,7 @@ import { toETag } from '../precondition.ts'
 import { needsWork, present } from '../present.ts'
 import { changeOutcome, versionPath } from '../respond.ts'
 import { urlOf } from '../server.ts'
+import { toInstant } from '../store/stamp.ts'
 import type { BundleEntry } from './envelope.ts'
 import { BundleAnswerTooLarge } from './errors.ts'
 
@@ -35,7 +36,7 @@ export const answeredEntry = (request: RequestContext, { method }: BundleEntry, 
   let response = `"status":"${statusText(status)}"`
   if (known !== undefined) {
     if (status === 201) response += `,"location":"${versionPath(known)}"`
-    response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${new Date(known.lastUpdated).toISOString()}"`
+    response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${toInstant(known.stamp)}"`
   }
   if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version, answer.warnings)}`
   return `{${fullUrl}${resource === undefined ? '' : `"resource":${resource},`}"response":{${response}}}`

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import { authorize, refused } from '../dispatch.ts'
+import { refused, ruleOn } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
 import { permitChange } from '../owned.ts'
@@ -70,17 +70,22 @@ export const transaction = async (
 ): Promise<string> => {
   const { run, store, write } = server
 
-  /** Does one step of an entry; a refusal is told to the trail and names the entry. */
-  const atEntry = async <T>(
+  /** Told to the trail; names the entry. */
+  const refuse = async (index: number, interaction: Interaction | undefined, error: unknown): Promise<never> => {
+    if (interaction !== undefined && !isContended(error)) await refused(run, ctx, interaction, error)
+    throw placed(error, index)
+  }
+  /** Does one step of an entry. A promise only where the step is one, or is refused. */
+  const atEntry = <T>(
     index: number,
     interaction: Interaction | undefined,
     work: () => T | Promise<T>,
-  ): Promise<T> => {
+  ): T | Promise<T> => {
     try {
-      return await work()
+      const done = work()
+      return done instanceof Promise ? done.catch((error) => refuse(index, interaction, error)) : done
     } catch (error) {
-      if (interaction !== undefined && !isContended(error)) await refused(run, ctx, interaction, error)
-      throw placed(error, index)
+      return refuse(index, interaction, error)
     }
   }
 
@@ -90,14 +95,20 @@ export const transaction = async (
   }
 
   /** Every entry is ruled on before anything is done for one of them. */
-  const rule = async (given: AskedEntry): Promise<Ruled> => {
-    const { index } = given.entry
-    const step = await atEntry(index, undefined, () => toStep(server, given))
+  const rule = async (asking: AskedEntry): Promise<Ruled> => {
+    const { index } = asking.entry
+    const step = await atEntry(index, undefined, () => toStep(server, asking))
     const { interaction } = step.addressed
-    return atEntry(index, interaction, async () => {
-      const ruling = await authorize(run, ctx, interaction)
-      const permit = step.kind === 'change' ? await permitChange(server, ctx, ruling, interaction) : undefined
-      return { step, ruling, permit }
+    const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
+      if (step.kind !== 'change') return { step, ruling, permit: undefined }
+      const permit = permitChange(server, ctx, ruling, interaction)
+      return permit instanceof Promise
+        ? permit.then((one) => ({ step, ruling, permit: one }))
+        : { step, ruling, permit }
+    }
+    return atEntry(index, interaction, () => {
+      const ruling = ruleOn(run, ctx, interaction)
+      return ruling instanceof Promise ? ruling.then(given) : given(ruling)
     })
   }
 

@@ -34,18 +34,28 @@ export const ADDRESSES: readonly Address[] = [
 
 const segmentsOf = (path: string): readonly string[] => path.split('/').filter((one) => one !== '')
 
-const PATTERNS = ADDRESSES.map((address) => ({ address, pattern: segmentsOf(address.path) }))
-
-/** A parameter takes anything but what begins like a path of the server's own. */
-const fits = (pattern: string, segment: string): boolean => {
-  if (pattern.startsWith(':')) return !/^[_$]/.test(segment)
-  return pattern.startsWith('$:') ? segment.startsWith('$') : pattern === segment
+/** `:id` is a parameter, `$:operation` one behind a dollar, `_history` a word. */
+interface Segment {
+  readonly text: string
+  readonly colon: number
+  readonly param: keyof AskedParams
 }
 
-/** `:id` and `/Patient/1` → id and 1; `$:operation` and `$meta` → operation and meta. */
-const readParam = (pattern: string, segment: string): readonly (readonly [string, string])[] => {
-  const colon = pattern.indexOf(':')
-  return colon === -1 ? [] : [[pattern.slice(colon + 1), segment.slice(colon)]]
+const toSegment = (text: string): Segment => {
+  const colon = text.indexOf(':')
+  return { text, colon, param: text.slice(colon + 1) as keyof AskedParams }
+}
+
+const PATTERNS = ADDRESSES.map((address) => ({ address, pattern: segmentsOf(address.path).map(toSegment) }))
+
+const DOLLAR = 36
+const UNDERSCORE = 95
+
+/** A parameter takes anything but what begins like a path of the server's own. */
+const fits = ({ text, colon }: Segment, segment: string): boolean => {
+  if (colon === -1) return text === segment
+  const first = segment.charCodeAt(0)
+  return colon === 0 ? first !== UNDERSCORE && first !== DOLLAR : first === DOLLAR
 }
 
 /** The address that segments of a path name, and the parameters in it; undefined when there is none. */
@@ -55,8 +65,11 @@ export const findAddress = (
   for (const { address, pattern } of PATTERNS) {
     if (pattern.length !== segments.length) continue
     if (!pattern.every((one, at) => fits(one, segments[at] as string))) continue
-    const params = pattern.flatMap((one, at) => readParam(one, segments[at] as string))
-    return { address, params: Object.fromEntries(params) }
+    // `:id` and `/Patient/1` → id and 1; `$:operation` and `$meta` → operation and meta.
+    const params: { -readonly [Name in keyof AskedParams]: AskedParams[Name] } = {}
+    for (const [at, { colon, param }] of pattern.entries())
+      if (colon !== -1) params[param] = (segments[at] as string).slice(colon)
+    return { address, params }
   }
   return undefined
 }

@@ -6,11 +6,11 @@ import { HeaderMalformed } from '../errors.ts'
 import { readIncoming } from '../incoming.ts'
 import { checkAccept } from '../media.ts'
 import { readPrefer, readQuery } from '../query.ts'
-import { typeOf } from '../server.ts'
+import { type FhirServer, typeOf } from '../server.ts'
 import { newId } from '../store/new-id.ts'
 import { changedAnswer } from './answer.ts'
-import { interactionOf } from './asked.ts'
-import type { AddressChange } from './change.ts'
+import { type Asked, interactionOf } from './asked.ts'
+import type { AddressChange, Prepared, Target } from './change.ts'
 import { locateMatch } from './conditional.ts'
 import { examine, warningsFor } from './examine.ts'
 
@@ -20,6 +20,12 @@ const readNoneExist = (header: string | string[] | undefined, type: string): str
   if (Array.isArray(header)) throw HeaderMalformed('If-None-Exist', 'identifier=http://example.org|1, once')
   const start = header.indexOf('?')
   return start === 0 || header.slice(0, start) === type ? header.slice(start + 1) : header
+}
+
+/** With a condition. */
+const locateExisting = async (server: FhirServer, asked: Asked, type: string, condition: string): Promise<Target> => {
+  const { found, verify, confirm } = await locateMatch(server, asked, type, condition)
+  return { id: found?.id ?? newId(server), found, verify, confirm: found === undefined ? confirm : undefined }
 }
 
 export const create: AddressChange = (server, asked) => {
@@ -32,21 +38,28 @@ export const create: AddressChange = (server, asked) => {
   const interaction = interactionOf(asked, { kind: 'create', type: type.name })
   return {
     interaction,
-    async locate() {
-      if (noneExist === undefined) return { id: newId(server) }
-      const { found, verify, confirm } = await locateMatch(server, asked, type.name, noneExist)
-      return { id: found?.id ?? newId(server), found, verify, confirm: found === undefined ? confirm : undefined }
-    },
-    async prepare(permit, { id, found }, body) {
+    locate: () =>
+      noneExist === undefined ? { id: newId(server) } : locateExisting(server, asked, type.name, noneExist),
+    prepare(permit, { id, found }, body) {
       // A match answers whatever was sent: R4 ignores the body then.
       if (found !== undefined) return { settled: changedAnswer(200, found, type, prefer, presentation) }
       const content = readIncoming(server, body, type.name)
       const warnings = warningsFor(prefer)
-      await examine(server, ctx, interaction, content, warnings)
-      return {
-        change: { kind: 'create', interaction: { ...interaction, id }, type: type.name, permit, id, ...content },
+      const examined = examine(server, ctx, interaction, content, warnings)
+      const { resource, template } = content
+      const prepared: Prepared = {
+        change: {
+          kind: 'create',
+          interaction: { ...interaction, id },
+          type: type.name,
+          permit,
+          id,
+          resource,
+          template,
+        },
         answer: ({ version }) => changedAnswer(201, version, type, prefer, presentation, warnings),
       }
+      return examined === undefined ? prepared : examined.then(() => prepared)
     },
   }
 }

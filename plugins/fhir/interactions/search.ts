@@ -1,6 +1,7 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import { isUtf8 } from 'node:buffer'
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
+import type { Eventually } from '../../database/service.ts'
 import { NoCompartment, NotFound, NotUtf8, ParameterValue, TypeForbidden } from '../errors.ts'
 import { checkAccept } from '../media.ts'
 import { withDetails } from '../patients.ts'
@@ -19,11 +20,12 @@ import { createPatience, type SearchPatience } from '../search/patience.ts'
 import type { Plan } from '../search/plan.ts'
 import { readSearch, type SearchRequest } from '../search/request.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
+import type { Answer } from './answer.ts'
 import { type Asked, type AskedParams, interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
 import { queryOf } from './query-of.ts'
 import { understand } from './understand.ts'
+import { type FoundPage, findUsual } from './usual-search.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 
@@ -83,13 +85,8 @@ const refuse = (error: ServerError): never => {
   throw error
 }
 
-interface Found {
-  readonly text: string
-  readonly versions: readonly StoredVersion[]
-}
-
 /** A search that takes too long is refused as what it is. */
-const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<Found> => {
+const run = async (server: FhirServer, asked: Asked, scope: Scope, ruling: Ruling): Promise<FoundPage> => {
   const { search, clock } = server
   const request = readSearch(parametersOf(asked), scope.type === undefined)
   const tracer = request.explain ? search.tracer() : undefined
@@ -109,7 +106,7 @@ const find = async (
   request: SearchRequest,
   patience: SearchPatience,
   tracer: ReturnType<FhirServer['search']['tracer']> | undefined,
-): Promise<Found> => {
+): Promise<FoundPage> => {
   const { search, catalog, clock } = server
   const { criteria, planner, executor, includer, registry } = search
   const { ctx, headers } = asked
@@ -241,9 +238,18 @@ export const search: AddressLook = (server, asked) => {
   const kind = scope.type === undefined ? 'search-system' : 'search-type'
   return {
     interaction: interactionOf(asked, { kind, type: scope.type }),
-    async answer(here, ruling) {
-      const { text, versions } = await run(here, asked, scope, ruling)
-      return { status: 200, shows: 'text', text, ...withDetails(here, versions, () => queryIn(asked)) }
+    answer(here, ruling) {
+      const toAnswer = ({ text, versions }: FoundPage): Answer => ({
+        status: 200,
+        shows: 'text',
+        text,
+        ...withDetails(here, versions, () => queryIn(asked)),
+      })
+      const later = async (usual: Eventually<FoundPage | undefined>): Promise<Answer> =>
+        toAnswer((await usual) ?? (await run(here, asked, scope, ruling)))
+      const type = scope.compartment === undefined ? scope.type : undefined
+      const usual = findUsual(here, asked, type, ruling)
+      return usual === undefined || usual instanceof Promise ? later(usual) : toAnswer(usual)
     },
   }
 }

@@ -35,23 +35,25 @@ export const toSearchSet = (set: SearchSet): string => {
     `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
   const worked = needsWork(presentation)
   let separator = ',"entry":['
-  const add = (fullUrl: string, resource: string, end: string): void => {
-    text += `${separator}{"fullUrl":${JSON.stringify(fullUrl)},"resource":${resource}${end}`
+  const base = JSON.stringify(baseUrl).slice(0, -1)
+  /** `path` as JSON: types and ids have nothing to escape. */
+  const add = (path: string, resource: string, end: string): void => {
+    text += `${separator}{"fullUrl":${base}/${path}","resource":${resource}${end}`
     separator = ','
   }
   for (const { version, mode, contained } of entries) {
     const { type, id: resourceId } = version
-    const url = `${baseUrl}/${type}/${resourceId}`
+    const path = `${type}/${resourceId}`
     if (contained !== undefined) {
       const inner = containedText(version.text, contained)
       const inside = types.get(inner.type)
       const shown = worked && inside !== undefined ? present(inner.text, inside, presentation) : inner.text
-      add(`${url}#${inner.id}`, shown, MATCH)
+      add(`${path}#${JSON.stringify(inner.id).slice(1, -1)}`, shown, MATCH)
       continue
     }
     const described = types.get(type)
     const resource = worked && described !== undefined ? present(version.text, described, presentation) : version.text
-    add(url, resource, mode === 'match' ? MATCH : INCLUDE)
+    add(path, resource, mode === 'match' ? MATCH : INCLUDE)
   }
   if (issues.length > 0) {
     const outcome = { resourceType: 'OperationOutcome', issue: issues }

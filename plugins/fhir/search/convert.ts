@@ -17,6 +17,20 @@ import type { Hasher } from './hash.ts'
 export const typeOfReference = (text: string): string | undefined =>
   /(?:^|\/)([A-Z][A-Za-z]+)\/[A-Za-z0-9\-.]{1,64}(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/.exec(text)?.[1]
 
+/** `Patient/` with an id behind it and no more: what most references are. */
+const isRelative = (text: string, type: string): boolean => {
+  const slash = type.length
+  if (text.charCodeAt(slash) !== 47 || !text.startsWith(type)) return false
+  const { length } = text
+  if (length <= slash + 1 || length > slash + 65) return false
+  for (let at = slash + 1; at < length; at += 1) {
+    const code = text.charCodeAt(at)
+    const letter = code | 32
+    if ((letter < 97 || letter > 122) && (code < 48 || code > 57) && code !== 45 && code !== 46) return false
+  }
+  return true
+}
+
 export const createConverters = (hasher: Hasher) => {
   const tokens = createTokenConverters(hasher)
   const table: Readonly<Record<Kind, Readonly<Record<string, Convert>>>> = {
@@ -47,6 +61,7 @@ export const createConverters = (hasher: Hasher) => {
     refers: (value: unknown, type: string, resource: Json): boolean => {
       const text = typeof value === 'string' ? value : isObject(value) ? value.reference : undefined
       if (typeof text === 'string') {
+        if (isRelative(text, type)) return true
         if (text.startsWith('#'))
           return listOf(resource.contained).some(
             (one) => isObject(one) && `#${one.id}` === text && one.resourceType === type,

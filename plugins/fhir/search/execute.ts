@@ -1,7 +1,7 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
-import { LRUCache } from 'lru-cache'
-import type { Param } from '../../database/service.ts'
+import type { Eventually, Param } from '../../database/service.ts'
 import type { Source } from '../store/source.ts'
+import type { Store } from '../store/store.ts'
 import type { VersionRow } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { StoredVersion } from '../store/version.ts'
@@ -26,26 +26,18 @@ export interface Match {
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
 
-const OVERHEAD_BYTES = 400
-const MOST_VERSION_BYTES = 64 * 1024
-
-/** `cacheBytes`: versions on pages that are asked for again need not be unpacked again. */
-export const createExecutor = (source: Source, types: TypeCodes, statements: Statements, cacheBytes: number) => {
-  // By rid and version: what a key stands for never changes, so nothing has to be taken out after a write.
-  const cache =
-    cacheBytes < 1
-      ? undefined
-      : new LRUCache<string, StoredVersion>({
-          maxSize: cacheBytes,
-          maxEntrySize: MOST_VERSION_BYTES,
-          sizeCalculation: ({ held }) => OVERHEAD_BYTES + held,
-        })
+/** `store`: versions on pages that are asked for again need not be unpacked again. Undefined where some may be undone. */
+export const createExecutor = (
+  source: Source,
+  types: TypeCodes,
+  statements: Statements,
+  store: Pick<Store, 'held' | 'keep'> | undefined,
+) => {
   const toVersion = (row: VersionRow): StoredVersion => {
-    const key = `${row.rid}/${row.ver}`
-    const known = cache?.get(key)
+    const known = store?.held(row.rid, row.ver)
     if (known !== undefined) return known
     const version = new StoredVersion(types.name(row.type), row)
-    cache?.set(key, version)
+    store?.keep(version)
     return version
   }
 
@@ -64,13 +56,18 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
   const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
     (!many && size <= SMALL) || (ordered && conditions.length <= (driver === undefined ? 0 : 1))
 
+  /** Rows of current resources, in no order. */
+  const byRids = (rids: readonly number[]): Fragment =>
+    q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`
+  /** A few, at once where the database answers at once. */
+  const fetch = (rids: readonly number[]): Eventually<VersionRow[]> => {
+    const { text, params } = byRids(rids)
+    return source.all<VersionRow>(statements(text), params)
+  }
+
   const versions = async (rids: readonly number[], asking: Patience): Promise<readonly StoredVersion[]> => {
     if (rids.length === 0) return []
-    const rows = await all<VersionRow>(
-      q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`,
-      rids.length <= SMALL,
-      asking,
-    )
+    const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
     const byRid = new Map(rows.map((row) => [row.rid, row]))
     return rids.flatMap((rid) => {
       const row = byRid.get(rid)
@@ -176,6 +173,7 @@ export const createExecutor = (source: Source, types: TypeCodes, statements: Sta
     /** Rows of any statement, read off the main thread. */
     select: <R>(statement: Fragment, asking: Patience): Promise<R[]> => all<R>(statement, false, asking),
     version: toVersion,
+    fetch,
     versions,
   }
 }

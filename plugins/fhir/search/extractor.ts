@@ -4,6 +4,7 @@
  */
 import type { Branch, Step, Test } from './branches.ts'
 import type { Convert, Kind } from './convert/kind.ts'
+import { pairKey } from './convert/pair-key.ts'
 import type { Converters } from './convert.ts'
 import {
   COMPOSITE_WIDTH,
@@ -96,10 +97,23 @@ const generate = (node: Node, variable: string, depth: number): string => {
       if (one.step?.step === 'index')
         source += `{const x = ${list}[${one.step.at}]; if (x != null) {${inside(one, 'x')}}}`
     const each = inside(child, name)
-    if (each !== '') source += `for (const ${name} of ${list}) if (${name} != null) {${each}}`
+    // Not `for of`: an array's iterator costs more than the array.
+    const at = `n${name}`
+    if (each !== '')
+      source += `for (let ${at} = 0; ${at} < ${list}.length; ${at} += 1) {const ${name} = ${list}[${at}]; if (${name} != null) {${each}}}`
     source += '}\n'
   }
   return source
+}
+
+/** Whether the element may have a value for a component: most have none for the last one, and are passed over. */
+const mayHave = (component: ExtractorComponent | undefined, variable: string): string => {
+  const members = (component?.branches ?? []).map(({ steps: [first], root }) =>
+    first?.step === 'member' ? read(root === true ? 'r' : variable, first.name) : undefined,
+  )
+  return members.length === 0 || members.includes(undefined)
+    ? 'true'
+    : members.map((member) => `${member} != null`).join(' || ')
 }
 
 /** Compiles the emits of one list of columns. `converts` collects the functions the source calls by number. */
@@ -109,7 +123,8 @@ const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, 
     const node = descend(root, steps)
     if (column.kind === 'composite') {
       const run = bind(compileComposite(column, converters))
-      node.emits.push((variable) => `${run}(r, ${variable}, o);`)
+      const last = column.components?.at(-1)
+      node.emits.push((variable) => `if (${mayHave(last, variable)}) ${run}(r, ${variable}, o);`)
     } else if (column.kind === 'alias') {
       const refers = JSON.stringify(column.refers)
       node.emits.push((variable) => `if (C.refers(${variable}, ${refers}, r)) o.present.push(${column.code});`)
@@ -202,16 +217,18 @@ const WIDTHS: Readonly<Record<Kind, number>> = {
   position: COMPOSITE_WIDTH,
 }
 
+type CompositeRow = [number, number, number, number, number, number, number, number, number, number | string]
+
 /**
  * Every combination of the components, as rows of column, value, system, low, high, value2, system2, low2, high2, key:
  * the first component has `value`, later codes `value2`, numbers and dates low and high, then low2 and high2.
  */
 const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readonly Rows[]): void => {
-  const row: (number | string)[] = [code, 0, 0, 0, 0, 0, 0, 0, 0, '']
+  const row: CompositeRow = [code, 0, 0, 0, 0, 0, 0, 0, 0, '']
   const step = (at: number): void => {
     if (at === kinds.length) {
-      const { composite } = rows
-      for (let slot = 0; slot < COMPOSITE_WIDTH; slot += 1) composite.push(row[slot] as number)
+      const [column, value, system, low, high, value2, system2, low2, high2, key] = row
+      rows.composite.push(column, value, system, low, high, value2, system2, low2, high2, key)
       return
     }
     const kind = kinds[at] as Kind
@@ -225,6 +242,8 @@ const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readon
         if (list[n] !== 0) continue
         row[coded] = list[n + 1] as number
         row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
+        // A reference has no system: in its place in the key the code lets one of many codes be sought.
+        if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = pairKey(row[coded] as number)
       } else if (kind === 'date' || kind === 'quantity') {
         row[ranged] = list[n + 1] as number
         row[ranged + 1] = list[n + 2] as number

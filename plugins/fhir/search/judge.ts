@@ -26,7 +26,7 @@ export interface Judge {
   access(request: Context, ruling: Ruling): Access
   /** May this version be seen? A deletion is as visible as what it deleted. */
   sees(request: Context, access: Access, version: StoredVersion): Promise<boolean>
-  permit(request: Context, ruling: Ruling, type: string): Promise<Permit>
+  permit(request: Context, ruling: Ruling, type: string): Permit | Promise<Permit>
   /** The same inside a transaction. */
   within(transaction: Transaction): Judge
 }
@@ -75,6 +75,24 @@ export const createJudge = ({ search, store, now }: JudgeParts): Judge => {
       ? OPEN
       : toAccess(ruling, criteria, { baseUrl: request.baseUrl, now: now(), pin: Number.MAX_SAFE_INTEGER })
 
+  const restrict = async (request: Context, ruling: Ruling, type: string): Promise<Permit> => {
+    const conditions = await access(request, ruling).conditions(type)
+    return {
+      check(id, previous, resource) {
+        if (conditions === undefined) throw OutsideAccess(type)
+        const holds = (subject: Subject): boolean =>
+          conditions.every(({ test }) => {
+            // What it takes other resources to tell cannot be told inside a change.
+            if (test === undefined) throw RestrictionUnsupported()
+            return test(subject)
+          })
+        if (conditions.length === 0) return
+        if (previous !== undefined && !previous.deleted && !holds(parse(previous))) throw NotFound(type, id)
+        if (resource !== undefined && !holds(toSubject(type, id, now() * 1000, resource))) throw OutsideAccess(type)
+      },
+    }
+  }
+
   return {
     access,
     within: (transaction) => createJudge({ search: search.within(transaction), store: store.within(transaction), now }),
@@ -87,23 +105,6 @@ export const createJudge = ({ search, store, now }: JudgeParts): Judge => {
       const before = await store.vread(version.type, version.id, version.version - 1)
       return before !== undefined && !before.deleted && meets(request, conditions, before)
     },
-    async permit(request, ruling, type) {
-      if (ruling.restrictions.length === 0) return PERMITTED
-      const conditions = await access(request, ruling).conditions(type)
-      return {
-        check(id, previous, resource) {
-          if (conditions === undefined) throw OutsideAccess(type)
-          const holds = (subject: Subject): boolean =>
-            conditions.every(({ test }) => {
-              // What it takes other resources to tell cannot be told inside a change.
-              if (test === undefined) throw RestrictionUnsupported()
-              return test(subject)
-            })
-          if (conditions.length === 0) return
-          if (previous !== undefined && !previous.deleted && !holds(parse(previous))) throw NotFound(type, id)
-          if (resource !== undefined && !holds(toSubject(type, id, now() * 1000, resource))) throw OutsideAccess(type)
-        },
-      }
-    },
+    permit: (request, ruling, type) => (ruling.restrictions.length === 0 ? PERMITTED : restrict(request, ruling, type)),
   }
 }

@@ -7,6 +7,7 @@ import { REST } from '../links/rest.ts'
 import type { Branch } from './branches.ts'
 import { createCompiler, GENERAL } from './compile-parameter.ts'
 import { type Kind, OWN_CANONICAL } from './convert/kind.ts'
+import { pairPatients } from './pairs.ts'
 import { type Context, createShapes, type StructureDefinition } from './shape.ts'
 
 export type ParameterType =
@@ -50,11 +51,20 @@ export interface StoredParameter {
   readonly components: readonly Kind[]
 }
 
+/** A column of the references and the tokens of two others, by their places in the list. */
+export interface StoredPair {
+  readonly column: number
+  readonly reference: number
+  readonly token: number
+}
+
 export interface StoredModel {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
   /** Type → place of the column with the canonical names of its resources. */
   readonly canonicals: Readonly<Record<string, number>>
+  /** Columns that hold the patient and the code of a resource together. */
+  readonly pairs: readonly StoredPair[]
   /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
@@ -88,14 +98,17 @@ export const pack = (
   columns: readonly StoredColumn[],
   parameters: readonly StoredParameter[],
   canonicals: StoredModel['canonicals'],
+  pairs: readonly StoredPair[],
   keeps: (column: StoredColumn) => boolean = () => false,
-): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals'> => {
-  const used = new Set([
-    ...Object.values(canonicals),
-    ...parameters.flatMap((one) =>
+): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals' | 'pairs'> => {
+  const asked = new Set(
+    parameters.flatMap((one) =>
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
     ),
-  ])
+  )
+  // A pair whose reference or token nobody asks for is asked for by nobody.
+  const both = pairs.filter(({ reference, token }) => asked.has(reference) && asked.has(token))
+  const used = new Set([...Object.values(canonicals), ...asked, ...both.map(({ column }) => column)])
   const kept = columns.map((column, at) => ({ column, at })).filter(({ column, at }) => used.has(at) || keeps(column))
   const moved = new Map(kept.map(({ at }, now) => [at, now]))
   const move = (at: number): number => moved.get(at) ?? 0
@@ -110,6 +123,11 @@ export const pack = (
       })),
     })),
     canonicals: Object.fromEntries(Object.entries(canonicals).map(([type, at]) => [type, move(at)])),
+    pairs: both.map(({ column, reference, token }) => ({
+      column: move(column),
+      reference: move(reference),
+      token: move(token),
+    })),
   }
 }
 
@@ -149,7 +167,8 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
   /** Filled without an expression: references that are in no other column. */
   const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
   // A second definition may have replaced the only user of a column: those stay out.
-  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals))
+  const pairs = pairPatients([...chosen.values()], columns, place)
+  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals), pairs)
   return {
     ...packed,
     columns: [...packed.columns, ...rest],

@@ -130,7 +130,10 @@ export const createPostedCompiler = (
             })),
           })
       }
-      return { ...pack(columns, parameters, packages.canonicals, isKept), compartments: packages.compartments }
+      return {
+        ...pack(columns, parameters, packages.canonicals, packages.pairs, isKept),
+        compartments: packages.compartments,
+      }
     },
   }
 }

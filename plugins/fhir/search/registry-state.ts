@@ -125,6 +125,14 @@ export const createState = (
     parametersOf.set(base, list)
   }
   const codes = numbered.map(({ row }) => row.code)
+  const codeAt = (place: number): number => numbered[place]?.row.code ?? 0
+  const pairs = model.pairs
+    .filter(({ column }) => numbered[column]?.row.ready === 1)
+    .map(({ column, reference, token }) => ({
+      column: codeAt(column),
+      reference: codeAt(reference),
+      token: codeAt(token),
+    }))
   return {
     model,
     codes,
@@ -149,6 +157,9 @@ export const createState = (
       if (row !== undefined) throw SearchIndexing('references', row.indexed, row.expected)
       return [...withoutReferences]
     },
+    /** The column that holds the values of two others together, when it is complete. */
+    pairOf: (reference: number, token: number): number | undefined =>
+      pairs.find((one) => one.reference === reference && one.token === token)?.column,
     gone: held.filter(({ reach }) => reach === GONE),
     /** The column of the canonical names of a type's resources. Throws 503 when it is not complete. */
     canonicalColumn(type: string): number | undefined {

@@ -27,6 +27,8 @@ export interface Registry {
   /** Signs page tokens; the same on every server of this database. */
   readonly key: string
   readonly compartments: StoredModel['compartments']
+  /** Another object whenever what names mean has changed. */
+  readonly state: Pick<RegistryState, 'pairOf'>
   /** By code; an empty map for a type that is not known. */
   parameters(type: string): ReadonlyMap<string, Parameter>
   /** The column of the canonical names of a type's resources. */
@@ -180,6 +182,9 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     key,
     packages,
     compartments: packages.compartments,
+    get state() {
+      return state
+    },
     parameters: (type) => state.parametersOf.get(type) ?? NONE,
     canonicalColumn: (type) => state.canonicalColumn(type),
     extract(resource) {

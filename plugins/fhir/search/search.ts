@@ -25,6 +25,7 @@ import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
+import { createUsualSearches, type UsualSearches } from './usual/searches.ts'
 import { createWordRows, type WordMode, type WordRows } from './words/word-rows.ts'
 
 export interface Search {
@@ -33,6 +34,8 @@ export interface Search {
   readonly criteria: Criteria
   /** The same for contained resources. */
   readonly containedCriteria: ContainedCriteria
+  /** Quick answers to usual searches; undefined in a transaction. */
+  readonly usual: UsualSearches | undefined
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
@@ -74,8 +77,6 @@ export interface SearchParts {
   readonly definitions: Pick<Definitions, 'find'>
   readonly wordMode: WordMode
   readonly terminology?: Terminology | undefined
-  /** Most bytes of found versions kept in memory; 0 keeps none. */
-  readonly cacheBytes: number
 }
 
 const MOST_SYSTEMS = 64
@@ -85,7 +86,7 @@ const nextSystem = sql(
 )
 
 export const openSearch = async (parts: SearchParts): Promise<Search> => {
-  const { database, clock, log, store, settled, terminology, cacheBytes } = parts
+  const { database, clock, log, store, settled, terminology } = parts
   const { types } = store
   const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
   const implies = createImpliedSystems(parts.definitions)
@@ -102,7 +103,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     return isKnown ? false : registry.refresh()
   }
   const sizes = createSizes(store.newestRid)
-  const over = (source: Source, terms: Terminology | undefined, keptBytes: number): Search => {
+  const over = (source: Source, terms: Terminology | undefined): Search => {
     const isCommitted = source === database
     const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
 
@@ -143,12 +144,13 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       isInside: !isCommitted,
     } as const
     const criteria = createCriteria(asked)
-    const executor = createExecutor(source, types, statements, keptBytes)
+    const executor = createExecutor(source, types, statements, isCommitted ? store : undefined)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
       index,
       criteria,
+      usual: isCommitted ? createUsualSearches({ source, registry, store, executor, isPostgres: shared }) : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
       planner,
       executor,
@@ -165,7 +167,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       },
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
-      within: (transaction) => over(sourceOf(transaction), undefined, 0),
+      within: (transaction) => over(sourceOf(transaction), undefined),
       findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
@@ -174,5 +176,5 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       catchUp: shared ? catchUp : undefined,
     }
   }
-  return over(database, terminology, cacheBytes)
+  return over(database, terminology)
 }

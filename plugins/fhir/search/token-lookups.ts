@@ -92,7 +92,7 @@ const tokensOf = async (
   return lookups
 }
 
-export const hashToken = ({ hasher }: ValueContext, { system, code }: TokenValue) => ({
+export const hashToken = ({ hasher }: Pick<ValueContext, 'hasher'>, { system, code }: TokenValue) => ({
   value: code === undefined ? undefined : hasher.long(code),
   system: system === undefined ? undefined : system === '' ? 0 : hasher.short(system),
 })

@@ -1,6 +1,7 @@
 /**
- * Current versions that are read again and again, by type and id, bounded by bytes. A write replaces its version here
- * after COMMIT, so what is found is what is current. Only where this process is the one writer.
+ * Versions that are sent again and again, bounded by bytes, each once: by number and version for searches, which is true
+ * for ever; by type and id for reads, where it is current. A write replaces its version here after COMMIT, so what is
+ * found by id is what is current. Only where this process is the one writer.
  */
 import { LRUCache } from 'lru-cache'
 import type { StoredVersion } from './version.ts'
@@ -10,19 +11,30 @@ const MOST_VERSION_BYTES = 256 * 1024 // one large Binary must not push out ever
 const DOOR_PLACES = 65_536 // a power of two; each remembers one resource that was met once
 
 export interface VersionCache {
+  /** The current version. */
   get(type: string, id: string): StoredVersion | undefined
-  /** Read from the database, and so found by nobody here: kept when it comes a second time. */
+  /** One version by the number of its resource. */
+  held(rid: number, version: number): StoredVersion | undefined
+  /** Found by no `get`, read from the database, and current now: kept when it comes a second time. */
   offer(version: StoredVersion): void
+  /** The same of one that may not be current any more: only `held` finds it. */
+  keep(version: StoredVersion): void
   /** Written: replaces what is kept. */
   replace(version: StoredVersion): void
 }
 
 export const createCache = (mostBytes: number): VersionCache => {
-  const cache = new LRUCache<string, StoredVersion>({
+  const current = new Map<string, StoredVersion>()
+  const keyOf = ({ type, id }: StoredVersion): string => `${type}/${id}`
+  const cache = new LRUCache<number, StoredVersion>({
     maxSize: mostBytes,
     maxEntrySize: MOST_VERSION_BYTES,
     // The bytes, and the text they unpack to.
-    sizeCalculation: ({ held }) => OVERHEAD_BYTES + held,
+    sizeCalculation: ({ weight }) => OVERHEAD_BYTES + weight,
+    dispose: (version) => {
+      const key = keyOf(version)
+      if (current.get(key) === version) current.delete(key)
+    },
   })
   // Most of what is read once or written once is not read again soon. Keeping it would push out what is, and objects
   // that live just long enough to be moved by the garbage collector cost more than reading them again.
@@ -33,15 +45,31 @@ export const createCache = (mostBytes: number): VersionCache => {
     door[place] = rid
     return false
   }
-  const keyOf = ({ type, id }: StoredVersion): string => `${type}/${id}`
+  const put = (version: StoredVersion): void => {
+    cache.set(version.rid, version)
+    // What is too large was not taken.
+    if (cache.peek(version.rid) === version) current.set(keyOf(version), version)
+  }
   return {
-    get: (type, id) => cache.get(`${type}/${id}`),
+    get(type, id) {
+      const version = current.get(`${type}/${id}`)
+      // It was used.
+      if (version !== undefined) cache.get(version.rid)
+      return version
+    },
+    held(rid, number) {
+      const version = cache.get(rid)
+      return version?.version === number ? version : undefined
+    },
     offer(version) {
-      if (wasMet(version)) cache.set(keyOf(version), version)
+      if (cache.has(version.rid) || wasMet(version)) put(version)
+    },
+    keep(version) {
+      const held = cache.peek(version.rid)
+      if (held === undefined ? wasMet(version) : held.version < version.version) cache.set(version.rid, version)
     },
     replace(version) {
-      const key = keyOf(version)
-      if (cache.has(key)) cache.set(key, version)
+      if (cache.has(version.rid)) put(version)
       else wasMet(version)
     },
   }

@@ -52,6 +52,10 @@ export interface Store extends Reads {
   nextRid(): number
   /** The number of the newest resource this process knows to be committed. */
   readonly newestRid: () => number
+  /** A version that is in memory; it may not be the current one. */
+  held(rid: number, version: number): StoredVersion | undefined
+  /** Keeps a version for `held`. */
+  keep(version: StoredVersion): void
   /** After COMMIT: what is current now. */
   committed(versions: readonly StoredVersion[]): void
   /** Reads where the numbering stands: at start, and when this process becomes the one that writes. */
@@ -61,6 +65,8 @@ export interface Store extends Reads {
 export const openStore = async ({ database, clock, types, cacheBytes }: StoreOptions): Promise<Store> => {
   const codes = await loadTypeCodes(database, types)
   const cache = cacheBytes > 0 ? createCache(cacheBytes) : undefined
+  // With several servers what is kept is one version, and perhaps no longer the current one.
+  const isAlone = database.kind !== 'postgres'
   let rid = 0
   let newestRid = 0
   let stamper: Stamper = createStamper(clock, 0)
@@ -74,19 +80,19 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
 
   const toVersion = (type: string, row: VersionRow | undefined): StoredVersion | undefined =>
     row === undefined ? undefined : new StoredVersion(type, row)
-  const keep = (version: StoredVersion | undefined): StoredVersion | undefined => {
+  const offer = (version: StoredVersion | undefined): StoredVersion | undefined => {
     if (version !== undefined) cache?.offer(version)
     return version
   }
   const read: Store['read'] = (type, id) => {
-    const cached = cache?.get(type, id)
+    const cached = isAlone ? cache?.get(type, id) : undefined
     if (cached !== undefined) return cached
     const code = codes.code(type)
     if (code === undefined) return undefined
     const row = database.get<VersionRow>(readCurrent, [code, id])
     // A read that had to wait may have been overtaken by a write: only what was read at once may be kept.
     if (row instanceof Promise) return row.then((found) => toVersion(type, found))
-    return keep(toVersion(type, row))
+    return offer(toVersion(type, row))
   }
   const vreadFrom =
     (source: Pick<Source, 'get'>, readCurrently: Reads['read']): Reads['vread'] =>
@@ -130,6 +136,8 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       return rid
     },
     newestRid: () => newestRid,
+    held: (number, version) => cache?.held(number, version),
+    keep: (version) => cache?.keep(version),
     committed(versions) {
       for (const version of versions) if (version.rid > newestRid) newestRid = version.rid
       if (cache !== undefined) for (const version of versions) cache.replace(version)

@@ -1,7 +1,7 @@
 /** One version of a resource as it is read: with its bytes as they lie in the database. */
 import type { ResourceVersion } from '../../../kernel/index.ts'
 import { unpackBody } from './body.ts'
-import { toMillis } from './stamp.ts'
+import { toHttpDate, toMillis } from './stamp.ts'
 import { DELETED, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, SMALL, type VersionRow } from './tables.ts'
 
 export class StoredVersion {
@@ -47,13 +47,13 @@ export class StoredVersion {
   }
 
   /** About how many bytes it holds in memory, with its text. */
-  get held(): number {
+  get weight(): number {
     return this.bytes.length * (this.form === SMALL ? 6 : this.form === GZIP ? 4 : 2)
   }
 
   /** Last-Modified. Made once: a hot read asks for it as often as for the text. */
   get httpDate(): string {
-    this.#httpDate ??= new Date(this.lastUpdated).toUTCString()
+    this.#httpDate ??= toHttpDate(this.stamp)
     return this.#httpDate
   }
 

@@ -2,6 +2,7 @@
  * The formats of string, markdown, code, id, uri and its kin, and base64Binary.
  * https://hl7.org/fhir/R4/datatypes.html#primitive
  */
+import { Buffer } from 'node:buffer'
 
 /** R4: strings SHALL NOT exceed 1 MB (1024 * 1024 characters). */
 export const STRING_LIMIT = 1_048_576
@@ -121,11 +122,23 @@ const isShortBase64 = (text: string): boolean => {
   return count > 0 && padding <= 2 && (count + padding) % 4 === 0
 }
 
+/**
+ * Whether the text is groups of four characters without white space. What the decoder does not know it skips, so anything
+ * wrong makes the bytes fewer; `-` and `_` it knows as well.
+ */
+const isPlainBase64 = (text: string): boolean => {
+  if (text.length % 4 !== 0) return false
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const { length } = Buffer.from(text, 'base64')
+  return length === (text.length / 4) * 3 - padding && !text.includes('-') && !text.includes('_')
+}
+
 /** base64Binary: groups of four; white space between characters is allowed, `=` only at the end. */
 export const isBase64 = (text: string): boolean => {
   if (text.length < 512) return isShortBase64(text)
+  if (isPlainBase64(text)) return true
   try {
-    // The native decoder is several times as fast. What it forgives is a missing `=` and form feeds.
+    // Knows white space, and takes twice as long. What it forgives is a missing `=` and form feeds.
     const { length } = atob(text)
     return length > 0 && (length % 3 === 0 || text.trimEnd().endsWith('=')) && !text.includes('\f')
   } catch {

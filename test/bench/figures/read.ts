@@ -25,8 +25,13 @@ const reportReads = (bench: Bench, figure: string, required: number, comparison:
   })
 }
 
-/** Reads of these resources, in an order of chance, by both sides in turns. */
-const compareReads = async (bench: Bench, house: House, paths: readonly string[]): Promise<Comparison> => {
+/** Reads of these resources, in an order of chance, by both sides in turns; `name` is the profile's. */
+const compareReads = async (
+  bench: Bench,
+  name: string,
+  house: House,
+  paths: readonly string[],
+): Promise<Comparison> => {
   // The bare side cannot hold a million answers: what it sends is of the same size, which is what counts.
   const sample = paths.slice(0, 1000)
   const bare = await startBareReads(bench, house.address, sample)
@@ -52,8 +57,8 @@ const compareReads = async (bench: Bench, house: House, paths: readonly string[]
       () => ours(bench.seconds),
       () => other(bench.seconds),
     )
-    await profile(bench, `read-${paths.length}`, house, ours)
-    await profile(bench, `read-${paths.length}-bare`, bare, other)
+    await profile(bench, name, house, ours)
+    await profile(bench, `${name}-bare`, bare, other)
     return comparison
   } finally {
     await bare.stop()
@@ -99,7 +104,8 @@ const hot = async (bench: Bench, settings: Settings, required: number, title: st
   withFilled(bench, settings, 1000, async (house, paths) => {
     for (const count of [1, 1000]) {
       bench.say(`reading ${count} of them`)
-      const comparison = await compareReads(bench, house, paths.slice(0, count))
+      const name = `read-${count}${title.replaceAll(/[^a-z]+/g, '-')}`
+      const comparison = await compareReads(bench, name, house, paths.slice(0, count))
       reportReads(bench, `1 read, hot, ${count} resource${count === 1 ? '' : 's'}${title}`, required, comparison)
     }
   })
@@ -126,7 +132,7 @@ export const readUniform: Figure = {
       bench.resources,
       async (house, paths, place) => {
         bench.say('reading them')
-        const comparison = await compareReads(bench, house, paths)
+        const comparison = await compareReads(bench, 'read-uniform', house, paths)
         const megabytes = Math.round(place.size() / 1024 / 1024)
         reportReads(
           bench,

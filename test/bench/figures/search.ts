@@ -1,35 +1,25 @@
 /**
- * Figures 7 and 8: searches against the server's own reads, and the same searches over populations of three sizes, on
+ * Figures 7 and 8: searches against the server's own reads, and the same searches over populations of several sizes, on
  * SQLite and on PostgreSQL. All sizes are loaded first and then asked in turns.
  */
 import { startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'
 import { load, toGet } from '../client.ts'
 import { compare, median, type Round, spreadOf } from '../compare.ts'
-import { MEASURES } from '../corpus/clinical.ts'
-import { createDice, type Dice } from '../corpus/random.ts'
-import { makeBodies, seedPeople, toTransactions } from '../corpus/seed.ts'
+import { createDice } from '../corpus/random.ts'
+import { populate, type Searched } from '../corpus/searched.ts'
 import { createPlace, type House, startHouse } from '../house.ts'
-import { measure } from '../measure.ts'
+import { measure, profile } from '../measure.ts'
 import type { Settings } from '../plugins.ts'
 import { both, millis, percent, times } from '../table.ts'
 
 const CONNECTIONS = 16
-const PER_PATIENT = 40
-const CHUNK = 20_000 // resources made and sent at a time
-const BATCH = 100 // of a transaction they are sent in
-const LOADERS = 4
 const ASKED = 400 // searches of a round at one connection
-const SIZES = [0.01, 0.1, 1] // of --resources
+const LEAST = 10_000 // resources of the smallest population; the next ones hold ten times as many, up to --resources
 
-type Ask = (dice: Dice) => string
-
-interface Population {
+interface Population extends Searched {
   readonly size: number
   readonly house: House
-  readonly reads: readonly string[]
-  /** Searches by what they look for. */
-  readonly asks: Readonly<Record<'selective' | 'name' | 'tokens', Ask>>
 }
 
 /** Words are not searched here, and cost as much as all other rows of a resource. */
@@ -39,35 +29,10 @@ const LOADING: Settings = {
   audit: { enabled: false },
   request_log: { enabled: false },
 }
-const CATEGORY = 'http://terminology.hl7.org/CodeSystem/observation-category|vital-signs'
-const LOINC = 'http://loinc.org'
-
-/** Patients first, then what refers to them, in chunks: a million bodies are more than memory should hold. */
-const populate = async (bench: Bench, house: House, size: number): Promise<Population> => {
-  const { address } = house
-  const dice = createDice(4)
-  const { visits } = await seedPeople(address, dice, Math.ceil(size / PER_PATIENT))
-  for (let at = visits.length * 2; at < size; at += CHUNK) {
-    const requests = toTransactions(address, makeBodies(dice, { visits, bytes: 0 }, Math.min(CHUNK, size - at)), BATCH)
-    let sent = 0
-    const next = (): Buffer => requests[sent++] as Buffer
-    await load({ address, connections: Math.min(LOADERS, requests.length), requests: requests.length, next })
-    bench.say(`  ${Math.min(at + CHUNK, size)} of ${size}`)
-  }
-  const query = (pairs: Readonly<Record<string, string>>): string => new URLSearchParams(pairs).toString()
-  const codeOf = (with_: Dice): string => `${LOINC}|${with_.pick(MEASURES)[0]}`
-  return {
-    size,
-    house,
-    reads: visits.map(({ encounter }) => `/${encounter}`),
-    asks: {
-      selective: (with_) => `/Observation?${query({ patient: with_.pick(visits).patient, code: codeOf(with_) })}`,
-      name: (with_) =>
-        `/Patient?${query({ name: `${with_.pick(['Keebler', 'Okafor', 'Novak'])}${10 + with_.below(90)}` })}`,
-      tokens: (with_) =>
-        `/Observation?${query({ status: 'final', category: CATEGORY, code: codeOf(with_), _count: '20' })}`,
-    },
-  }
+const sizesUpTo = (most: number): readonly number[] => {
+  const sizes = [Math.min(LEAST, most)]
+  while ((sizes.at(-1) as number) < most) sizes.push(Math.min((sizes.at(-1) as number) * 10, most))
+  return sizes
 }
 
 const reportShare = async (
@@ -93,6 +58,7 @@ const reportShare = async (
     () => searching(bench.seconds),
     () => reading(bench.seconds),
   )
+  await profile(bench, `search-${what}-${kind}`, house, searching)
   const { speed } = comparison
   bench.report({
     figure: `7 ${title}, ${kind}`,
@@ -142,17 +108,17 @@ type Start = (at: number, settings: Settings) => Promise<House>
 const measureAll = async (bench: Bench, kind: string, start: Start): Promise<void> => {
   const populations: Population[] = []
   try {
-    for (const [at, share] of SIZES.entries()) {
-      const size = Math.ceil(bench.resources * share)
+    for (const [at, size] of sizesUpTo(bench.resources).entries()) {
       bench.say(`${kind}: creating ${size} resources`)
       const loader = await start(at, LOADING)
-      const filled = await populate(bench, loader, size).finally(() => loader.stop())
-      populations.push({ ...filled, house: await start(at, { fhir: LOADING.fhir as Settings[string] }) })
+      const filled = await populate(loader.address, size, bench.say).finally(() => loader.stop())
+      populations.push({ ...filled, size, house: await start(at, { fhir: LOADING.fhir as Settings[string] }) })
     }
     bench.say(`${kind}: searching`)
     const [smallest] = populations as [Population, ...Population[]]
     await reportShare(bench, kind, smallest, 'selective', 0.6, 'search patient and code')
     await reportShare(bench, kind, smallest, 'name', 0.65, 'search name prefix')
+    if (populations.length === 1) return
     await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code')
     await reportGrowth(bench, kind, populations, 'tokens', 2, 'three tokens, newest 20')
   } finally {
@@ -161,7 +127,7 @@ const measureAll = async (bench: Bench, kind: string, start: Start): Promise<voi
 }
 
 const onSqlite = async (bench: Bench): Promise<void> => {
-  const places = SIZES.map(() => createPlace())
+  const places = sizesUpTo(bench.resources).map(() => createPlace())
   try {
     await measureAll(bench, 'sqlite', (at, settings) =>
       startHouse(bench, places[at] as (typeof places)[number], { settings }),
@@ -175,7 +141,7 @@ const onPostgres = async (bench: Bench): Promise<void> => {
   const place = createPlace()
   const server = await startPostgres({ settings: { shared_buffers: '1GB', max_wal_size: '4GB' } })
   try {
-    for (const at of SIZES.keys()) await server.createDatabase(`size${at}`)
+    for (const at of sizesUpTo(bench.resources).keys()) await server.createDatabase(`size${at}`)
     await measureAll(bench, 'postgres', (at, settings) =>
       startHouse(bench, place, {
         settings: { ...settings, database: { kind: 'postgres', postgres_url: server.url(undefined, `size${at}`) } },

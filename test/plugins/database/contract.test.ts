@@ -34,6 +34,8 @@ const read = sql('test.read', 'SELECT text FROM note WHERE id = ?')
 const list = sql('test.list', 'SELECT id, text FROM note ORDER BY id')
 const level = sql('test.level', { sqlite: 'PRAGMA synchronous', postgres: 'SHOW synchronous_commit' })
 const WAITS = ['2', 'on']
+// Only PostgreSQL is asked this way.
+const isThere = sql('test.is-there', 'SELECT 1 / (count(*) = 1)::int FROM note WHERE id = ?')
 const broken = sql('test.broken', 'SELECT id FROM nowhere')
 
 for (const kind of databaseKinds) {
@@ -58,6 +60,23 @@ for (const kind of databaseKinds) {
     assert.is(answer, 'one')
     assert.is((await db.get<{ text: string }>(read, [1]))?.text, 'one')
     assert.is(await db.get(read, [2]), undefined)
+  })
+
+  test('what a transaction takes for granted is so when it is committed, or it is told to ask', async ({ db }) => {
+    const follow = (target: number, id: number): Promise<string> =>
+      db.transact(async (transaction) => {
+        const isSure = transaction.presume(isThere, [target])
+        if (!isSure && (await transaction.get(read, [target])) === undefined) return 'nothing to follow'
+        await transaction.run(insert, [id, `behind ${target}`])
+        return 'followed'
+      })
+    await db.transact((transaction) => transaction.run(insert, [1, 'one']))
+    const answers = await Promise.all([follow(1, 2), follow(99, 3), follow(1, 4)])
+    assert.equal(answers, ['followed', 'nothing to follow', 'followed'])
+    assert.equal(
+      (await db.all<{ id: number }>(list, [])).map(({ id }) => id),
+      [1, 2, 4],
+    )
   })
 
   test('a transaction that throws undoes its own statements only, although others share its commit', async ({ db }) => {

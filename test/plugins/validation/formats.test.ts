@@ -247,6 +247,9 @@ const table: readonly [name: string, is: (text: string) => boolean, yes: readonl
       ...[
         `${long('AAAA')}A`,
         `${long('AAAA')}AA`,
+        `${long('AAAA')}AA-_`,
+        `${long('AAAA')}A-AA`,
+        `${long('AAAA')}AA?A`,
         `${long('AAAA')}AAA`,
         `${long('AAAA')}AA=`,
         `${long('AA==')}`,

@@ -258,9 +258,9 @@ test('every kind of event is a valid AuditEvent', async () => {
   const { KINDS } = await import('../../../plugins/audit/event.ts')
   const row = { seq: 1, at: 0, type: null, id: null, ver: null, patient: null, client: null, person: null, token: null }
   const rest = { address: null, request: null, operation: 'login', query: null, number: 3, proof: null }
-  const places = { id_place: null, patient_place: null, mac: Buffer.alloc(32) }
+  const seal = { pack: null, mac: Buffer.alloc(32) }
   const each = KINDS.flatMap((_, kind) =>
-    [200, 404, 500].map((status) => toAuditEvent({ ...row, ...rest, ...places, kind, status }, 'aa')),
+    [200, 404, 500].map((status) => toAuditEvent({ ...row, ...rest, ...seal, kind, status }, 'aa')),
   )
   const all = [...(await eventsOf(server)), ...each]
   await server.stop()

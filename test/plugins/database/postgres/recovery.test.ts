@@ -119,6 +119,28 @@ test('a long statement is waited for as long as the server works on it, and a si
   }
 })
 
+test('when the server stands still, whoever holds a session and asks nothing loses it as well, without a wait of his own', async () => {
+  const { connector, lines } = await accessPostgres(`${server.url(undefined, 'main')}?application_name=held`, {
+    connectTimeoutMs: 200,
+  })
+  const pool = createPool({ connector, size: 3, queue: 10, waitMs: 1_000, log: lines.log })
+  const send = createSender({ connector, pool, quietMs: 100 })
+  const statement = sql('t.held', 'SELECT 1 AS one')
+  const loans = await Promise.all([{ long: true }, { long: true }, {}].map((wish) => pool.acquire(wish)))
+  const [asking, holding, idle] = loans as [(typeof loans)[0], (typeof loans)[0], (typeof loans)[0]]
+  idle.release()
+  server.freeze()
+  try {
+    assert.not.equal(await keyOf(send(asking.session, [{ statement, params: [] }])), 'done')
+    assert.not.ok(holding.session.isUsable)
+  } finally {
+    server.thaw()
+    asking.release()
+    holding.release()
+    await pool.close(100)
+  }
+})
+
 test('a server that comes back with a bad certificate makes the readiness fail and is never used in the clear', async () => {
   const folder = temporaryFolder()
   const ca = await createAuthority('test ca')

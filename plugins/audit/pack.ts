@@ -1,0 +1,164 @@
+/**
+ * Events of a moment in one row. A row of its own costs a read more than the read itself: what is written together is
+ * kept together, in one column, under one seal. Each event still has its number: a pack has that of its last one, and
+ * `number` says how many there are. The first member of an event that differs decides what is left out: see SAME.
+ */
+import { codeOf, type TrailEvent } from './event.ts'
+import { packId } from './id.ts'
+import type { Row } from './tables.ts'
+
+/** `kind` of a row that is a pack. Part of what is stored. */
+export const PACK = 1_000
+/** Fewer are rows of their own. */
+export const FEWEST = 8
+/** More are several packs: what is read of the trail is read in whole packs. */
+export const MOST = 256
+
+/** Stands for what the event before has in the same place, where a text is expected. */
+const SAME = 0
+
+type Text = string | null | undefined
+type Member = string | number | null | undefined
+
+/** An event in its pack. Members at its end that are null are left out, as those are that are SAME to its end. */
+type Packed = Member[]
+
+/** What the filters of blocks are made of, as it is told. */
+export interface Told {
+  readonly at: number
+  readonly id: string | undefined
+  readonly patient: string | undefined
+  readonly client: string | undefined
+  readonly person: string | undefined
+}
+
+export interface Pack {
+  readonly count: number
+  /** Milliseconds, of the last one. */
+  readonly at: number
+  readonly bytes: Buffer
+  readonly told: readonly Told[]
+}
+
+/** How many events a row is. */
+export const spanOf = ({ kind, number }: Pick<Row, 'kind' | 'number'>): number => (kind === PACK ? (number ?? 1) : 1)
+
+/** Number of the first event of a row. */
+export const firstSeqOf = (row: Pick<Row, 'seq' | 'kind' | 'number'>): number => row.seq - spanOf(row) + 1
+
+const sameOr = (value: Text, before: Text): Member => (value === before ? SAME : (value ?? null))
+
+/** One event, about one patient or none. */
+interface Entry {
+  readonly event: TrailEvent
+  readonly patient: string | undefined
+}
+
+const START = 'Patient/'.length
+
+/** One event is as many entries as patients it is about, one at least. */
+export const entriesOf = (events: readonly TrailEvent[]): readonly Entry[] => {
+  const entries: Entry[] = []
+  for (const event of events) {
+    const patients = event.patients?.()
+    if (patients === undefined || patients.length === 0) entries.push({ event, patient: undefined })
+    else for (const patient of patients) entries.push({ event, patient: patient.slice(START) })
+  }
+  return entries
+}
+
+const QUERY_CHARS = 8_192 // what is longer is cut: it is a record, not the search itself
+
+/** What was searched for, as it is kept. */
+export const queryOf = ({ query }: TrailEvent): string | undefined => query?.().slice(0, QUERY_CHARS).toWellFormed()
+
+/** Entries → one row's worth of them. */
+export const pack = (entries: readonly Entry[]): Pack => {
+  const told: Told[] = []
+  const list: Packed[] = []
+  let at = 0
+  let before: TrailEvent | undefined
+  let patientBefore: string | undefined
+  for (const { event, patient } of entries) {
+    const { kind, status, type, id, version, client, user, tokenId, address, request, operation, number } = event
+    const one: Packed = [event.at - at, codeOf(kind), status, id ?? null, version ?? null, request ?? null]
+    const isKnown =
+      before !== undefined &&
+      type === before.type &&
+      patient === patientBefore &&
+      client === before.client &&
+      user === before.user &&
+      tokenId === before.tokenId &&
+      address === before.address
+    const isPlain = operation === undefined && event.query === undefined && number === undefined
+    if (!isKnown || !isPlain)
+      one.push(
+        sameOr(type, before?.type),
+        sameOr(patient, patientBefore),
+        sameOr(client, before?.client),
+        sameOr(user, before?.user),
+        sameOr(tokenId, before?.tokenId),
+        sameOr(address, before?.address),
+      )
+    if (!isPlain) one.push(operation ?? null, queryOf(event) ?? null, number ?? null)
+    list.push(one)
+    told.push({ at: event.at, id, patient, client, person: user })
+    at = event.at
+    before = event
+    patientBefore = patient
+  }
+  return { count: entries.length, at, bytes: Buffer.from(JSON.stringify(list), 'utf8'), told }
+}
+
+const packedOr = (id: Member): Buffer | null => (typeof id === 'string' ? packId(id) : null)
+const textOr = (text: Member, before: string | null): string | null =>
+  text === SAME || text === undefined ? before : (text as string | null)
+
+const listIn = (bytes: Uint8Array): readonly Packed[] => {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'))
+  } catch {
+    // Somebody changed it, which verification names.
+    return []
+  }
+}
+
+/** A row → the events it holds, in their order; itself when it is no pack. */
+export const unpack = (row: Row): readonly Row[] => {
+  if (row.kind !== PACK || row.pack === null) return [row]
+  const list = listIn(row.pack)
+  const rows: Row[] = []
+  let at = 0
+  let [type, patient, client, person, token, address]: (string | null)[] = [null, null, null, null, null, null]
+  for (const [index, one] of list.entries()) {
+    const [since, kind, status, id, version, request] = one as [number, number, number, ...Member[]]
+    at += since
+    type = textOr(one[6], type ?? null)
+    patient = textOr(one[7], patient ?? null)
+    client = textOr(one[8], client ?? null)
+    person = textOr(one[9], person ?? null)
+    token = textOr(one[10], token ?? null)
+    address = textOr(one[11], address ?? null)
+    rows.push({
+      ...row,
+      seq: row.seq - list.length + 1 + index,
+      at,
+      kind,
+      status,
+      type,
+      id: packedOr(id),
+      ver: (version ?? null) as number | null,
+      patient: packedOr(patient),
+      client,
+      person,
+      token,
+      address,
+      request: packedOr(request),
+      operation: (one[12] ?? null) as string | null,
+      query: (one[13] ?? null) as string | null,
+      number: (one[14] ?? null) as number | null,
+      pack: null,
+    })
+  }
+  return rows
+}

@@ -1,0 +1,68 @@
+/** A search of a usual shape, answered in the turn it arrived in: see search/usual. */
+import type { Ruling } from '../../../kernel/index.ts'
+import type { Eventually } from '../../database/service.ts'
+import { checkAccept } from '../media.ts'
+import { AS_STORED } from '../query.ts'
+import { toSearchSet } from '../search/bundle.ts'
+import { sealPage } from '../search/page-token.ts'
+import { readUsualQuery } from '../search/usual/query.ts'
+import type { FhirServer } from '../server.ts'
+import type { StoredVersion } from '../store/version.ts'
+import type { Asked } from './asked.ts'
+
+export interface FoundPage {
+  readonly text: string
+  readonly versions: readonly StoredVersion[]
+}
+
+/** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
+export const findUsual = (
+  server: FhirServer,
+  asked: Asked,
+  type: string | undefined,
+  ruling: Ruling,
+): Eventually<FoundPage | undefined> => {
+  const { usual, registry } = server.search
+  const { ctx, headers, url, body } = asked
+  if (usual === undefined || type === undefined || ruling.restrictions.length > 0) return undefined
+  const start = url.indexOf('?')
+  if (start === -1 || body instanceof Uint8Array) return undefined
+  const query = readUsualQuery(url.slice(start + 1))
+  if (query === undefined) return undefined
+  const { page, catalog, clock, random } = server
+  const count = Math.min(query.count ?? page.usual, page.most)
+  const { baseUrl } = ctx
+
+  const toPage = (found: readonly StoredVersion[] | undefined): FoundPage | undefined => {
+    if (found === undefined) return undefined
+    checkAccept(headers.accept, undefined)
+    const isLast = found.length <= count
+    const versions = isLast ? found : found.slice(0, count)
+    const bound = `/${type}?${query.text}&_count=${count}`
+    const links = [{ relation: 'self', url: baseUrl + bound }]
+    if (!isLast) {
+      // Pages go on below the last rid shown: nothing newer than the first one can come.
+      const position = {
+        pin: (versions[0] as StoredVersion).rid,
+        rid: (versions.at(-1) as StoredVersion).rid,
+        keys: [],
+      }
+      const token = sealPage(registry.key, clock, ctx.caller, bound, position)
+      links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${token}` })
+    }
+    const text = toSearchSet({
+      id: random.id(),
+      lastUpdated: new Date(clock.now()).toISOString(),
+      baseUrl,
+      total: undefined,
+      links,
+      entries: versions.map((version) => ({ version, mode: 'match' })),
+      issues: [],
+      presentation: AS_STORED,
+      types: catalog.types,
+    })
+    return { text, versions }
+  }
+  const found = usual.find(type, query, baseUrl, count + 1)
+  return found instanceof Promise ? found.then(toPage) : toPage(found)
+}

@@ -1,0 +1,154 @@
+/**
+ * Parameters without modifiers, compiled: a condition with the numbers of columns in its text, and the parameters that
+ * values put in. Says of a value exactly what the lookups say.
+ */
+import type { Param } from '../../../database/service.ts'
+import { pairKey } from '../convert/pair-key.ts'
+import { fold, KEY_CHARS } from '../fold.ts'
+import type { Hasher } from '../hash.ts'
+import { referenceTargets } from '../reference-lookups.ts'
+import type { Parameter } from '../registry.ts'
+import { hashToken, readToken } from '../token-lookups.ts'
+import { LAST } from '../value-context.ts'
+
+export interface Clause {
+  readonly table: string
+  /** Numbers of the columns it looks into. */
+  readonly columns: readonly number[]
+  /** Condition on rows `x`, for checking a resource that another clause found. Takes all parameters. */
+  readonly check: string
+  /** The same for finding; takes the first parameters. */
+  readonly find: string
+  /** What `find` leaves out and `check` has, next to never stored; takes the other parameters. */
+  readonly strays?: string
+  /** Of the parameters, how many `find` takes. */
+  readonly finds: number
+  /** Found in the order of rid. */
+  readonly ordered: boolean
+  /** A few rows of one patient or one thing, as against all resources with a code. */
+  readonly selective: boolean
+  /** From the values of all parameters of the search; undefined for one that takes a closer look. */
+  bind(values: readonly string[], baseUrl: string): readonly Param[] | undefined
+}
+
+type Made = Omit<Clause, 'bind' | 'columns'> & {
+  bindOne(value: string, baseUrl: string): readonly number[] | readonly string[] | undefined
+}
+
+// Alternatives, escapes, and components have their own way.
+const SPECIAL = /[,\\$]/
+
+/** Numbers of our own making, and few: in the text they let the statement be planned once. */
+const paramIs = (codes: readonly number[]): string =>
+  codes.length === 1 ? `x.param = ${codes[0]}` : `x.param IN (${codes.join(', ')})`
+
+const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undefined => {
+  // A code that carries no system is asked for without one, and one that may carry one with it.
+  const isBare = columns.every(({ implied }) => implied !== undefined)
+  if (!isBare && columns.some(({ implied }) => implied !== undefined)) return undefined
+  const find = `${paramIs(columns.map((one) => one.code))} AND x.val = ? AND x.sys = ?`
+  return {
+    table: 'ix_token',
+    check: find,
+    find,
+    finds: 2,
+    ordered: columns.length === 1,
+    selective: false,
+    bindOne(value) {
+      if (isBare && value.includes('|')) return undefined
+      const token = hashToken({ hasher }, readToken(code, value))
+      const system = isBare ? 0 : token.system
+      return token.value === undefined || system === undefined ? undefined : [token.value, system]
+    },
+  }
+}
+
+const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher): Made | undefined => {
+  const [column] = columns
+  if (column === undefined || columns.length > 1) return undefined
+  const { refers } = column
+  const param = paramIs([column.code])
+  const types = refers === undefined ? targets : [refers]
+  return {
+    table: 'ix_ref',
+    check: `${param} AND x.target IN (?, ?)`,
+    find: `${param} AND x.target = ?`,
+    // Under our own address: seldom, as whoever writes here knows the relative one.
+    strays: `${param} AND x.target = ?`,
+    finds: 1,
+    ordered: true,
+    selective: true,
+    bindOne(value, baseUrl) {
+      const texts = referenceTargets({ name: code, baseUrl }, value, types, refers)
+      return texts.length === 2 ? texts.map(hasher.long) : undefined
+    },
+  }
+}
+
+const stringClause = ({ columns }: Parameter): Made => {
+  const find = `${paramIs(columns.map((one) => one.code))} AND x.val >= ? AND x.val < ?`
+  return {
+    table: 'ix_str',
+    check: find,
+    find,
+    finds: 2,
+    ordered: false,
+    selective: true,
+    bindOne(value) {
+      const text = fold(value)
+      return text === '' || text.length > KEY_CHARS ? undefined : [text, text + LAST]
+    },
+  }
+}
+
+const make = (parameter: Parameter, hasher: Hasher): Made | undefined => {
+  if (parameter.columns.length === 0) return undefined
+  if (parameter.type === 'token') return tokenClause(parameter, hasher)
+  if (parameter.type === 'reference') return referenceClause(parameter, hasher)
+  return parameter.type === 'string' ? stringClause(parameter) : undefined
+}
+
+/**
+ * `at`: place of its value. Undefined for a parameter of another type. What is wrong with a value is told by whoever takes
+ * the closer look.
+ */
+export const compileClause = (parameter: Parameter, at: number, hasher: Hasher): Clause | undefined => {
+  const made = make(parameter, hasher)
+  if (made === undefined) return undefined
+  const { bindOne, ...clause } = made
+  return {
+    ...clause,
+    columns: parameter.columns.map(({ code }) => code),
+    bind(values, baseUrl) {
+      const value = values[at] as string
+      if (parameter.indexing !== undefined || SPECIAL.test(value)) return undefined
+      try {
+        return bindOne(value, baseUrl)
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** A reference and a token of one resource, by the column that holds both together. */
+export const pairClause = (column: number, reference: Clause, token: Clause): Clause => {
+  const find = `x.param = ${column} AND x.val = ? AND x.sys = ? AND x.val2 = ? AND x.sys2 = ?`
+  return {
+    table: 'ix_comp',
+    columns: [column],
+    // It is where a search starts, and the only one of its kind in a search.
+    check: find,
+    find,
+    strays: find,
+    finds: 4,
+    ordered: true,
+    selective: true,
+    bind(values, baseUrl) {
+      const targets = reference.bind(values, baseUrl)
+      const [value, system] = token.bind(values, baseUrl) ?? []
+      if (targets === undefined || value === undefined || system === undefined) return undefined
+      return targets.flatMap((target) => [target, pairKey(value as number), value, system])
+    },
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Searches of the usual shapes: one type, a few tokens, references and strings without modifiers, newest first. All of a
+ * shape is compiled when it comes first, so that a search is its values, one statement and the versions it names. What is
+ * out of the ordinary is not answered here: `undefined`, and it goes the way that understands everything.
+ */
+import type { Eventually, Param } from '../../../database/service.ts'
+import type { Source } from '../../store/source.ts'
+import type { Store } from '../../store/store.ts'
+import type { VersionRow } from '../../store/tables.ts'
+import type { StoredVersion } from '../../store/version.ts'
+import type { Executor } from '../execute.ts'
+import type { Registry } from '../registry.ts'
+import { type Clause, compileClause, pairClause } from './clause.ts'
+import type { UsualQuery } from './query.ts'
+import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './statement.ts'
+
+const MOST_SHAPES = 1_000
+
+interface Shape {
+  readonly clauses: readonly Clause[]
+  readonly statement: UsualStatement
+}
+
+export interface UsualSearches {
+  /** At most `limit` matches, the newest first. */
+  find(
+    type: string,
+    query: UsualQuery,
+    baseUrl: string,
+    limit: number,
+  ): Eventually<readonly StoredVersion[] | undefined>
+}
+
+export interface UsualParts {
+  readonly source: Pick<Source, 'all' | 'get'>
+  readonly registry: Registry
+  readonly store: Pick<Store, 'held'>
+  readonly executor: Pick<Executor, 'version' | 'fetch'>
+  readonly isPostgres: boolean
+}
+
+type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
+type Found = Eventually<readonly StoredVersion[] | undefined>
+
+/** At once what is known at once. */
+const then = <T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> =>
+  value instanceof Promise ? value.then(next) : next(value)
+
+export const createUsualSearches = ({ source, registry, store, executor, isPostgres }: UsualParts): UsualSearches => {
+  let shapes = new Map<string, Shape | null>()
+  let state = registry.state
+  let made = 0
+
+  /** Two clauses that a column holds together become one. */
+  const pair = (clauses: readonly Clause[]): readonly Clause[] => {
+    for (const one of clauses)
+      for (const other of clauses) {
+        const [reference, token] = [one.columns[0], other.columns[0]]
+        if (one.table !== 'ix_ref' || other.table !== 'ix_token' || other.columns.length > 1) continue
+        const column = registry.state.pairOf(reference as number, token as number)
+        if (column === undefined) continue
+        return [pairClause(column, one, other), ...clauses.filter((each) => each !== one && each !== other)]
+      }
+    return clauses
+  }
+  const compile = (type: string, names: string): Shape | null => {
+    const known = registry.parameters(type)
+    const clauses: Clause[] = []
+    for (const [at, name] of names.slice(0, -1).split('&').entries()) {
+      const parameter = known.get(name)
+      // Another server may have changed what a name means.
+      if (parameter === undefined || (isPostgres && !registry.isPlain(name))) return null
+      const clause = compileClause(parameter, at, registry.hasher)
+      if (clause === undefined) return null
+      clauses.push(clause)
+    }
+    const paired = pair(clauses)
+    made += 1
+    const statement = toStatement(`search.usual.${made}`, paired, isPostgres)
+    return statement === undefined ? null : { clauses: paired, statement }
+  }
+  const shapeOf = (type: string, names: string): Shape | null => {
+    if (state !== registry.state || shapes.size >= MOST_SHAPES) {
+      shapes = new Map()
+      state = registry.state
+    }
+    const key = `${type}?${names}`
+    const found = shapes.get(key)
+    if (found !== undefined) return found
+    const shape = compile(type, names)
+    shapes.set(key, shape)
+    return shape
+  }
+
+  /** From the versions kept in memory; those that are not are read. */
+  const versionsOf = (rows: readonly BriefRow[]): Found => {
+    const found: (StoredVersion | undefined)[] = []
+    const missing: number[] = []
+    for (const { rid, ver } of rows) {
+      const held = store.held(rid, ver)
+      found.push(held)
+      if (held === undefined) missing.push(rid)
+    }
+    if (missing.length === 0) return found as StoredVersion[]
+    return then(executor.fetch(missing), (read) => {
+      const byRid = new Map(read.map((row) => [row.rid, row]))
+      for (const [at, { rid, ver }] of rows.entries()) {
+        if (found[at] !== undefined) continue
+        const row = byRid.get(rid)
+        // Changed since: whether it still is a match is not known.
+        if (row?.ver !== ver) return undefined
+        found[at] = executor.version(row)
+      }
+      return found as StoredVersion[]
+    })
+  }
+
+  /** Takes out the rows that say that something is missing; undefined when it is. */
+  const withoutNotes = (rows: VersionRow[], limit: number): VersionRow[] | undefined => {
+    let more = false
+    while (rows.length > 0 && (rows.at(-1) as VersionRow).rid < 0) {
+      const { rid } = rows.pop() as VersionRow
+      if (rid === STRAYS) return undefined
+      more ||= rid === MORE
+    }
+    return more && rows.length < limit ? undefined : rows
+  }
+
+  /** PostgreSQL: rows with their bodies, and notes in the same answer. */
+  const fromOne = ({ page }: UsualStatement, params: readonly Param[], limit: number): Found =>
+    then(source.all<VersionRow>(page, params), (rows) =>
+      withoutNotes(rows.sort(newestFirst), limit)?.map(executor.version),
+    )
+
+  /** SQLite: one short call after the other. */
+  const fromSeveral = (
+    { page, isCollected, strays, more }: UsualStatement,
+    params: readonly Param[],
+    finds: readonly Param[],
+    left: readonly Param[],
+    limit: number,
+  ): Found =>
+    then(source.all<BriefRow>(page, params), (rows) => {
+      if (isCollected && rows.length > MOST) return undefined
+      if (rows.length > 1) rows.sort(newestFirst)
+      const each = isCollected ? rows.filter(({ rid }, at) => rows[at - 1]?.rid !== rid).slice(0, limit) : rows
+      return then(strays === undefined ? undefined : source.get(strays, left), (stray) => {
+        if (stray !== undefined) return undefined
+        if (more === undefined || each.length >= limit) return versionsOf(each)
+        return then(source.get(more, finds), (row) => (row === undefined ? versionsOf(each) : undefined))
+      })
+    })
+
+  return {
+    find(type, { names, values }, baseUrl, limit) {
+      const shape = shapeOf(type, names)
+      if (shape === null) return undefined
+      const { clauses, statement } = shape
+      const bound: (readonly Param[])[] = []
+      for (const clause of clauses) {
+        const params = clause.bind(values, baseUrl)
+        if (params === undefined) return undefined
+        bound.push(params)
+      }
+      const first = bound[statement.driver] as readonly Param[]
+      const { finds: count } = clauses[statement.driver] as Clause
+      const finds = first.slice(0, count)
+      const left = first.slice(count)
+      const params = [...finds]
+      for (const at of statement.checked) params.push(...(bound[at] as readonly Param[]))
+      if (!statement.isCollected) params.push(limit)
+      if (!isPostgres) return fromSeveral(statement, params, finds, left, limit)
+      const { strays, more } = statement.notes
+      if (strays) params.push(...left)
+      if (more) params.push(...finds)
+      return fromOne(statement, params, limit)
+    },
+  }
+}
+
+const newestFirst = (one: BriefRow, other: BriefRow): number => other.rid - one.rid

@@ -1,0 +1,77 @@
+/** What a create with references asks of PostgreSQL: they are looked for in the round trip that writes it. */
+// database: postgres, the one kind where a question is a round trip
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createKernel, type Kernel } from '../../../kernel/index.ts'
+import audit from '../../../plugins/audit/index.ts'
+import references from '../../../plugins/references/index.ts'
+import { type Postgres, startPostgres } from '../../support/postgres.ts'
+import { basic } from '../../support/server-with.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+
+const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
+const ROUNDS = 5
+
+let postgres: Postgres
+let proxy: TcpProxy
+let kernel: Kernel
+test.before(async () => {
+  postgres = await startPostgres()
+  proxy = await startTcpProxy(postgres.port)
+  await postgres.createDatabase('trips')
+  const url = postgres.url(undefined, 'trips').replace(`:${postgres.port}`, `:${proxy.port}`)
+  kernel = await createKernel({
+    plugins: [...basic, references, audit],
+    settings: { database: { kind: 'postgres', postgres_url: url }, cluster: { db_pool: 2 } },
+    log: { level: 'silent' },
+  })
+  await kernel.start()
+})
+test.after(async () => {
+  await kernel.stop()
+  proxy.stop()
+  await postgres.stop()
+})
+
+const post = (type: string, more: object = {}) =>
+  kernel.inject({
+    method: 'POST',
+    url: `/${type}`,
+    headers: { 'content-type': 'application/fhir+json' },
+    payload: JSON.stringify({ resourceType: type, ...more }),
+  })
+const observe = (subject: string) =>
+  post('Observation', { status: 'final', code: { text: 'x' }, subject: { reference: subject } })
+const countTrips = (): number => {
+  const sent = proxy.taken()
+  let found = 0
+  for (let at = sent.indexOf(SYNC); at !== -1; at = sent.indexOf(SYNC, at + 1)) found += 1
+  return found
+}
+
+test('a create with a reference, its rows, its audit event and its COMMIT are one round trip', async () => {
+  const { id } = (await post('Patient')).json() as { id: string }
+  const trips: number[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    proxy.taken()
+    assert.is((await observe(`Patient/${id}`)).statusCode, 201)
+    trips.push(countTrips())
+  }
+  // The first ones prepare their statements, and what works beside them may ask something.
+  assert.is(Math.min(...trips), 1, trips.join(' '))
+})
+
+test('a reference to nothing is refused by name, and creates sent with it are not', async () => {
+  const { id } = (await post('Patient')).json() as { id: string }
+  const answers = await Promise.all([`Patient/${id}`, 'Patient/nobody', `Patient/${id}`].map(observe))
+  assert.equal(
+    answers.map(({ statusCode }) => statusCode),
+    [201, 422, 201],
+  )
+  const refused = answers.find(({ statusCode }) => statusCode === 422)!
+  const [issue] = (refused.json() as { issue: { code: string; expression: string[] }[] }).issue
+  assert.is(issue?.code, 'not-found')
+  assert.equal(issue?.expression, ['Observation.subject'])
+})
+
+test.run()
