@@ -41,7 +41,7 @@ export interface LaterInsert {
   readonly width: number
   /** Leading parameters by which rows are ordered, so that neighbours share pages. */
   readonly ordered: number
-  /** Statements that insert 1, 2, … rows at once. None of them may fail because a row is there already. */
+  /** Statements that insert 1, 2, … rows at once. To insert a row twice is the same as once. */
   readonly counts: readonly Sql[]
 }
 

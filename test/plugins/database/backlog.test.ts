@@ -173,7 +173,7 @@ file('a killed process leaves them beside their table, once, and the next start 
   const again = await open(`${path}.killed`)
   assert.is(rowsIn(`${path}.killed`, 'backlog'), 0)
   assert.is(rowsIn(`${path}.killed`, 'word'), 5)
-  // Rows that nothing keeps from being there twice.
+  // A table that would hold a row twice: it is put there once.
   assert.is(rowsIn(`${path}.killed`, 'number'), 2)
   assert.equal(idsOf(await again.get(Database).all(find, ['a'])), [1, 2, 3])
   await again.stop()

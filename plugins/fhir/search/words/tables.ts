@@ -29,7 +29,7 @@ export const insertWords: LaterInsert = {
   ordered: 1,
   counts: [
     sql('search.words-insert', {
-      sqlite: 'INSERT INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
+      sqlite: 'INSERT OR REPLACE INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
       postgres: `INSERT INTO ix_words (rid, words) VALUES (?, ${WORDS}) ON CONFLICT (rid) DO UPDATE SET words = excluded.words`,
     }),
   ],
