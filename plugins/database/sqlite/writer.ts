@@ -17,7 +17,7 @@ const GROUP_MS = 2 // a group closes after this long, so that nobody waits long 
 // Rows that wait in the backlog: then they are put, in about five milliseconds. As many creates as share the pause are
 // more than a hundred, so that it is none of those that a 99th percentile tells of.
 const MOST_ROWS = 2_048
-const IDLE_MS = 250 // the backlog waits no longer than about this
+const IDLE_MS = 250 // without a commit: then the backlog is put
 const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom come alone, and running twice costs more
 
 interface Job {
@@ -245,12 +245,15 @@ export const createWriter = (
   }
   const putWhenIdle = (): void => {
     if (idle !== undefined) return
+    const { groups } = counters
     idle = clock.deadline(IDLE_MS)
     const put = (): void => {
       idle = undefined
       if (closed || backlog.rows === 0) return
-      readers.push(() => undefined)
-      running ??= drain()
+      if (counters.groups === groups) {
+        readers.push(() => undefined)
+        running ??= drain()
+      } else putWhenIdle()
     }
     idle.addEventListener('abort', put, { once: true })
   }

@@ -183,7 +183,7 @@ file('a killed process leaves them beside their table, once, and the next start 
   await remove()
 })
 
-file('they wait a quarter of a second, or until they are many', async () => {
+file('they wait for a quarter of a second without a write, or until they are many', async () => {
   const { settings, remove } = await sqliteKind.fresh()
   const path = (settings.database as { sqlite_path: string }).sqlite_path
   const clock = createManualClock()
@@ -193,8 +193,10 @@ file('they wait a quarter of a second, or until they are many', async () => {
   await db.transact((transaction) => transaction.later(words, ['a', 1]))
   assert.is(rowsIn(path, 'word'), 0)
   await clock.advance(200)
+  await db.transact((transaction) => transaction.run(note, [0]))
+  await clock.advance(200)
   assert.is(rowsIn(path, 'word'), 0)
-  await clock.advance(100)
+  await clock.advance(200)
   assert.is(rowsIn(path, 'word'), 1)
   const many = Array.from({ length: 5_000 }, (_, id) => ['b', id]).flat()
   await db.transact((transaction) => transaction.later(words, many))
