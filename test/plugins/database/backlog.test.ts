@@ -32,13 +32,11 @@ const IGNORE = (rows: string): { sqlite: string; postgres: string } => ({
 const words: LaterInsert = {
   table: 'word',
   width: 2,
-  ordered: 2,
   counts: [sql('test.word-1', IGNORE('(?, ?)')), sql('test.word-2', IGNORE('(?, ?), (?, ?)'))],
 }
 const numbers: LaterInsert = {
   table: 'number',
   width: 2,
-  ordered: 1,
   counts: [sql('test.number', 'INSERT INTO number (value, id) VALUES (?, ?)')],
 }
 const note = sql('test.note', 'INSERT INTO note (id) VALUES (?)')

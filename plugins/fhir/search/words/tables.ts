@@ -26,7 +26,6 @@ const WORDS = "setweight(to_tsvector('simple', ?), 'A') || to_tsvector('simple',
 export const insertWords: LaterInsert = {
   table: 'ix_words',
   width: 3,
-  ordered: 1,
   counts: [
     sql('search.words-insert', {
       sqlite: 'INSERT OR REPLACE INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
