@@ -104,6 +104,8 @@ export const lockHead = sql('audit.head-lock', {
   postgres: `SELECT ${HEAD} FROM audit_head WHERE one = 1 FOR UPDATE`,
 })
 /** With what is in the table at the same moment. */
+/** The newest row. */
+export const readLast = sql('audit.last', `SELECT ${COLUMNS.join(', ')} FROM audit_event ORDER BY seq DESC LIMIT 1`)
 export const readHeadAndLast = sql(
   'audit.head-last',
   `SELECT ${HEAD}, (SELECT max(seq) FROM audit_event) AS last FROM audit_head WHERE one = 1`,
@@ -128,7 +130,7 @@ export const readRows = sql(
 )
 export const readFirst = sql('audit.first', 'SELECT min(seq) AS seq FROM audit_event')
 export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq > ? AND seq <= ?')
-/** The newest event before one. */
+/** Of the newest row that begins before an event. */
 export const readNewest = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
 
 export const readFindables = sql(
