@@ -37,11 +37,9 @@ export const sql = (name: string, text: string | { readonly sqlite: string; read
 /** An insert of rows that may be made later, once for many transactions: see `Transaction.later`. */
 export interface LaterInsert {
   readonly table: string
-  /** Parameters of a row. */
+  /** Parameters of a row; the first two begin its key. */
   readonly width: number
-  /** Leading parameters by which rows are ordered, so that neighbours share pages. */
-  readonly ordered: number
-  /** Statements that insert 1, 2, … rows at once. None of them may fail because a row is there already. */
+  /** Statements that insert 1, 2, … rows at once. To insert a row twice is the same as once. */
   readonly counts: readonly Sql[]
 }
 

@@ -7,7 +7,7 @@
  * committed a moment later; nothing is found by what it was before.
  */
 import type BetterSqlite from 'better-sqlite3'
-import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../service.ts'
+import type { LaterInsert, Param, Plain, Sql } from '../service.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './backlog-tables.ts'
 import type { Statements } from './statements.ts'
 
@@ -40,32 +40,63 @@ export interface Backlog {
   restore(mark: BacklogMark): void
 }
 
-const compare = (one: readonly Plain[], other: readonly Plain[], ordered: number): number => {
-  for (let at = 0; at < ordered; at += 1) {
-    const [a, b] = [one[at] as Plain, other[at] as Plain]
-    if (a === b) continue
-    return (a as number) < (b as number) ? -1 : 1
-  }
-  return 0
-}
+/** 48 bits: as many as a hash has, or a time in milliseconds. */
+const SPAN = 2 ** 48
+
+const placeOf = (value: Plain): number =>
+  typeof value === 'number'
+    ? Math.min(Math.max(value, -SPAN / 2), SPAN / 2)
+    : value === null
+      ? 0
+      : (value.charCodeAt(0) || 0) * 2 ** 31 + (value.charCodeAt(1) || 0) * 2 ** 15 + (value.charCodeAt(2) || 0)
+
+/** About where a row comes in its table, by its first two parameters: neighbours need not be told apart. */
+const orderOf = (params: readonly Plain[], at: number, width: number): number =>
+  placeOf(params[at] as Plain) * SPAN + (width > 1 ? placeOf(params[at + 1] as Plain) : 0)
 
 const isSayable = (param: Plain): boolean => typeof param !== 'number' || Number.isFinite(param)
 
-/** Rows of each insert, in order. */
-const sortRows = (all: Iterable<Kept>): ReadonlyMap<LaterInsert, readonly (readonly Plain[])[]> => {
-  const rows = new Map<LaterInsert, (readonly Plain[])[]>()
-  for (const { insert, params } of all) {
-    let own = rows.get(insert)
-    if (own === undefined) {
-      own = []
-      rows.set(insert, own)
-    }
-    const { width } = insert
-    if (params.length === width) own.push(params)
-    else for (let at = 0; at < params.length; at += width) own.push(params.slice(at, at + width))
+/** Rows of one insert. */
+class KeptRows {
+  readonly #insert: LaterInsert
+  /** Of each row: where its parameters are, and its place in the order. */
+  readonly #params: (readonly Plain[])[] = []
+  readonly #starts: number[] = []
+  readonly #orders: number[] = []
+
+  constructor(insert: LaterInsert) {
+    this.#insert = insert
   }
-  for (const [{ ordered }, own] of rows) own.sort((one, other) => compare(one, other, ordered))
-  return rows
+
+  add(params: readonly Plain[]): void {
+    const { width } = this.#insert
+    for (let at = 0; at < params.length; at += width) {
+      this.#params.push(params)
+      this.#starts.push(at)
+      this.#orders.push(orderOf(params, at, width))
+    }
+  }
+
+  /** In order, and those of one place in the order they were kept. */
+  put(run: (statement: Sql, params: readonly Param[]) => void): void {
+    const { width, counts } = this.#insert
+    const orders = this.#orders
+    const rows = Uint32Array.from(orders.keys()).sort(
+      (one, other) => (orders[one] as number) - (orders[other] as number),
+    )
+    for (let from = 0; from < rows.length; from += counts.length) {
+      const to = Math.min(from + counts.length, rows.length)
+      const all: Plain[] = new Array((to - from) * width)
+      let next = 0
+      for (let row = from; row < to; row += 1) {
+        const at = rows[row] as number
+        const params = this.#params[at] as readonly Plain[]
+        const start = this.#starts[at] as number
+        for (let n = 0; n < width; n += 1) all[next++] = params[start + n] as Plain
+      }
+      run(counts[to - from - 1] as Sql, all)
+    }
+  }
 }
 
 /** `isKept`: a database in memory has nothing that outlives it. */
@@ -75,9 +106,7 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
   const find = handle.prepare<[string], { number: number }>(FIND_INSERT)
   const number = handle.prepare<[string, number], { number: number }>(ADD_INSERT)
   const numbers = new Map<LaterInsert, number>()
-  const runner = {
-    run: (statement: Sql, params: readonly Param[]): void => void statements.of(statement).run(...params),
-  }
+  const run = (statement: Sql, params: readonly Param[]): void => void statements.of(statement).run(...params)
 
   let committed: Kept[] = []
   let open: Kept[] = []
@@ -124,10 +153,17 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
       return concerned
     },
     put() {
-      for (const [insert, own] of sortRows([...committed, ...open])) {
-        const most = insert.counts.length
-        for (let at = 0; at < own.length; at += most) insertNow(runner, insert, own.slice(at, at + most).flat())
-      }
+      const rowsOf = new Map<LaterInsert, KeptRows>()
+      for (const kept of [committed, open])
+        for (const { insert, params } of kept) {
+          let own = rowsOf.get(insert)
+          if (own === undefined) {
+            own = new KeptRows(insert)
+            rowsOf.set(insert, own)
+          }
+          own.add(params)
+        }
+      for (const own of rowsOf.values()) own.put(run)
       if (isKept && committed.length > 0) clear.run()
       // New lists, and the old ones left as they are: a mark may stand for them.
       committed = []
@@ -138,7 +174,8 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
       if (!isKept || open.length === 0) return
       // What JSON cannot say is put at once.
       if (!open.every(({ params }) => params.every(isSayable))) return this.put()
-      add.run(JSON.stringify(open.map(({ insert, params }) => [numberOf(insert), ...params])))
+      const texts = open.map(({ insert, params }) => `[${numberOf(insert)},${JSON.stringify(params).slice(1)}`)
+      add.run(`[${texts.join(',')}]`)
     },
     committed() {
       for (const one of open) committed.push(one)

@@ -10,29 +10,16 @@ import { Leavings } from '../leavings.ts'
 import type { Eventually, Transaction, TransactOptions } from '../service.ts'
 import type { Backlog, BacklogMark } from './backlog.ts'
 import { fromSqlite } from './failure.ts'
+import { createJobRuns, type Done, type Job } from './job-runs.ts'
 import { createJobTransaction } from './job-transaction.ts'
 import type { Statements } from './statements.ts'
 
 const GROUP_MS = 2 // a group closes after this long, so that nobody waits long for a commit he shares
-// Rows that wait in the backlog: then they are put, in about ten milliseconds. As many creates as share the pause are
+// Rows that wait in the backlog: then they are put, in about five milliseconds. As many creates as share the pause are
 // more than a hundred, so that it is none of those that a 99th percentile tells of.
-const MOST_ROWS = 4_096
-const IDLE_MS = 250 // the backlog waits no longer than about this
+const MOST_ROWS = 2_048
+const IDLE_MS = 250 // without a commit: then the backlog is put
 const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom come alone, and running twice costs more
-
-interface Job {
-  readonly work: (transaction: Transaction) => Eventually<unknown>
-  readonly isRelaxed: boolean
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
-interface Done {
-  readonly job: Job
-  readonly value: unknown
-  /** For the end of the group. */
-  readonly left: Leavings | undefined
-}
 
 export interface Writer {
   transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
@@ -59,9 +46,6 @@ export const createWriter = (
   const begin = handle.prepare('BEGIN IMMEDIATE')
   const commit = handle.prepare('COMMIT')
   const rollback = handle.prepare('ROLLBACK')
-  const savepoint = handle.prepare('SAVEPOINT job')
-  const release = handle.prepare('RELEASE job')
-  const undo = handle.prepare('ROLLBACK TO job')
   const counters = { transactions: 0, groups: 0 }
   let waiting: Job[] = []
   /** Told when the backlog is put, or with why it could not be. */
@@ -74,45 +58,7 @@ export const createWriter = (
   let isRelaxed = false
 
   const transaction = createJobTransaction(statements, backlog)
-
-  const runWork = async (job: Job): Promise<Done> => {
-    transaction.start()
-    const value = await job.work(transaction)
-    return { job, value, left: transaction.left }
-  }
-
-  /** One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. */
-  const runBoldly = async (job: Job, done: Done[]): Promise<boolean> => {
-    try {
-      done.push(await runWork(job))
-      return true
-    } catch (error) {
-      if (transaction.wrote) return false
-      job.reject(fromSqlite(error))
-      return true
-    }
-  }
-
-  /** One job in its savepoint; in `done` when its changes stand and wait for the commit. */
-  const runCarefully = async (job: Job, done: Done[]): Promise<void> => {
-    savepoint.run()
-    const mark = backlog.mark()
-    try {
-      const one = await runWork(job)
-      release.run()
-      done.push(one)
-    } catch (error) {
-      // A full disk may already have rolled everything back; then the whole group is lost and must hear so.
-      if (!handle.inTransaction) {
-        job.reject(fromSqlite(error))
-        throw error
-      }
-      undo.run()
-      release.run()
-      backlog.restore(mark)
-      job.reject(fromSqlite(error))
-    }
-  }
+  const { runBoldly, runCarefully } = createJobRuns(handle, transaction, backlog)
 
   /** Takes jobs out of the queue, whatever fits in two milliseconds: whatever happens then, none is taken twice. */
   const runWaiting = async (run: (job: Job) => Promise<boolean>): Promise<void> => {
@@ -245,12 +191,15 @@ export const createWriter = (
   }
   const putWhenIdle = (): void => {
     if (idle !== undefined) return
+    const { groups } = counters
     idle = clock.deadline(IDLE_MS)
     const put = (): void => {
       idle = undefined
       if (closed || backlog.rows === 0) return
-      readers.push(() => undefined)
-      running ??= drain()
+      if (counters.groups === groups) {
+        readers.push(() => undefined)
+        running ??= drain()
+      } else putWhenIdle()
     }
     idle.addEventListener('abort', put, { once: true })
   }

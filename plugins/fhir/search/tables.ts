@@ -111,13 +111,11 @@ const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: stri
 /** Inserts of 1, 2, … rows at once. */
 export const insertRows = Object.fromEntries(
   INDEX_KINDS.map((kind): [IndexKind, LaterInsert] => {
-    const { name, width, columns, key } = TABLES[kind]
+    const { name, width } = TABLES[kind]
     const counts = Array.from({ length: MOST_ROWS }, (_, at) =>
       sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1)),
     )
-    // A table with a value beside its key has the rid behind that.
-    const ordered = key.length === columns.length ? width + 1 : key.length
-    return [kind, { table: name, width: width + 1, ordered, counts }]
+    return [kind, { table: name, width: width + 1, counts }]
   }),
 ) as Record<IndexKind, LaterInsert>
 
@@ -172,7 +170,6 @@ export const clearBits = [0, 1, 2].map((mask) =>
 export const insertResourceRow: LaterInsert = {
   table: 'ix_res',
   width: 6,
-  ordered: 2,
   counts: [
     sql(
       'search.insert-res',
@@ -189,7 +186,6 @@ export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WH
 export const insertDisplay: LaterInsert = {
   table: 'ix_text',
   width: 3,
-  ordered: 2,
   counts: [
     sql('search.insert-text', {
       sqlite: 'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',

@@ -47,7 +47,7 @@ export class StoredVersion {
   }
 
   /** About how many bytes it holds in memory, with its text. */
-  get held(): number {
+  get weight(): number {
     return this.bytes.length * (this.form === SMALL ? 6 : this.form === GZIP ? 4 : 2)
   }
 

@@ -26,10 +26,9 @@ const WORDS = "setweight(to_tsvector('simple', ?), 'A') || to_tsvector('simple',
 export const insertWords: LaterInsert = {
   table: 'ix_words',
   width: 3,
-  ordered: 1,
   counts: [
     sql('search.words-insert', {
-      sqlite: 'INSERT INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
+      sqlite: 'INSERT OR REPLACE INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
       postgres: `INSERT INTO ix_words (rid, words) VALUES (?, ${WORDS}) ON CONFLICT (rid) DO UPDATE SET words = excluded.words`,
     }),
   ],
