@@ -39,6 +39,6 @@ export const appendRows = async (
   }
   await insertRows(transaction, rows)
   const after = { chain: head.chain, seq, mac, count: head.count + seq - head.seq }
-  await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after)])
+  await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after), head.seq])
   return after
 }
