@@ -150,7 +150,9 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       registry,
       index,
       criteria,
-      usual: isCommitted ? createUsualSearches({ source, registry, store, executor, isPostgres: shared }) : undefined,
+      usual: isCommitted
+        ? createUsualSearches({ source, registry, store, executor, statements, isPostgres: shared })
+        : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
       planner,
       executor,

@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts'
 import type { VersionRow } from '../../store/tables.ts'
 import type { StoredVersion } from '../../store/version.ts'
 import type { Executor } from '../execute.ts'
+import type { Statements } from '../plan.ts'
 import type { Registry } from '../registry.ts'
 import { type Clause, compileClause, pairClause } from './clause.ts'
 import type { UsualQuery } from './query.ts'
@@ -41,6 +42,7 @@ export interface UsualParts {
   readonly registry: Registry
   readonly store: Pick<Store, 'held'>
   readonly executor: Pick<Executor, 'version' | 'fetch'>
+  readonly statements: Statements
   readonly isPostgres: boolean
 }
 
@@ -51,10 +53,10 @@ type Found = Eventually<readonly StoredVersion[] | undefined>
 const then = <T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-export const createUsualSearches = ({ source, registry, store, executor, isPostgres }: UsualParts): UsualSearches => {
+export const createUsualSearches = (parts: UsualParts): UsualSearches => {
+  const { source, registry, store, executor, statements, isPostgres } = parts
   let shapes = new Map<string, Shape | null>()
   let state = registry.state
-  let made = 0
 
   /** Two clauses that a column holds together become one. */
   const pair = (clauses: readonly Clause[]): readonly Clause[] => {
@@ -80,8 +82,7 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
       clauses.push(clause)
     }
     const paired = pair(clauses)
-    made += 1
-    const statement = toStatement(`search.usual.${made}`, paired, isPostgres ? 'postgres' : 'sqlite')
+    const statement = toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite')
     return { clauses: paired, statement, credit: MOST_CREDIT }
   }
   const shapeOf = (type: string, names: string): Shape | null => {

@@ -2,7 +2,8 @@
  * Clauses → one statement: a page of the newest, in bounded work. Where rows were left out that may count, a row says so,
  * and the search is planned like any other.
  */
-import { type Sql, sql } from '../../../database/service.ts'
+import type { Sql } from '../../../database/service.ts'
+import type { Statements } from '../plan.ts'
 import type { Clause } from './clause.ts'
 
 /** Rows of the clause that is scanned; for each of them the other clauses are checked. */
@@ -47,7 +48,7 @@ const COLUMNS = {
 } as const
 
 export const toStatement = (
-  name: string,
+  statements: Statements,
   clauses: readonly Clause[],
   dialect: 'sqlite' | 'postgres',
 ): UsualStatement => {
@@ -61,7 +62,7 @@ export const toStatement = (
     // No sorting in the database of what is few rows at most.
     const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
     const text = `SELECT ${columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MOST + 1}`
-    return { sql: sql(name, text), isCollected: true, notesStrays: false, notesMore: false, driver, checked }
+    return { sql: statements(text), isCollected: true, notesStrays: false, notesMore: false, driver, checked }
   }
   const found = `SELECT x.rid AS rid FROM ${table} x WHERE ${find}`
   const where = others.length === 0 ? '' : ` WHERE ${checksOf(others, 'd').join(' AND ')}`
@@ -76,7 +77,7 @@ export const toStatement = (
   if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays}`))
   if (!isBounded) parts.push(note(ordered ? MORE : STRAYS, `${found} LIMIT 1 OFFSET ${MOST}`))
   return {
-    sql: sql(name, parts.join(' UNION ALL ')),
+    sql: statements(parts.join(' UNION ALL ')),
     isCollected: false,
     notesStrays: strays !== undefined,
     notesMore: !isBounded,
