@@ -3,6 +3,7 @@
  * through JSON, as the search knows them; the answer about a version is worked out once.
  */
 import type { FactDetails } from '../../kernel/index.ts'
+import { readLiteral } from './links/literal.ts'
 import type { Branch, Step } from './search/branches.ts'
 import type { StoredModel } from './search/model.ts'
 import type { FhirServer } from './server.ts'
@@ -51,10 +52,31 @@ const follow = (start: Json, steps: readonly Step[]): readonly unknown[] => {
   return values
 }
 
+/** Without a list for each step, which few paths need. */
+const visit = (start: unknown, steps: readonly Step[], from: number, found: (value: unknown) => void): void => {
+  let value = start
+  for (let at = from; at < steps.length; at += 1) {
+    const step = steps[at] as Step
+    if (step.step === 'member') {
+      const next: unknown = isObject(value) ? value[step.name] : undefined
+      if (next === undefined) return
+      if (Array.isArray(next)) {
+        for (const one of next) visit(one, steps, at + 1, found)
+        return
+      }
+      value = next
+    } else if (step.step === 'where' && !holds(value, step)) return
+  }
+  found(value)
+}
+
 /** The patient a reference names. One on another server is none of ours. */
 const patientIn = (value: unknown): string | undefined => {
   const reference = isObject(value) ? value.reference : undefined
-  if (typeof reference !== 'string' || ABSOLUTE.test(reference)) return undefined
+  if (typeof reference !== 'string') return undefined
+  const literal = readLiteral(reference)
+  if (literal?.base === '' && literal.version === undefined) return literal.type === 'Patient' ? reference : undefined
+  if (ABSOLUTE.test(reference)) return undefined
   const id = REFERENCE.exec(reference)?.[1]
   return id === undefined ? undefined : `Patient/${id}`
 }
@@ -79,11 +101,13 @@ export const createPatients = (model: StoredModel): Patients => {
     const paths = branches.get(type)
     if (paths === undefined || resource === undefined) return NONE
     const found = new Set<string>()
+    const add = (value: unknown): void => {
+      const patient = patientIn(value)
+      if (patient !== undefined) found.add(patient)
+    }
     for (const { steps } of paths)
-      for (const value of follow(resource, steps)) {
-        const patient = patientIn(value)
-        if (patient !== undefined) found.add(patient)
-      }
+      if (steps.some(({ step }) => step === 'index')) for (const value of follow(resource, steps)) add(value)
+      else visit(resource, steps, 0, add)
     return [...found]
   }
   const read = (version: StoredVersion): readonly string[] => {

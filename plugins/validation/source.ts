@@ -37,7 +37,8 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
   const held = new Map<string, Record<string, any>>()
   const missing = new Set<string>()
   const loading = new Map<string, Promise<void>>()
-  let wanted: Wanted = new Map()
+  /** Made when something is missing, which is seldom. */
+  let wanted: Wanted | undefined
   let givenUp = NOTHING
   let running = 0
   let kept = 0
@@ -64,14 +65,20 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
     return under
   }
 
-  const attempt = <T>(work: () => T, without: ReadonlySet<string>): { result: T; next: Wanted } => {
-    wanted = new Map()
+  const want = (key: string, start: () => Promise<void>): void => {
+    wanted ??= new Map()
+    wanted.set(key, start)
+  }
+
+  /** What `work` missed comes second. */
+  const attempt = <T>(work: () => T, without: ReadonlySet<string>): readonly [T, Wanted | undefined] => {
+    wanted = undefined
     givenUp = without
     try {
       const result = work()
-      return { result, next: wanted }
+      return [result, wanted]
     } finally {
-      wanted = new Map()
+      wanted = undefined
       givenUp = NOTHING
     }
   }
@@ -88,9 +95,9 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
           if (loaded++ >= MOST_LOADED) without.add(key)
           else if (!held.has(key)) await loadOnce(key, start)
         }
-        const done = attempt(work, without)
-        if (done.next.size === 0) return done.result
-        next = done.next
+        const [result, missed] = attempt(work, without)
+        if (missed === undefined) return result
+        next = missed
       }
     } finally {
       running--
@@ -105,7 +112,7 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
       if (found !== undefined) return found
       if (missing.has(key) || givenUp.has(key) || canonical.length > MOST_CHARACTERS || canonical.includes(SEPARATOR))
         return undefined
-      wanted.set(key, () => load(key, type, canonical))
+      want(key, () => load(key, type, canonical))
       return null
     },
     once(start) {
@@ -113,7 +120,7 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
       let value: Awaited<ReturnType<typeof start>> | null = null
       return () => {
         if (value === null) {
-          wanted.set(key, async () => {
+          want(key, async () => {
             value ??= await start()
           })
         }
@@ -121,8 +128,8 @@ export const createSource = (definitions: Pick<Definitions, 'find'>): Source => 
       }
     },
     settle(work) {
-      const { result, next } = attempt(work, NOTHING)
-      return next.size === 0 ? result : again(work, next)
+      const [result, missed] = attempt(work, NOTHING)
+      return missed === undefined ? result : again(work, missed)
     },
   }
 }

@@ -101,15 +101,18 @@ const performSeveral = async (
 }
 
 /** A change that is a transaction of its own. */
-export const performChange = async (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
+export const performChange = (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
   const { interaction, locate, prepare } = address(server, asked)
   const { ctx, body } = asked
   const { run, store, write } = server
   return change(run, ctx, interaction, async (ruling) => {
-    const permit = await permitChange(server, ctx, ruling, interaction)
+    const permitted = permitChange(server, ctx, ruling, interaction)
+    const permit = permitted instanceof Promise ? await permitted : permitted
     return untilUncontended(async () => {
-      const target = await locate(body)
-      const prepared = await prepare(permit, target, body, ruling)
+      const located = locate(body)
+      const target = located instanceof Promise ? await located : located
+      const preparing = prepare(permit, target, body, ruling)
+      const prepared = preparing instanceof Promise ? await preparing : preparing
       if (prepared.change === undefined && prepared.changes !== undefined)
         return performSeveral(server, ctx, interaction, prepared)
       if (prepared.change === undefined) {
@@ -118,7 +121,7 @@ export const performChange = async (server: FhirServer, asked: Asked, address: A
         return prepared.settled
       }
       const changed = await store.database.transact(async (transaction) => {
-        await target.verify?.(within(server, transaction), transaction)
+        if (target.verify !== undefined) await target.verify(within(server, transaction), transaction)
         const one = await write.apply(transaction, prepared.change)
         await write.settle(ctx, transaction, [one])
         return one

@@ -201,9 +201,12 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
       const { bitOf } = state
       const masks = [0, 0, 0]
       const seen = new Set<number>()
+      let last = -1
       const note = (code: unknown): void => {
         const place = Math.floor((code as number) / COLUMN_STEP)
-        if (seen.has(place)) return
+        // Rows of a column mostly follow one another.
+        if (place === last || seen.has(place)) return
+        last = place
         seen.add(place)
         const bit = bitOf[place] ?? -1
         if (bit < 0) return
