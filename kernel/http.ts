@@ -188,9 +188,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       const ctx = buildContext(request, reply, prefix)
       request.ctx = ctx
       if (watchUsage !== null) watchUsage(request, reply)
-      reply.raw.setHeader('x-request-id', ctx.id)
+      // Through Fastify: Node sets every header of an answer one by one once it has been given one itself.
+      reply.header('x-request-id', ctx.id)
       // Text of unknown origin must not become a page or a script because a browser guesses so.
-      reply.raw.setHeader('x-content-type-options', 'nosniff')
+      reply.header('x-content-type-options', 'nosniff')
       const refused = checkHead(request.raw)
       // Whatever follows on a connection like that is not trusted to be a request.
       if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))

@@ -7,6 +7,7 @@ import { lookInto } from './look-into.ts'
 import { openDatabase } from './open.ts'
 import * as postgresErrors from './postgres/errors.ts'
 import { Database } from './service.ts'
+import { backlogMigration } from './sqlite/backlog-tables.ts'
 
 export default definePlugin({
   name: 'database',
@@ -18,6 +19,7 @@ export default definePlugin({
       name: 'database/0001-pins',
       sql: ['CREATE TABLE database_pin (name varchar(64) PRIMARY KEY, value text NOT NULL)'],
     },
+    backlogMigration,
   ],
   errors: { ...errors, ...postgresErrors },
   commands: { migrate: async () => (await import('./commands/migrate.ts')).default },

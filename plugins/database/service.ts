@@ -13,7 +13,8 @@ export interface Sql {
   readonly postgres: string
 }
 
-export type Param = string | number | null | Uint8Array
+export type Plain = string | number | null
+export type Param = Plain | Uint8Array
 
 /** SQLite answers at once, PostgreSQL later: callers `await`, which costs nothing on a plain value. */
 export type Eventually<T> = T | Promise<T>
@@ -31,6 +32,32 @@ export const sql = (name: string, text: string | { readonly sqlite: string; read
     return `$${count}`
   })
   return Object.freeze({ name, sqlite, postgres: numbered })
+}
+
+/** An insert of rows that may be made later, once for many transactions: see `Transaction.later`. */
+export interface LaterInsert {
+  readonly table: string
+  /** Parameters of a row; the first two begin its key. */
+  readonly width: number
+  /** Statements that insert 1, 2, … rows at once. To insert a row twice is the same as once. */
+  readonly counts: readonly Sql[]
+}
+
+/** Inserts rows at once: `params` of one after the other. */
+export const insertNow = (
+  transaction: Pick<Transaction, 'run'>,
+  { counts, width }: LaterInsert,
+  params: readonly Param[],
+): Eventually<void> => {
+  const most = counts.length * width
+  if (params.length <= most)
+    return params.length === 0 ? undefined : transaction.run(counts[params.length / width - 1] as Sql, params)
+  const sent: Eventually<void>[] = []
+  for (let at = 0; at < params.length; at += most) {
+    const part = params.slice(at, at + most)
+    sent.push(transaction.run(counts[part.length / width - 1] as Sql, part))
+  }
+  return sent.some((one) => one instanceof Promise) ? Promise.all(sent).then(() => undefined) : undefined
 }
 
 /**
@@ -53,6 +80,13 @@ export interface Closing<T> {
 export interface Transaction {
   /** Leaves something for the end of the transaction. One that is undone leaves nothing. */
   leave<T>(closing: Closing<T>, item: T): void
+  /**
+   * Inserts rows, `params` of one after the other, at the latest when a statement that names their table is asked here
+   * or by `Database.get`, `all` or `slow`. On SQLite they are kept with COMMIT in one place, as durable as everything
+   * else, and many are put into their tables at once: a page they share is written once. PostgreSQL, where several
+   * processes write, inserts them now. For what a row written before does not depend on.
+   */
+  later(insert: LaterInsert, params: readonly Plain[]): Eventually<void>
   get<R>(statement: Sql, params: readonly Param[]): Eventually<R | undefined>
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */
@@ -105,7 +139,10 @@ export interface Database {
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** A query that may take longer than a millisecond: off the main thread. Stops when `signal` aborts. */
   slow<R>(statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<R[]>
-  /** What a thread gives to `openReading`, for work over many rows; undefined where the database is no file. */
+  /**
+   * What a thread gives to `openReading`, for work over many rows; undefined where the database is no file. Not for
+   * tables whose rows are inserted by `later`.
+   */
   place(): ReadingPlace | undefined
   /**
    * Opens the database for reading alone, whatever its schema, and leaves it as it was: for commands. Needs no start.

@@ -1,8 +1,8 @@
 /** If-Match, If-None-Match, If-Modified-Since. RFC 9110, section 13; https://hl7.org/fhir/R4/http.html#concurrency */
 import type { IncomingHttpHeaders } from 'node:http'
 import { HeaderMalformed } from './errors.ts'
+import type { Precondition } from './store/change.ts'
 import type { StoredVersion } from './store/version.ts'
-import type { Precondition } from './store/write.ts'
 
 const TAG = /^\s*(?:W\/)?"([^"]*)"\s*$/
 const MOST_CHARS = 1_000

@@ -10,15 +10,26 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
 }
 
 const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
+// Instead of the definitions that most tests do with.
+const definitions = new Map<string, () => Promise<AnyPlugin>>([
+  ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],
+])
+const names = process.argv.slice(3)
+const other = await Promise.all(names.flatMap((name) => definitions.get(name)?.() ?? []))
 const further = await Promise.all(
-  process.argv.slice(3).map((name) => {
-    const load = FURTHER[name]
-    if (load === undefined) throw new Error(`no further plugin is called ${name}`)
-    return load()
-  }),
+  names
+    .filter((name) => !definitions.has(name))
+    .map((name) => {
+      const load = FURTHER[name]
+      if (load === undefined) throw new Error(`no further plugin is called ${name}`)
+      return load()
+    }),
 )
 const kernel = await createKernel({
-  plugins: [...basic, ...further.map((one) => one.default)],
+  plugins: [
+    ...basic.map((one) => other.find(({ name }) => name === one.name) ?? one),
+    ...further.map((one) => one.default),
+  ],
   settings: {
     server: { bind: '127.0.0.1:0' },
     conformance: { update_as_create: true },

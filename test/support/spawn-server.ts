@@ -22,12 +22,14 @@ export interface SpawnOptions {
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
+/** `place`: a SQLite file, or sections that open another database. */
 export const spawnServer = async (
-  sqlitePath: string,
+  place: string | Readonly<Record<string, unknown>>,
   { blocks, plugins = [], settings: more }: SpawnOptions = {},
 ): Promise<SpawnedServer> => {
   const limit = blocks === undefined ? '' : `ulimit -f ${blocks}; `
-  const settings = JSON.stringify({ ...more, database: { kind: 'sqlite', sqlite_path: sqlitePath } })
+  const opened = typeof place === 'string' ? { database: { kind: 'sqlite', sqlite_path: place } } : place
+  const settings = JSON.stringify({ ...more, ...opened })
   const command = `${limit}exec "$0" "$@"`
   const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, settings, ...plugins], {
     stdio: ['ignore', 'pipe', 'inherit'],

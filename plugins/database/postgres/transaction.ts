@@ -4,7 +4,7 @@
  */
 import { DatabaseUnavailable } from '../errors.ts'
 import { Leavings } from '../leavings.ts'
-import { type Param, type Sql, sql, type Transaction } from '../service.ts'
+import { insertNow, type Param, type Sql, sql, type Transaction } from '../service.ts'
 import { CommitUnknown } from './errors.ts'
 import type { Step, StepResult } from './exchange.ts'
 import { isLost } from './failure.ts'
@@ -135,6 +135,9 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
       leave(closing, item) {
         check()
         leavings.add(closing, item)
+      },
+      later(insert, params) {
+        return insertNow(this, insert, params)
       },
       get: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params))[0] as R | undefined,
       all: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params)) as R[],

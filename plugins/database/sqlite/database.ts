@@ -7,11 +7,13 @@ import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
 import { changesOf, planSchema } from '../schema.ts'
 import type { Param, Sql } from '../service.ts'
+import { createBacklog } from './backlog.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { fromSqlite } from './failure.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
 import { openReader, openWriter, readRecordedSchema } from './open.ts'
+import { putBacklog } from './put-backlog.ts'
 import { createStatements, type Statements } from './statements.ts'
 import { createWriter } from './writer.ts'
 
@@ -74,6 +76,8 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   if (!isNew) checkWritable(path)
   const handle = guard(() => openWriter(path, isNew))
   try {
+    const left = guard(() => putBacklog(handle))
+    if (left > 0) log.info({ commits: left }, 'put rows into their tables that a process had left behind')
     await migrate(handle, options)
   } catch (error) {
     handle.close()
@@ -87,14 +91,17 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
     : createCheckpointer(path, pagesInLog(handle), (message) =>
         log.warn({ message }, 'the write-ahead log could not be moved'),
       )
-  const writer = createWriter(handle, statements, options.clock, () => checkpointer?.committed())
+  const backlog = createBacklog(handle, statements, !inMemory)
+  const writer = createWriter(handle, statements, backlog, options.clock, () => checkpointer?.committed())
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)
   const reader: Statements = inMemory ? statements : createStatements(readHandle)
   const lane: Lane | undefined = inMemory ? undefined : createLane(path, options.pool ?? READERS)
   let orm: Promise<MikroORM> | undefined
 
-  const read = <T>(work: () => T): T | Promise<T> => {
+  /** The one place through which everything outside a transaction reads; inside, it is the transaction itself. */
+  const read = <T>(statement: Sql, work: () => T): T | Promise<T> => {
+    if (backlog.concerns(statement)) return writer.behindBacklog(() => guard(work))
     const { busy } = inMemory ? writer : { busy: undefined }
     if (busy !== undefined) return busy.then(() => guard(work))
     return guard(work)
@@ -102,10 +109,12 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   const database: Opened['database'] = {
     kind: options.kind,
     get: <R>(statement: Sql, params: readonly Param[]) =>
-      read(() => reader.of(statement).get(...params) as R | undefined),
-    all: <R>(statement: Sql, params: readonly Param[]) => read(() => reader.of(statement).all(...params) as R[]),
+      read(statement, () => reader.of(statement).get(...params) as R | undefined),
+    all: <R>(statement: Sql, params: readonly Param[]) =>
+      read(statement, () => reader.of(statement).all(...params) as R[]),
     slow: async <R>(statement: Sql, params: readonly Param[], signal?: AbortSignal) => {
-      if (lane === undefined) return read(() => reader.of(statement).all(...params) as R[])
+      if (lane === undefined) return read(statement, () => reader.of(statement).all(...params) as R[])
+      if (backlog.concerns(statement)) await writer.behindBacklog(() => undefined)
       return lane.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })

@@ -7,8 +7,9 @@ import { Contended, Deleted, NotFound } from '../errors.ts'
 import { type Incoming, readIncoming } from '../incoming.ts'
 import type { Permit } from '../search/judge.ts'
 import type { FhirServer } from '../server.ts'
+import type { Change, Precondition } from '../store/change.ts'
+import { checkPrecondition } from '../store/check-precondition.ts'
 import type { StoredVersion } from '../store/version.ts'
-import { type Change, checkPrecondition, type Precondition } from '../store/write.ts'
 import { examine } from './examine.ts'
 
 export interface Revision {

@@ -4,8 +4,8 @@ import { readIncoming } from '../incoming.ts'
 import { examine } from '../interactions/examine.ts'
 import { toRevision } from '../interactions/revise.ts'
 import { type FhirServer, typeOf } from '../server.ts'
+import type { Change, Changed } from '../store/change.ts'
 import { newId } from '../store/new-id.ts'
-import type { Change, Changed } from '../store/write.ts'
 import type { OperationChange, OperationChanged } from './operation.ts'
 
 /** Read, examined and with its permit. Throws 4xx. */

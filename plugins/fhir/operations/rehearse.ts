@@ -2,8 +2,8 @@
 import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
 import { readIncoming } from '../incoming.ts'
 import { examine } from '../interactions/examine.ts'
+import type { Change } from '../store/change.ts'
 import { newId } from '../store/new-id.ts'
-import type { Change } from '../store/write.ts'
 import type { OwnInvocation } from './own.ts'
 
 export type Rehearsed =

@@ -6,7 +6,6 @@
 import type { Clock } from '../../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../../database/service.ts'
 import { unpackBody } from '../store/body.ts'
-import { GZIP } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { createClearing } from './clear-columns.ts'
 import type { ColumnRow } from './columns.ts'
@@ -83,7 +82,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   let extract: { readonly key: string; readonly run: Extract } | undefined
 
   const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
-    JSON.parse(unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8'))
+    JSON.parse(unpackBody(body, flags).toString('utf8'))
   const extractorOf = (type: string, codes: readonly number[]): Extract => {
     const key = `${type} ${codes.join(' ')}`
     if (extract?.key === key) return extract.run

@@ -1,8 +1,8 @@
 /**
  * Keeps the index beside the resources, in their transactions: a create adds rows, an update writes the difference, a
- * deletion removes them. Nothing is awaited per row.
+ * deletion removes them. Nothing is awaited per row. Rows of what was not in the index before may be put into it later.
  */
-import type { Eventually, Param, Transaction } from '../../database/service.ts'
+import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { APART, containedRid } from './contained/place.ts'
 import { NO_ROWS, toContainedRows } from './contained/rows.ts'
@@ -16,7 +16,6 @@ import {
   insertDisplay,
   insertResourceRow,
   insertRows,
-  MOST_ROWS,
   mergeResourceRow,
   TABLES,
 } from './tables.ts'
@@ -50,7 +49,10 @@ export interface IndexRows {
   forget(): void
 }
 
-type Values = readonly (number | string | null)[]
+type Values = readonly Plain[]
+/** How rows come into their tables: now, or later. */
+type Put = (transaction: Transaction, insert: LaterInsert, params: Values) => Eventually<void>
+const putLater: Put = (transaction, insert, params) => transaction.later(insert, params)
 
 const identify = (kind: IndexKind, values: Values, at: number): string => {
   const { key } = TABLES[kind]
@@ -85,18 +87,16 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
     kind: IndexKind,
     values: Values,
     rid: number,
+    put: Put,
   ): void => {
+    if (values.length === 0) return
     const { width } = TABLES[kind]
-    const statements = insertRows[kind]
-    for (let at = 0; at < values.length; ) {
-      const count = Math.min((values.length - at) / width, MOST_ROWS)
-      const params: Param[] = new Array(count * (width + 1))
-      for (let row = 0, to = 0; row < count; row += 1) {
-        for (let n = 0; n < width; n += 1) params[to++] = values[at++] as Param
-        params[to++] = rid
-      }
-      collect(promises, transaction.run(statements[count - 1]!, params))
+    const params: Plain[] = new Array((values.length / width) * (width + 1))
+    for (let at = 0, to = 0; at < values.length; ) {
+      for (let n = 0; n < width; n += 1) params[to++] = values[at++] as Plain
+      params[to++] = rid
     }
+    collect(promises, put(transaction, insertRows[kind], params))
   }
   const remove = (
     transaction: Transaction,
@@ -107,10 +107,15 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
   ): void => {
     const { width, key } = TABLES[kind]
     for (let at = 0; at < values.length; at += width)
-      collect(promises, transaction.run(deleteRow[kind], [...(values.slice(at, at + key.length) as Param[]), rid]))
+      collect(promises, transaction.run(deleteRow[kind], [...values.slice(at, at + key.length), rid]))
   }
   /** Returns those it wrote. */
-  const writeDisplays = (transaction: Transaction, promises: Promise<void>[], { text }: Rows): readonly number[] => {
+  const writeDisplays = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    { text }: Rows,
+    put: Put,
+  ): readonly number[] => {
     let written: number[] | undefined
     for (let at = 0; at < text.length; at += 3) {
       const value = text[at + 2] as number
@@ -119,7 +124,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       if (displays.has(mixed)) continue
       written ??= []
       written.push(mixed)
-      collect(promises, transaction.run(insertDisplay, [column, text[at + 1] as string, value]))
+      collect(promises, put(transaction, insertDisplay, [column, text[at + 1] as string, value]))
     }
     return written ?? NONE
   }
@@ -130,6 +135,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
     { rid: holder, type: holderType, id: holderId }: Pick<StoredVersion, 'rid' | 'type' | 'id'>,
     resource: Readonly<Record<string, unknown>> | undefined,
     earlier: Readonly<Record<string, unknown>> | undefined,
+    put: Put,
   ): void => {
     const [now, before] = [toContainedRows(registry, resource), toContainedRows(registry, earlier)]
     for (let at = 0; at < Math.max(now.length, before.length); at += 1) {
@@ -138,7 +144,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       for (const kind of INDEX_KINDS) {
         const [values, old] = [(one?.rows ?? NO_ROWS)[kind], (other?.rows ?? NO_ROWS)[kind]]
         remove(transaction, promises, kind, without(kind, old, values), rid)
-        insert(transaction, promises, kind, without(kind, values, old), rid)
+        insert(transaction, promises, kind, without(kind, values, old), rid, put)
       }
       if (other !== undefined && other.type !== one?.type)
         collect(promises, transaction.run(deleteResourceRow, [(codeOf(other.type) ?? 0) - APART, rid]))
@@ -146,8 +152,8 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const { type, id, masks, rows } = one
       const ref = registry.hasher.long(`${holderType}/${holderId}#${id}`)
       const code = (codeOf(type) ?? 0) - APART
-      collect(promises, transaction.run(insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
-      writeDisplays(transaction, promises, rows)
+      collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      writeDisplays(transaction, promises, rows, put)
     }
   }
   const done = (promises: Promise<void>[]): Eventually<void> =>
@@ -160,9 +166,10 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const earlier =
         previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Record<string, unknown>)
       const before = earlier === undefined ? undefined : registry.extract(earlier)
+      const put = before === undefined ? putLater : insertNow
       const promises: Promise<void>[] = []
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
-        writeContained(transaction, promises, next, resource, earlier)
+        writeContained(transaction, promises, next, resource, earlier, put)
       if (resource === undefined) {
         if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
         collect(promises, transaction.run(deleteResourceRow, [code, rid]))
@@ -171,17 +178,17 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const rows = registry.extract(resource)
       const masks = registry.masks(type, rows)
       const ref = registry.hasher.long(`${type}/${id}`)
-      collect(promises, transaction.run(insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
       for (const kind of INDEX_KINDS) {
         if (before === undefined) {
-          if (rows[kind].length > 0) insert(transaction, promises, kind, rows[kind], rid)
+          insert(transaction, promises, kind, rows[kind], rid, put)
           continue
         }
         remove(transaction, promises, kind, without(kind, before[kind], rows[kind]), rid)
-        insert(transaction, promises, kind, without(kind, rows[kind], before[kind]), rid)
+        insert(transaction, promises, kind, without(kind, rows[kind], before[kind]), rid, put)
       }
       if (rows.text.length > 0) {
-        const written = writeDisplays(transaction, promises, rows)
+        const written = writeDisplays(transaction, promises, rows, put)
         if (written.length > 0) unconfirmed.set(next, written)
       }
       return done(promises)
@@ -203,13 +210,13 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
         promises,
         transaction.run(mergeResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
       )
-      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid)
-      writeDisplays(transaction, promises, rows)
+      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid, insertNow)
+      writeDisplays(transaction, promises, rows, insertNow)
       return done(promises)
     },
     fillContained(transaction, at, resource) {
       const promises: Promise<void>[] = []
-      writeContained(transaction, promises, at, resource, undefined)
+      writeContained(transaction, promises, at, resource, undefined, insertNow)
       return done(promises)
     },
     forget: () => displays.clear(),

@@ -177,7 +177,9 @@ export const createState = (
         .flatMap(({ columns }) =>
           columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
         )
-      return [...new Set(places)].map((at) => (numbered[at] as Numbered).row)
+      const asked = new Set(places)
+      const paired = model.pairs.filter(({ reference, token }) => asked.has(reference) || asked.has(token))
+      return [...asked, ...paired.map(({ column }) => column)].map((at) => (numbered[at] as Numbered).row)
     },
     isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
   }

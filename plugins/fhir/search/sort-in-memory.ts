@@ -5,7 +5,6 @@
 
 import { unpackBody } from '../store/body.ts'
 import type { Source } from '../store/source.ts'
-import { GZIP } from '../store/tables.ts'
 import { SearchTooCostly } from './errors.ts'
 import { type Fragment, isIn, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
@@ -74,7 +73,7 @@ export const sortInMemory = async (
     for (const one of chunk) {
       const row = bodies.get(one.rid as number)
       if (row === undefined) continue
-      const text = unpackBody({ bytes: row.body, gzip: (row.flags & GZIP) !== 0 }).toString('utf8')
+      const text = unpackBody(row.body, row.flags).toString('utf8')
       const resource = JSON.parse(text) as Record<string, unknown>
       placed.push({
         rid: row.rid,

@@ -3,7 +3,7 @@
  * looked up. `rid` is last where values are found, first where the values of one resource are (sorting, ranges, chains).
  */
 import type { SchemaChange } from '../../../kernel/index.ts'
-import { type Sql, sql } from '../../database/service.ts'
+import { type LaterInsert, type Sql, sql } from '../../database/service.ts'
 import { COMPOSITE_WIDTH, DATE_WIDTH, QUANTITY_WIDTH, REFERENCE_WIDTH, STRING_WIDTH, TOKEN_WIDTH } from './rows.ts'
 
 const SHARED = [
@@ -108,15 +108,16 @@ const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: stri
   return { sqlite: `INSERT OR IGNORE ${text}`, postgres: `INSERT ${text} ON CONFLICT DO NOTHING` }
 }
 
-/** Statements that insert 1, 2, … rows at once. */
+/** Inserts of 1, 2, … rows at once. */
 export const insertRows = Object.fromEntries(
-  INDEX_KINDS.map((kind) => [
-    kind,
-    Array.from({ length: MOST_ROWS }, (_, at) =>
+  INDEX_KINDS.map((kind): [IndexKind, LaterInsert] => {
+    const { name, width } = TABLES[kind]
+    const counts = Array.from({ length: MOST_ROWS }, (_, at) =>
       sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1)),
-    ),
-  ]),
-) as unknown as Record<IndexKind, readonly Sql[]>
+    )
+    return [kind, { table: name, width: width + 1, counts }]
+  }),
+) as Record<IndexKind, LaterInsert>
 
 export const deleteRow = Object.fromEntries(
   INDEX_KINDS.map((kind) => {
@@ -166,21 +167,33 @@ export const clearBits = [0, 1, 2].map((mask) =>
   ),
 )
 
-export const insertResourceRow = sql(
-  'search.insert-res',
-  'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = excluded.m0, m1 = excluded.m1, m2 = excluded.m2',
-)
+export const insertResourceRow: LaterInsert = {
+  table: 'ix_res',
+  width: 6,
+  counts: [
+    sql(
+      'search.insert-res',
+      'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = excluded.m0, m1 = excluded.m1, m2 = excluded.m2',
+    ),
+  ],
+}
 /** The same for some columns of a resource: bits of others stay. */
 export const mergeResourceRow = sql(
   'search.merge-res',
   'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = ix_res.m0 | excluded.m0, m1 = ix_res.m1 | excluded.m1, m2 = ix_res.m2 | excluded.m2',
 )
 export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
-export const insertDisplay = sql('search.insert-text', {
-  sqlite: 'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-  postgres:
-    'INSERT INTO ix_text (param, txt, val) SELECT v.param, v.txt, v.val FROM (VALUES (?::integer, ?::text, ?::bigint)) v(param, txt, val) WHERE NOT EXISTS (SELECT 1 FROM ix_text x WHERE x.param = v.param AND x.txt = v.txt)',
-})
+export const insertDisplay: LaterInsert = {
+  table: 'ix_text',
+  width: 3,
+  counts: [
+    sql('search.insert-text', {
+      sqlite: 'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      postgres:
+        'INSERT INTO ix_text (param, txt, val) SELECT v.param, v.txt, v.val FROM (VALUES (?::integer, ?::text, ?::bigint)) v(param, txt, val) WHERE NOT EXISTS (SELECT 1 FROM ix_text x WHERE x.param = v.param AND x.txt = v.txt)',
+    }),
+  ],
+}
 
 export const readSettings = sql('search.settings', 'SELECT name, value FROM search_setting')
 export const insertSetting = sql(

@@ -30,7 +30,7 @@ export const createCache = (mostBytes: number): VersionCache => {
     maxSize: mostBytes,
     maxEntrySize: MOST_VERSION_BYTES,
     // The bytes, and the text they unpack to.
-    sizeCalculation: ({ bytes, gzip }) => OVERHEAD_BYTES + bytes.length * (gzip ? 4 : 2),
+    sizeCalculation: ({ weight }) => OVERHEAD_BYTES + weight,
     dispose: (version) => {
       const key = keyOf(version)
       if (current.get(key) === version) current.delete(key)

@@ -5,8 +5,11 @@ import { sql } from '../../database/service.ts'
 /** Bits of the column `flags`: what a version is and how its body is stored. */
 export const DELETED = 1
 export const GZIP = 2
+/** Packed with the dictionary of small bodies. */
+export const SMALL = 16
 /** The interaction that made the version, for history: 0 POST, 1 PUT, 2 DELETE, 3 PATCH. */
 export const METHOD_SHIFT = 2
+export const METHOD_BITS = 3
 export const METHODS = ['POST', 'PUT', 'DELETE', 'PATCH'] as const
 export type Method = (typeof METHODS)[number]
 

@@ -2,7 +2,7 @@
 import type { ResourceVersion } from '../../../kernel/index.ts'
 import { unpackBody } from './body.ts'
 import { toHttpDate, toMillis } from './stamp.ts'
-import { DELETED, GZIP, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
+import { DELETED, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, SMALL, type VersionRow } from './tables.ts'
 
 export class StoredVersion {
   readonly rid: number
@@ -14,7 +14,8 @@ export class StoredVersion {
   readonly deleted: boolean
   /** The interaction that made it. */
   readonly method: Method
-  readonly gzip: boolean
+  /** Bits of the column `flags` that say how the bytes are packed. */
+  readonly form: number
   /** As stored; empty for a deletion. */
   readonly bytes: Buffer
   #text: string | undefined
@@ -28,16 +29,26 @@ export class StoredVersion {
     this.version = row.ver
     this.stamp = row.upd
     this.deleted = (row.flags & DELETED) !== 0
-    this.method = METHODS[row.flags >> METHOD_SHIFT] ?? 'PUT'
-    this.gzip = (row.flags & GZIP) !== 0
+    this.method = METHODS[(row.flags >> METHOD_SHIFT) & METHOD_BITS] ?? 'PUT'
+    this.form = row.flags & (GZIP | SMALL)
     this.bytes = row.body ?? EMPTY
     this.#text = text
   }
 
   /** The response body: JSON. Unpacked once. A string, because Node sends one together with the head. */
   get text(): string {
-    this.#text ??= unpackBody(this).toString('utf8')
+    this.#text ??= unpackBody(this.bytes, this.form).toString('utf8')
     return this.#text
+  }
+
+  /** Are the bytes gzip, which a client may take as they are? */
+  get gzip(): boolean {
+    return this.form === GZIP
+  }
+
+  /** About how many bytes it holds in memory, with its text. */
+  get weight(): number {
+    return this.bytes.length * (this.form === SMALL ? 6 : this.form === GZIP ? 4 : 2)
   }
 
   /** Last-Modified. Made once: a hot read asks for it as often as for the text. */

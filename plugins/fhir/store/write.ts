@@ -6,7 +6,6 @@ import {
   type AuditFact,
   type Committed,
   type FactDetails,
-  type Interaction,
   type RequestContext,
   type Runners,
   toIssues,
@@ -14,80 +13,16 @@ import {
 } from '../../../kernel/index.ts'
 import type { Eventually, Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
-import { Deleted, Exists, NoMatch, NotFound, UpdateAsCreateOff, VersionConflict } from '../errors.ts'
-import type { Template } from '../json/splice.ts'
+import { Deleted, NotFound, UpdateAsCreateOff } from '../errors.ts'
 import type { Patients } from '../patients.ts'
 import type { IndexRows } from '../search/index-rows.ts'
-import type { Permit } from '../search/judge.ts'
 import type { WriteCheck } from '../service.ts'
-import { packBody } from './body.ts'
-import { toInstant } from './stamp.ts'
+import type { Change, Changed, Content, Progress } from './change.ts'
+import { checkPrecondition } from './check-precondition.ts'
+import { absent, flagsOf, nextVersion } from './next-version.ts'
 import type { Store } from './store.ts'
-import {
-  archiveCurrent,
-  DELETED,
-  GZIP,
-  insertResource,
-  METHOD_SHIFT,
-  METHODS,
-  type Method,
-  updateResource,
-  type VersionRow,
-} from './tables.ts'
-import { StoredVersion } from './version.ts'
-
-/** What If-Match and If-None-Match ask of the current version. */
-export interface Precondition {
-  /** Version numbers of If-Match; `'*'` asks that there is one. */
-  readonly ifMatch?: readonly number[] | '*'
-  /** If-None-Match: * */
-  readonly ifNoneMatch?: boolean
-}
-
-interface ChangeBase {
-  readonly interaction: Interaction
-  readonly type: string
-  readonly precondition?: Precondition | undefined
-  /** What the ruling on the interaction lets this change do. */
-  readonly permit: Permit
-}
-
-/** What a resource becomes. */
-export interface Content {
-  readonly resource: Record<string, unknown>
-  readonly template: Template
-}
-
-export type Change = ChangeBase & { readonly id: string } & (
-    | ({ readonly kind: 'create' | 'update' } & Content)
-    | {
-        readonly kind: 'revise'
-        /** The version that `content` was made from. */
-        readonly base: StoredVersion
-        /** Undefined leaves it as it is. */
-        readonly content: Content | undefined
-        /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
-        redo(current: StoredVersion): Content | undefined
-      }
-    | { readonly kind: 'delete' }
-  )
-
-/** What became of a change. `previous` is the version before, a deletion too. */
-export interface Changed {
-  readonly interaction: Interaction
-  readonly version: StoredVersion
-  readonly previous: StoredVersion | undefined
-  readonly resource: Record<string, unknown> | undefined
-  /** True when the resource did not exist (or was deleted) before. */
-  readonly created: boolean
-  /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
-  readonly written: boolean
-}
-
-/** Which change a step is about: set as they go, so that a Bundle can name the entry when one throws. */
-export interface Progress {
-  interaction: Interaction | undefined
-}
+import { archiveCurrent, insertResource, updateResource } from './tables.ts'
+import type { StoredVersion } from './version.ts'
 
 export interface WriterParts {
   readonly store: Store
@@ -99,34 +34,6 @@ export interface WriterParts {
   readonly index: IndexRows
   readonly patients: Patients
 }
-
-/** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
-export const checkPrecondition = (
-  change: Pick<Change, 'precondition' | 'type' | 'id'>,
-  previous: StoredVersion | undefined,
-): void => {
-  const { precondition, type, id } = change
-  if (precondition === undefined) return
-  const exists = previous !== undefined && !previous.deleted
-  if (precondition.ifNoneMatch === true && exists) throw Exists(type, id)
-  if (precondition.ifMatch === undefined) return
-  if (!exists) throw NoMatch(type, id)
-  if (precondition.ifMatch !== '*' && !precondition.ifMatch.includes(previous.version))
-    throw VersionConflict(type, id, previous.version)
-}
-
-const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
-  create: 'POST',
-  delete: 'DELETE',
-  patch: 'PATCH',
-}
-
-const methodOf = ({ interaction, kind }: Change): Method =>
-  (interaction.kind !== 'operation' ? METHOD_OF[interaction.kind] : kind === 'revise' ? 'PATCH' : METHOD_OF[kind]) ??
-  'PUT'
-
-const flagsOf = (change: Change, gzip: boolean): number =>
-  (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | (gzip ? GZIP : 0) | (change.kind === 'delete' ? DELETED : 0)
 
 const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
   if (before !== undefined) return before.then(next)
@@ -142,30 +49,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
   const { types } = store
   const followers = checks.filter((check) => check.committed !== undefined)
 
-  /** The next version as a row: its number, stamp and bytes. */
-  const nextVersion = (
-    change: Change,
-    content: Content | undefined,
-    previous: StoredVersion | undefined,
-  ): StoredVersion => {
-    const version = (previous?.version ?? 0) + 1
-    const stamp = store.stamper.next()
-    const text = content?.template.fill(change.id, version, toInstant(stamp))
-    const body = text === undefined ? undefined : packBody(text)
-    const row: VersionRow = {
-      rid: previous?.rid ?? store.nextRid(),
-      type: types.code(change.type) ?? 0,
-      id: change.id,
-      ver: version,
-      upd: stamp,
-      flags: flagsOf(change, body?.gzip ?? false),
-      body: body?.bytes ?? null,
-    }
-    return new StoredVersion(change.type, row, text)
-  }
-
   const save = async (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Promise<void> => {
-    const flags = flagsOf(change, next.gzip)
+    const flags = flagsOf(change, next.form)
     const body = next.deleted ? null : next.bytes
     if (isNew) {
       const code = types.code(next.type) ?? 0
@@ -240,7 +125,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     change.permit.check(id, previous, content?.resource)
     if (change.kind === 'revise' && content === undefined && previous !== undefined)
       return { interaction, version: previous, previous, resource: undefined, created, written: false }
-    const version = nextVersion(change, content, previous)
+    const version = nextVersion(store, change, content, previous)
     await save(transaction, change, version, previous === undefined)
     const indexed = isRehearsal ? undefined : index.write(transaction, version, content?.resource, previous)
     if (indexed !== undefined) await indexed
@@ -315,7 +200,3 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
 }
 
 export type WritePath = ReturnType<typeof createWrite>
-
-/** Stands for what never was, so that deleting it answers like deleting what is deleted. */
-const absent = (type: string, id: string): StoredVersion =>
-  new StoredVersion(type, { rid: 0, type: 0, id, ver: 0, upd: 0, flags: DELETED, body: null })

@@ -42,6 +42,13 @@ const cycle = (requests: readonly Buffer[]): (() => Buffer) => {
   return () => requests[at++ % requests.length] as Buffer
 }
 
+/** A search, which every row of the index must be in place for. */
+const searchOnce = async (address: string): Promise<void> => {
+  const answer = await fetch(`${address}/Observation?status=entered-in-error&_count=1`)
+  await answer.arrayBuffer()
+  if (!answer.ok) throw new Error(`a search answers ${answer.status}`)
+}
+
 interface Replayed {
   readonly done: number
   readonly rows: number
@@ -59,7 +66,8 @@ const compareRaw = async (
 ): Promise<Comparison & { readonly rowsEach: number }> => {
   const targetPath = place.path(`raw-${connections}-${batch}.sqlite`)
   const next = cycle(requests)
-  const run = (seconds: number) => measure(house, { address: house.address, connections, next, seconds })
+  const finish = () => searchOnce(house.address)
+  const run = (seconds: number) => measure(house, { address: house.address, connections, next, seconds }, finish)
   await run(WARM_SECONDS)
   const raw = startSubject('raw', { cores: bench.cores })
   await raw.ask('start', { sourcePath: place.sqlitePath, targetPath })
@@ -160,11 +168,12 @@ export const createCpu: Figure = {
     withHouse(bench, async ({ house, bodies }) => {
       const bare = await startBare(bench, { created: await createdHeaders(house.address, bodies[0] as Body) })
       try {
-        const side = (subject: House) => {
+        const side = (subject: House, finish?: () => Promise<void>) => {
           const next = cycle(toCreates(subject.address, bodies))
-          return (seconds: number) => measure(subject, { address: subject.address, connections: 16, next, seconds })
+          return (seconds: number) =>
+            measure(subject, { address: subject.address, connections: 16, next, seconds }, finish)
         }
-        const ours = side(house)
+        const ours = side(house, () => searchOnce(house.address))
         const other = side(bare)
         await ours(WARM_SECONDS)
         await other(WARM_SECONDS)

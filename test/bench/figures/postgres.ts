@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { type AnyPlugin, createKernel, definePlugin, type Kernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import { Database, type Param, type Sql, type Transaction } from '../../../plugins/database/service.ts'
+import { Database, insertNow, type Param, type Sql, type Transaction } from '../../../plugins/database/service.ts'
 import { insertRows } from '../../../plugins/fhir/search/tables.ts'
 import { readCurrent } from '../../../plugins/fhir/store/tables.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
@@ -40,6 +40,9 @@ const recording = (creates: Step[][]): AnyPlugin => {
               presume: (statement, params) => transaction.presume(statement, params),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),
+              later(insert, params) {
+                return insertNow(this, insert, params)
+              },
               run: (statement, params) => {
                 steps.push({ statement, params })
                 return transaction.run(statement, params)
@@ -89,8 +92,8 @@ const inLanes = async (count: number, work: (at: number, lane: number) => Promis
 }
 
 const SINGLE = new Map(
-  Object.values(insertRows).flatMap((statements) =>
-    statements.map((statement, at) => [statement, { one: statements[0] as Sql, rows: at + 1 }] as const),
+  Object.values(insertRows).flatMap(({ counts }) =>
+    counts.map((statement, at) => [statement, { one: counts[0] as Sql, rows: at + 1 }] as const),
   ),
 )
 

@@ -85,6 +85,16 @@ const readRound = (from: BetterSqlite.Database, into: BetterSqlite.Database): In
   return resources
 }
 
+/** What the server was still answering when the load ended is put into its tables within a moment. */
+const waitForBacklog = async (from: BetterSqlite.Database): Promise<void> => {
+  if (!tables.some(({ name }) => name === 'backlog')) return
+  const waits = from.prepare('SELECT 1 FROM backlog LIMIT 1')
+  for (let tries = 0; waits.get() !== undefined; tries += 1) {
+    if (tries === 100) throw new Error('rows stay in the backlog')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
 answerWith({
   start({ sourcePath, targetPath }: { sourcePath: string; targetPath: string }) {
     source = new BetterSqlite(sourcePath, { readonly: true, fileMustExist: true })
@@ -94,10 +104,14 @@ answerWith({
     target.pragma('synchronous = FULL')
     tables = tablesOf(source)
   },
-  mark,
+  async mark() {
+    if (source !== undefined) await waitForBacklog(source)
+    mark()
+  },
   /** Writes what the server wrote since `mark`; answers how many resources, rows each, and how long it took. */
-  replay({ batch }: { batch: number }) {
+  async replay({ batch }: { batch: number }) {
     if (source === undefined || target === undefined) throw new Error('not started')
+    await waitForBacklog(source)
     const resources = readRound(source, target)
     const begin = target.prepare('BEGIN IMMEDIATE')
     const commit = target.prepare('COMMIT')

@@ -27,6 +27,9 @@ const transaction: Transaction = {
   leave() {
     throw new Error('the tables leave nothing')
   },
+  later() {
+    throw new Error('the tables have nothing for later')
+  },
   all: rowsOf,
   get: async <R>(statement: Sql, params: readonly Param[]) => (await rowsOf<R>(statement, params))[0],
   run: async (statement, params) => void (await rowsOf(statement, params)),

@@ -1,9 +1,11 @@
 /** Marked secrets and names of patients, sent every way there is, appear in no log, no table but the resource's own, no answer of the trail. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyPlugin } from '../../../kernel/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
+import { fold } from '../../../plugins/fhir/search/fold.ts'
 import { firstParty } from '../../../plugins/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -116,7 +118,7 @@ const tablesAsText = async (server: TestServer, wanted: (table: string) => boole
   return texts.join('\n')
 }
 
-const OF_RESOURCES = /^(resource|history|ix_|catalog|package|definition)/
+const OF_RESOURCES = /^(resource|history|ix_|backlog|catalog|package|definition)/
 
 test('no secret and no name is in a log, in a table that is not the resource’s own, in the file, or in what the trail shows', async () => {
   const { settings, remove } = await chosenKind.fresh()
@@ -132,7 +134,8 @@ test('no secret and no name is in a log, in a table that is not the resource’s
   await server.inject('/_audit')
   const beside = await tablesAsText(server, (name) => !OF_RESOURCES.test(name))
   const everywhere = await tablesAsText(server, () => true)
-  assert.match(everywhere, NAMES.family, 'the names are where they belong')
+  // Bodies are packed; the index holds the name as it is compared.
+  assert.ok(everywhere.includes(fold(NAMES.family)), 'the names are where they belong')
   const path = (settings.database as { sqlite_path?: string }).sqlite_path
   const bytesOf = (name: string | undefined): string =>
     name === undefined || !existsSync(name) ? '' : readFileSync(name).toString('latin1')
@@ -150,7 +153,7 @@ test('no secret and no name is in a log, in a table that is not the resource’s
   }
   for (const [what, mark] of Object.entries(NAMES)) {
     assert.not.ok(log.includes(mark), `${what} in the log`)
-    assert.not.ok(beside.includes(mark), `${what} in a table`)
+    assert.not.ok(beside.includes(mark) || beside.includes(fold(mark)), `${what} in a table`)
     for (const body of shown) assert.not.ok(body.includes(mark), `${what} in ${body.slice(0, 80)}`)
   }
   await remove()

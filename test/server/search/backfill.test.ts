@@ -114,6 +114,8 @@ test('an update writes only the difference of the index rows', async () => {
         gender: 'male',
       }),
     })
+  // Whoever searches finds the rows in their tables.
+  assert.is((await server.inject('/Patient?given=one&_summary=count')).json().total, 1)
   const handle = new BetterSqlite(path, { readonly: true })
   const before = rowsOf(handle)
   assert.is((await put('Two')).statusCode, 200)

@@ -25,8 +25,8 @@ export interface Clause {
   readonly finds: number
   /** Found in the order of rid. */
   readonly ordered: boolean
-  /** A few rows of one patient or one thing, as against all resources with a code. */
-  readonly selective: boolean
+  /** How many rows it is likely to have, as against other clauses: a search starts from the one with the least. */
+  readonly breadth: number
   /** From the values of all parameters of the search; undefined for one that takes a closer look. */
   bind(values: readonly string[], baseUrl: string): readonly Param[] | undefined
 }
@@ -37,6 +37,9 @@ type Made = Omit<Clause, 'bind' | 'columns'> & {
 
 // Alternatives, escapes, and components have their own way.
 const SPECIAL = /[,\\$]/
+
+/** Of one patient or one thing; of one name; with a code of a system; with one of a few codes. */
+const BREADTH = { reference: 0, string: 1, token: 2, code: 3 } as const
 
 /** Numbers of our own making, and few: in the text they let the statement be planned once. */
 const paramIs = (codes: readonly number[]): string =>
@@ -53,7 +56,7 @@ const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undef
     find,
     finds: 2,
     ordered: columns.length === 1,
-    selective: false,
+    breadth: isBare ? BREADTH.code : BREADTH.token,
     bindOne(value) {
       if (isBare && value.includes('|')) return undefined
       const token = hashToken({ hasher }, readToken(code, value))
@@ -77,7 +80,7 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     strays: `${param} AND x.target = ?`,
     finds: 1,
     ordered: true,
-    selective: true,
+    breadth: BREADTH.reference,
     bindOne(value, baseUrl) {
       const texts = referenceTargets({ name: code, baseUrl }, value, types, refers)
       return texts.length === 2 ? texts.map(hasher.long) : undefined
@@ -93,7 +96,7 @@ const stringClause = ({ columns }: Parameter): Made => {
     find,
     finds: 2,
     ordered: false,
-    selective: true,
+    breadth: BREADTH.string,
     bindOne(value) {
       const text = fold(value)
       return text === '' || text.length > KEY_CHARS ? undefined : [text, text + LAST]
@@ -143,7 +146,7 @@ export const pairClause = (column: number, reference: Clause, token: Clause): Cl
     strays: find,
     finds: 4,
     ordered: true,
-    selective: true,
+    breadth: BREADTH.reference,
     bind(values, baseUrl) {
       const targets = reference.bind(values, baseUrl)
       const [value, system] = token.bind(values, baseUrl) ?? []

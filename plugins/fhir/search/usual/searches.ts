@@ -15,10 +15,15 @@ import type { UsualQuery } from './query.ts'
 import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './statement.ts'
 
 const MOST_SHAPES = 1_000
+/** Each search that has to be planned after all counts like so many that had not. */
+const COST_OF_MISS = 8
+const MOST_CREDIT = 64
 
 interface Shape {
   readonly clauses: readonly Clause[]
   readonly statement: UsualStatement
+  /** Below zero it was too often tried in vain, and is tried no more. */
+  credit: number
 }
 
 export interface UsualSearches {
@@ -32,7 +37,7 @@ export interface UsualSearches {
 }
 
 export interface UsualParts {
-  readonly source: Pick<Source, 'all' | 'get'>
+  readonly source: Pick<Source, 'all'>
   readonly registry: Registry
   readonly store: Pick<Store, 'held'>
   readonly executor: Pick<Executor, 'version' | 'fetch'>
@@ -76,8 +81,8 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
     }
     const paired = pair(clauses)
     made += 1
-    const statement = toStatement(`search.usual.${made}`, paired, isPostgres)
-    return statement === undefined ? null : { clauses: paired, statement }
+    const statement = toStatement(`search.usual.${made}`, paired, isPostgres ? 'postgres' : 'sqlite')
+    return { clauses: paired, statement, credit: MOST_CREDIT }
   }
   const shapeOf = (type: string, names: string): Shape | null => {
     if (state !== registry.state || shapes.size >= MOST_SHAPES) {
@@ -115,65 +120,58 @@ export const createUsualSearches = ({ source, registry, store, executor, isPostg
     })
   }
 
-  /** Takes out the rows that say that something is missing; undefined when it is. */
-  const withoutNotes = (rows: VersionRow[], limit: number): VersionRow[] | undefined => {
+  /** The newest, each once and without the rows that say that something is missing; undefined when it is. */
+  const wholePage = <R extends BriefRow>(
+    rows: R[],
+    { isCollected }: UsualStatement,
+    limit: number,
+  ): R[] | undefined => {
+    // The parts of a statement promise no order.
+    if (rows.length > 1) rows.sort(newestFirst)
+    if (isCollected) {
+      if (rows.length > MOST) return undefined
+      return rows.length < 2 ? rows : rows.filter(({ rid }, at) => rows[at - 1]?.rid !== rid).slice(0, limit)
+    }
     let more = false
-    while (rows.length > 0 && (rows.at(-1) as VersionRow).rid < 0) {
-      const { rid } = rows.pop() as VersionRow
+    while (rows.length > 0 && (rows.at(-1) as R).rid < 0) {
+      const { rid } = rows.pop() as R
       if (rid === STRAYS) return undefined
       more ||= rid === MORE
     }
     return more && rows.length < limit ? undefined : rows
   }
 
-  /** PostgreSQL: rows with their bodies, and notes in the same answer. */
-  const fromOne = ({ page }: UsualStatement, params: readonly Param[], limit: number): Found =>
-    then(source.all<VersionRow>(page, params), (rows) =>
-      withoutNotes(rows.sort(newestFirst), limit)?.map(executor.version),
-    )
-
-  /** SQLite: one short call after the other. */
-  const fromSeveral = (
-    { page, isCollected, strays, more }: UsualStatement,
-    params: readonly Param[],
-    finds: readonly Param[],
-    left: readonly Param[],
-    limit: number,
-  ): Found =>
-    then(source.all<BriefRow>(page, params), (rows) => {
-      if (isCollected && rows.length > MOST) return undefined
-      if (rows.length > 1) rows.sort(newestFirst)
-      const each = isCollected ? rows.filter(({ rid }, at) => rows[at - 1]?.rid !== rid).slice(0, limit) : rows
-      return then(strays === undefined ? undefined : source.get(strays, left), (stray) => {
-        if (stray !== undefined) return undefined
-        if (more === undefined || each.length >= limit) return versionsOf(each)
-        return then(source.get(more, finds), (row) => (row === undefined ? versionsOf(each) : undefined))
-      })
-    })
+  const paramsOf = ({ clauses, statement }: Shape, values: readonly string[], baseUrl: string, limit: number) => {
+    const bound: (readonly Param[])[] = []
+    for (const clause of clauses) {
+      const params = clause.bind(values, baseUrl)
+      if (params === undefined) return undefined
+      bound.push(params)
+    }
+    const { driver, checked, isCollected, notesStrays, notesMore } = statement
+    const first = bound[driver] as readonly Param[]
+    const { finds } = clauses[driver] as Clause
+    const params = first.slice(0, finds)
+    for (const at of checked) params.push(...(bound[at] as readonly Param[]))
+    if (!isCollected) params.push(limit)
+    if (notesStrays) for (let at = finds; at < first.length; at += 1) params.push(first[at] as Param)
+    if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as Param)
+    return params
+  }
 
   return {
     find(type, { names, values }, baseUrl, limit) {
       const shape = shapeOf(type, names)
-      if (shape === null) return undefined
-      const { clauses, statement } = shape
-      const bound: (readonly Param[])[] = []
-      for (const clause of clauses) {
-        const params = clause.bind(values, baseUrl)
-        if (params === undefined) return undefined
-        bound.push(params)
-      }
-      const first = bound[statement.driver] as readonly Param[]
-      const { finds: count } = clauses[statement.driver] as Clause
-      const finds = first.slice(0, count)
-      const left = first.slice(count)
-      const params = [...finds]
-      for (const at of statement.checked) params.push(...(bound[at] as readonly Param[]))
-      if (!statement.isCollected) params.push(limit)
-      if (!isPostgres) return fromSeveral(statement, params, finds, left, limit)
-      const { strays, more } = statement.notes
-      if (strays) params.push(...left)
-      if (more) params.push(...finds)
-      return fromOne(statement, params, limit)
+      if (shape === null || shape.credit < 0) return undefined
+      const params = paramsOf(shape, values, baseUrl, limit)
+      if (params === undefined) return undefined
+      const { statement } = shape
+      return then(source.all<VersionRow>(statement.sql, params), (rows) => {
+        const page = wholePage(rows, statement, limit)
+        shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
+        if (page === undefined) return undefined
+        return isPostgres ? page.map(executor.version) : versionsOf(page)
+      })
     },
   }
 }

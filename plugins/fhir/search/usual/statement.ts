@@ -1,6 +1,6 @@
 /**
- * Clauses → statements: a page of the newest, in bounded work. Where rows were left out that may count, it is told, and
- * the search is planned like any other.
+ * Clauses → one statement: a page of the newest, in bounded work. Where rows were left out that may count, a row says so,
+ * and the search is planned like any other.
  */
 import { type Sql, sql } from '../../../database/service.ts'
 import type { Clause } from './clause.ts'
@@ -13,26 +13,24 @@ export const STRAYS = -1
 export const MORE = -2
 
 export interface UsualStatement {
-  /** Takes what `find` of the driver takes, what the checks take, and the limit. */
-  readonly page: Sql
-  /** The page is all there is, up to one more than `MOST`, in no order and with repeats; it takes no limit. */
+  /**
+   * Takes what `find` of the driver takes, what the checks take, the limit, and for the rows that are no resources the
+   * driver's other parameters and once more what `find` takes, where there are such rows.
+   */
+  readonly sql: Sql
+  /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
   readonly isCollected: boolean
-  /** A row when the driver leaves out rows that count. Takes its other parameters. */
-  readonly strays: Sql | undefined
-  /** A row when the driver has more rows than were gone through. Takes what `find` takes. */
-  readonly more: Sql | undefined
-  /** Which of the two are rows of the page itself, `STRAYS` and `MORE`, and take their parameters behind the limit. */
-  readonly notes: { readonly strays: boolean; readonly more: boolean }
+  readonly notesStrays: boolean
+  readonly notesMore: boolean
   /** Places of the clauses. */
   readonly driver: number
   readonly checked: readonly number[]
 }
 
-/** The clause to start from; -1 where only counting would tell. */
+/** The clause to start from. A guess: where it was wrong, the search is planned with counts. */
 const driverOf = (clauses: readonly Clause[]): number => {
-  if (clauses.length === 1) return 0
-  const ordered = clauses.findIndex((one) => one.selective && one.ordered)
-  return ordered === -1 ? clauses.findIndex(({ selective }) => selective) : ordered
+  const least = Math.min(...clauses.map(({ breadth }) => breadth))
+  return clauses.findIndex(({ breadth }) => breadth === least)
 }
 
 const checksOf = (clauses: readonly Clause[], d: string): readonly string[] =>
@@ -41,54 +39,48 @@ const checksOf = (clauses: readonly Clause[], d: string): readonly string[] =>
       `(SELECT 1 FROM ${table} y WHERE ${check.replaceAll('x.', 'y.')} AND y.rid = ${d}.rid LIMIT 1) IS NOT NULL`,
   )
 
-const BODY = 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body'
-const CURRENT = 'r.rid = k.rid AND (r.flags & 1) = 0'
+const IS_CURRENT = '(r.flags & 1) = 0'
+/** Over a network one statement with the bodies is better than two; here they are mostly in memory. */
+const COLUMNS = {
+  postgres: { columns: 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body', none: "0, '', 0, 0, 0, NULL" },
+  sqlite: { columns: 'r.rid, r.ver', none: '0' },
+} as const
 
-/** Undefined for clauses that have to be counted. */
 export const toStatement = (
   name: string,
   clauses: readonly Clause[],
-  isPostgres: boolean,
-): UsualStatement | undefined => {
+  dialect: 'sqlite' | 'postgres',
+): UsualStatement => {
   const driver = driverOf(clauses)
-  const first = clauses[driver]
-  if (first === undefined) return undefined
+  const first = clauses[driver] as Clause
+  const { columns, none } = COLUMNS[dialect]
   const checked = clauses.map((_clause, at) => at).filter((at) => at !== driver)
   const others = checked.map((at) => clauses[at] as Clause)
-  const { table, find, ordered, strays: left } = first
+  const { table, find, ordered, strays } = first
+  if (dialect === 'sqlite' && !ordered) {
+    // No sorting in the database of what is few rows at most.
+    const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
+    const text = `SELECT ${columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MOST + 1}`
+    return { sql: sql(name, text), isCollected: true, notesStrays: false, notesMore: false, driver, checked }
+  }
   const found = `SELECT x.rid AS rid FROM ${table} x WHERE ${find}`
   const where = others.length === 0 ? '' : ` WHERE ${checksOf(others, 'd').join(' AND ')}`
   const isBounded = ordered && others.length === 0
-  const newest = isBounded
+  const page = isBounded
     ? `${found} ORDER BY x.rid DESC LIMIT ?`
     : ordered
       ? `SELECT d.rid AS rid FROM (${found} ORDER BY x.rid DESC LIMIT ${MOST}) d${where} ORDER BY d.rid DESC LIMIT ?`
       : `SELECT DISTINCT d.rid AS rid FROM (${found} LIMIT ${MOST}) d${where} ORDER BY d.rid DESC LIMIT ?`
-  const strays = left === undefined ? undefined : `SELECT 1 AS one FROM ${table} x WHERE ${left} LIMIT 1`
-  const more = isBounded ? undefined : `${found} LIMIT 1 OFFSET ${MOST}`
-  const shared = { driver, checked }
-  if (isPostgres) {
-    // One statement with the bodies: a second one would travel as long.
-    const note = (rid: number, test: string): string => `SELECT ${rid}, 0, '', 0, 0, 0, NULL WHERE EXISTS (${test})`
-    const parts = [`SELECT ${BODY} FROM (${newest}) k CROSS JOIN resource r WHERE ${CURRENT}`]
-    if (strays !== undefined) parts.push(note(STRAYS, strays))
-    if (more !== undefined) parts.push(note(ordered ? MORE : STRAYS, more))
-    const page = sql(name, parts.join(' UNION ALL '))
-    const notes = { strays: strays !== undefined, more: more !== undefined }
-    return { ...shared, page, isCollected: false, strays: undefined, more: undefined, notes }
-  }
-  // Here each statement is a call. Bodies are mostly in memory.
-  const brief = (rows: string): Sql => sql(name, `SELECT r.rid, r.ver FROM ${rows}`)
+  const note = (rid: number, test: string): string => `SELECT ${rid}, ${none} WHERE EXISTS (${test})`
+  const parts = [`SELECT ${columns} FROM (${page}) k CROSS JOIN resource r WHERE r.rid = k.rid AND ${IS_CURRENT}`]
+  if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays}`))
+  if (!isBounded) parts.push(note(ordered ? MORE : STRAYS, `${found} LIMIT 1 OFFSET ${MOST}`))
   return {
-    ...shared,
-    page: ordered
-      ? brief(`(${newest}) k CROSS JOIN resource r WHERE ${CURRENT}`)
-      : brief(
-          `${table} x CROSS JOIN resource r WHERE ${[find, ...checksOf(others, 'x'), 'r.rid = x.rid', '(r.flags & 1) = 0'].join(' AND ')} LIMIT ${MOST + 1}`,
-        ),
-    isCollected: !ordered,
-    notes: { strays: false, more: false },
-    strays: strays === undefined ? undefined : sql(`${name}.strays`, strays),
-    more: more === undefined || !ordered ? undefined : sql(`${name}.more`, more),
+    sql: sql(name, parts.join(' UNION ALL ')),
+    isCollected: false,
+    notesStrays: strays !== undefined,
+    notesMore: !isBounded,
+    driver,
+    checked,
   }
 }

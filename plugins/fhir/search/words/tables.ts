@@ -3,7 +3,7 @@
  * of narratives are told apart from the others.
  */
 import type { SchemaChange } from '../../../../kernel/index.ts'
-import { sql } from '../../../database/service.ts'
+import { type LaterInsert, sql } from '../../../database/service.ts'
 
 export const wordMigrations: readonly SchemaChange[] = [
   {
@@ -23,10 +23,16 @@ export const wordMigrations: readonly SchemaChange[] = [
 const WORDS = "setweight(to_tsvector('simple', ?), 'A') || to_tsvector('simple', ?)"
 
 /** rid, narrative, content */
-export const insertWords = sql('search.words-insert', {
-  sqlite: 'INSERT INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
-  postgres: `INSERT INTO ix_words (rid, words) VALUES (?, ${WORDS}) ON CONFLICT (rid) DO UPDATE SET words = excluded.words`,
-})
+export const insertWords: LaterInsert = {
+  table: 'ix_words',
+  width: 3,
+  counts: [
+    sql('search.words-insert', {
+      sqlite: 'INSERT OR REPLACE INTO ix_words (rowid, narrative, content) VALUES (?, ?, ?)',
+      postgres: `INSERT INTO ix_words (rid, words) VALUES (?, ${WORDS}) ON CONFLICT (rid) DO UPDATE SET words = excluded.words`,
+    }),
+  ],
+}
 export const deleteWords = sql('search.words-delete', {
   sqlite: 'DELETE FROM ix_words WHERE rowid = ?',
   postgres: 'DELETE FROM ix_words WHERE rid = ?',

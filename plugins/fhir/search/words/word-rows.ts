@@ -1,7 +1,6 @@
 /** Keeps the index of words beside the resources, in the transactions that write them. */
-import type { Database, Eventually, Transaction } from '../../../database/service.ts'
+import { type Database, type Eventually, insertNow, type Transaction } from '../../../database/service.ts'
 import { unpackBody } from '../../store/body.ts'
-import { GZIP } from '../../store/tables.ts'
 import type { IndexRows } from '../index-rows.ts'
 import { type ResourceWords, wordsOf } from './strings.ts'
 import { clearWords, deleteWords, insertWords, readWordBatch, readWordSetting, writeWordSetting } from './tables.ts'
@@ -26,8 +25,17 @@ const both = (one: Eventually<void>, other: Eventually<void>): Eventually<void> 
 
 export const createWordRows = (database: Database, mode: WordMode) => {
   const read = (resource: Json): ResourceWords => wordsOf(resource, mode === 'all')
-  const put = (transaction: Transaction, rid: number, { narrative, content }: ResourceWords): Eventually<void> =>
-    narrative === '' && content === '' ? undefined : transaction.run(insertWords, [rid, narrative, content])
+  /** `isNew`: nothing of it is in the index, so it may come there later. */
+  const put = (
+    transaction: Transaction,
+    rid: number,
+    { narrative, content }: ResourceWords,
+    isNew: boolean,
+  ): Eventually<void> => {
+    if (narrative === '' && content === '') return undefined
+    const params = [rid, narrative, content]
+    return isNew ? transaction.later(insertWords, params) : insertNow(transaction, insertWords, params)
+  }
 
   const change = (
     transaction: Transaction,
@@ -38,7 +46,7 @@ export const createWordRows = (database: Database, mode: WordMode) => {
     const [words, old] = [now && read(now), before && read(before)]
     if (old !== undefined && words?.narrative === old.narrative && words.content === old.content) return undefined
     const removed = old === undefined ? undefined : transaction.run(deleteWords, [rid])
-    return words === undefined ? removed : both(removed, put(transaction, rid, words))
+    return words === undefined ? removed : both(removed, put(transaction, rid, words, old === undefined))
   }
 
   const setting = async (name: string): Promise<string | undefined> =>
@@ -49,9 +57,9 @@ export const createWordRows = (database: Database, mode: WordMode) => {
       const next = await database.transact(async (transaction) => {
         const rows = await transaction.all<BodyRow>(readWordBatch, [at, BATCH])
         for (const { rid, flags, body } of rows) {
-          const text = unpackBody({ bytes: body, gzip: (flags & GZIP) !== 0 }).toString('utf8')
+          const text = unpackBody(body, flags).toString('utf8')
           await transaction.run(deleteWords, [rid])
-          await put(transaction, rid, read(JSON.parse(text) as Json))
+          await put(transaction, rid, read(JSON.parse(text) as Json), false)
         }
         const last = rows.at(-1)?.rid
         await transaction.run(writeWordSetting, [PROGRESS, String(last ?? 0)])

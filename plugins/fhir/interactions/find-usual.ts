@@ -9,11 +9,7 @@ import { readUsualQuery } from '../search/usual/query.ts'
 import type { FhirServer } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 import type { Asked } from './asked.ts'
-
-export interface FoundPage {
-  readonly text: string
-  readonly versions: readonly StoredVersion[]
-}
+import type { FoundPage } from './found-page.ts'
 
 /** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
 export const findUsual = (

@@ -1,0 +1,7 @@
+/** What a search found: a searchset as text, and the versions in it, for the trail. */
+import type { StoredVersion } from '../store/version.ts'
+
+export interface FoundPage {
+  readonly text: string
+  readonly versions: readonly StoredVersion[]
+}

@@ -1,0 +1,207 @@
+/** Rows that are inserted later: whoever asks finds them, whatever happens between COMMIT and their tables. */
+import { copyFileSync, existsSync } from 'node:fs'
+import BetterSqlite from 'better-sqlite3'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createKernel, definePlugin, type Kernel } from '../../../kernel/index.ts'
+import database from '../../../plugins/database/index.ts'
+import { Database, type LaterInsert, type Plain, sql } from '../../../plugins/database/service.ts'
+import { databaseKinds, sqliteKind } from '../../support/database-kinds.ts'
+import { createManualClock } from '../../support/manual-clock.ts'
+
+const notes = definePlugin({
+  name: 'notes',
+  needs: { database: Database },
+  migrations: [
+    {
+      name: 'notes/0001-word',
+      sql: [
+        'CREATE TABLE word (text varchar(64) NOT NULL, id integer NOT NULL, PRIMARY KEY (text, id))',
+        'CREATE TABLE note (id integer PRIMARY KEY)',
+        'CREATE TABLE number (value double precision NOT NULL, id integer NOT NULL)',
+      ],
+    },
+  ],
+  setup: () => undefined,
+})
+
+const IGNORE = (rows: string): { sqlite: string; postgres: string } => ({
+  sqlite: `INSERT OR IGNORE INTO word (text, id) VALUES ${rows}`,
+  postgres: `INSERT INTO word (text, id) VALUES ${rows} ON CONFLICT DO NOTHING`,
+})
+const words: LaterInsert = {
+  table: 'word',
+  width: 2,
+  counts: [sql('test.word-1', IGNORE('(?, ?)')), sql('test.word-2', IGNORE('(?, ?), (?, ?)'))],
+}
+const numbers: LaterInsert = {
+  table: 'number',
+  width: 2,
+  counts: [sql('test.number', 'INSERT INTO number (value, id) VALUES (?, ?)')],
+}
+const note = sql('test.note', 'INSERT INTO note (id) VALUES (?)')
+const find = sql('test.find', 'SELECT id FROM word WHERE text = ? ORDER BY id')
+const findBeside = sql('test.find-beside', 'SELECT n.id FROM note n JOIN word w ON w.id = n.id WHERE w.text = ?')
+const drop = sql('test.drop', 'DELETE FROM word WHERE text = ?')
+const largest = sql('test.largest', 'SELECT id FROM number ORDER BY value DESC LIMIT 1')
+
+const idsOf = (rows: readonly { id: number }[]): readonly number[] => rows.map(({ id }) => id)
+
+/** Rows as the file has them, by a connection of its own. */
+const rowsIn = (path: string, table: string): number => {
+  const handle = new BetterSqlite(path, { readonly: true })
+  const { n } = handle.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }
+  handle.close()
+  return n
+}
+
+for (const kind of databaseKinds) {
+  const test = suite<{ kernel: Kernel; db: Database; remove(): Promise<void> }>(`rows that come later on ${kind.name}`)
+  test.before.each(async (context) => {
+    const { settings, remove } = await kind.fresh()
+    context.kernel = await createKernel({ plugins: [database, notes], settings, log: { level: 'silent' } })
+    await context.kernel.start()
+    context.db = context.kernel.get(Database)
+    context.remove = remove
+  })
+  test.after.each(async ({ kernel, remove }) => {
+    await kernel.stop()
+    await remove()
+  })
+  const add = (db: Database, ...params: readonly Plain[]): Promise<void> =>
+    db.transact((transaction) => transaction.later(words, params))
+
+  test('every way of asking finds them directly after COMMIT', async ({ db }) => {
+    await add(db, 'a', 1, 'b', 1, 'c', 1)
+    assert.equal(await db.get(find, ['a']), { id: 1 })
+    await add(db, 'a', 2)
+    assert.equal(idsOf(await db.all(find, ['a'])), [1, 2])
+    await add(db, 'a', 3, 'a', 3)
+    assert.equal(idsOf(await db.slow(find, ['a'])), [1, 2, 3])
+    await add(db, 'a', 4)
+    assert.equal(await db.transact(async (transaction) => idsOf(await transaction.all(find, ['a']))), [1, 2, 3, 4])
+    await add(db, 'a', 5)
+    assert.equal(await db.transact((transaction) => transaction.get(find, ['c'])), { id: 1 })
+  })
+
+  test('a table is known in the middle of a statement too', async ({ db }) => {
+    await db.transact(async (transaction) => {
+      await transaction.run(note, [7])
+      await transaction.later(words, ['a', 7])
+    })
+    assert.equal(idsOf(await db.all(findBeside, ['a'])), [7])
+  })
+
+  test('a transaction finds what it has left itself, and a deletion takes it', async ({ db }) => {
+    await add(db, 'a', 1)
+    const found = await db.transact(async (transaction) => {
+      await transaction.later(words, ['a', 2])
+      const before = idsOf(await transaction.all(find, ['a']))
+      await transaction.run(drop, ['a'])
+      await transaction.later(words, ['a', 3])
+      return [before, idsOf(await transaction.all(find, ['a']))]
+    })
+    assert.equal(found, [[1, 2], [3]])
+    assert.equal(idsOf(await db.all(find, ['a'])), [3])
+  })
+
+  test('one that is undone leaves nothing, and takes nothing with it that was there', async ({ db }) => {
+    await add(db, 'a', 1)
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, at) =>
+        db.transact(async (transaction) => {
+          await transaction.run(note, [at])
+          await transaction.later(words, ['a', 100 + at])
+          // Some put what waits into its tables before they fail, some others leave more behind it.
+          if (at % 7 === 0) await transaction.all(find, ['a'])
+          await transaction.later(words, ['b', at])
+          if (at % 5 === 0) throw new Error('undone')
+        }),
+      ),
+    )
+    assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 160)
+    const expected = Array.from({ length: 200 }, (_, at) => at).filter((at) => at % 5 !== 0)
+    assert.equal(idsOf(await db.all(find, ['a'])), [1, ...expected.map((at) => 100 + at)])
+    assert.equal(idsOf(await db.all(find, ['b'])), expected)
+  })
+
+  if (kind.name !== 'postgres')
+    test('a number that no JSON holds is there as well', async ({ db }) => {
+      await db.transact(async (transaction) => {
+        await transaction.later(numbers, [1, 1, Number.POSITIVE_INFINITY, 2, 3, 3])
+      })
+      assert.equal(await db.get(largest, []), { id: 2 })
+    })
+
+  test.run()
+}
+
+const file = suite('rows that come later, in the file')
+
+/** What a kill leaves: the file and its log as they are. */
+const copy = (from: string, to: string): void => {
+  for (const suffix of ['', '-wal']) if (existsSync(from + suffix)) copyFileSync(from + suffix, to + suffix)
+}
+
+file('a killed process leaves them beside their table, once, and the next start puts them there', async () => {
+  const { settings, remove } = await sqliteKind.fresh()
+  const path = (settings.database as { sqlite_path: string }).sqlite_path
+  const open = async (sqlite_path: string): Promise<Kernel> => {
+    const kernel = await createKernel({
+      plugins: [database, notes],
+      settings: { database: { kind: 'sqlite', sqlite_path } },
+      log: { level: 'silent' },
+    })
+    await kernel.start()
+    return kernel
+  }
+  const kernel = await open(path)
+  const db = kernel.get(Database)
+  await db.transact((transaction) => transaction.later(words, ['a', 1]))
+  await db.all(find, ['a'])
+  await Promise.all([2, 3].map((id) => db.transact((transaction) => transaction.later(words, ['a', id, 'b', id]))))
+  await db.transact((transaction) => transaction.later(numbers, [1, 1, 2, 2]))
+  assert.is(rowsIn(path, 'word'), 1)
+  assert.ok(rowsIn(path, 'backlog') > 0)
+  copy(path, `${path}.killed`)
+  await kernel.stop()
+  assert.is(rowsIn(path, 'backlog'), 0)
+  assert.is(rowsIn(path, 'word'), 5)
+
+  const again = await open(`${path}.killed`)
+  assert.is(rowsIn(`${path}.killed`, 'backlog'), 0)
+  assert.is(rowsIn(`${path}.killed`, 'word'), 5)
+  // A table that would hold a row twice: it is put there once.
+  assert.is(rowsIn(`${path}.killed`, 'number'), 2)
+  assert.equal(idsOf(await again.get(Database).all(find, ['a'])), [1, 2, 3])
+  await again.stop()
+  const third = await open(`${path}.killed`)
+  assert.is(rowsIn(`${path}.killed`, 'number'), 2)
+  await third.stop()
+  await remove()
+})
+
+file('they wait for a quarter of a second without a write, or until they are many', async () => {
+  const { settings, remove } = await sqliteKind.fresh()
+  const path = (settings.database as { sqlite_path: string }).sqlite_path
+  const clock = createManualClock()
+  const kernel = await createKernel({ plugins: [database, notes], settings, clock, log: { level: 'silent' } })
+  await kernel.start()
+  const db = kernel.get(Database)
+  await db.transact((transaction) => transaction.later(words, ['a', 1]))
+  assert.is(rowsIn(path, 'word'), 0)
+  await clock.advance(200)
+  await db.transact((transaction) => transaction.run(note, [0]))
+  await clock.advance(200)
+  assert.is(rowsIn(path, 'word'), 0)
+  await clock.advance(200)
+  assert.is(rowsIn(path, 'word'), 1)
+  const many = Array.from({ length: 5_000 }, (_, id) => ['b', id]).flat()
+  await db.transact((transaction) => transaction.later(words, many))
+  await db.transact((transaction) => transaction.run(note, [1]))
+  assert.is(rowsIn(path, 'word'), 5_001)
+  await kernel.stop()
+  await remove()
+})
+
+file.run()
