@@ -29,7 +29,7 @@ const lock = sql('test.lock', 'SELECT text FROM note WHERE id = ? FOR UPDATE')
 const count = sql('test.count', 'SELECT count(*) AS count FROM note')
 const fail = sql('test.fail', 'SELECT fail(?)')
 const clear = sql('test.clear', 'TRUNCATE note, part')
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
+const SYNC = Buffer.from([0x53, 0, 0, 0, 4]) // what ends a group of messages, wherever TCP splits it
 
 let server: Postgres
 let proxy: TcpProxy
@@ -249,8 +249,6 @@ for (const [code, key, status] of CODES)
     }
     assert.is(await rows(), 0)
   })
-
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4]) // what ends a group of messages, wherever TCP splits it
 
 test('a connection lost during COMMIT is an unknown outcome, never a success, and may have been stored', async () => {
   await keyOf(db.transact((transaction) => transaction.run(insert, [100, 'prepared'])))
