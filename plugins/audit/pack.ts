@@ -1,7 +1,7 @@
 /**
  * Events of a moment in one row. A row of its own costs a read more than the read itself: what is written together is
- * kept together, in one column, under one seal. Each event still has its number: a pack has that of its last one, and
- * `number` says how many there are. The first member of an event that differs decides what is left out: see SAME.
+ * kept together, in one column, under one seal. Each event still has its number: a pack has that of its first one, so that
+ * servers that write after the same event meet at it, and `number` says how many there are. The first member of an event that differs decides what is left out: see SAME.
  */
 import { codeOf, type TrailEvent } from './event.ts'
 import { packId } from './id.ts'
@@ -43,8 +43,8 @@ export interface Pack {
 /** How many events a row is. */
 export const spanOf = ({ kind, number }: Pick<Row, 'kind' | 'number'>): number => (kind === PACK ? (number ?? 1) : 1)
 
-/** Number of the first event of a row. */
-export const firstSeqOf = (row: Pick<Row, 'seq' | 'kind' | 'number'>): number => row.seq - spanOf(row) + 1
+/** Number of the last event of a row. */
+export const lastSeqOf = (row: Pick<Row, 'seq' | 'kind' | 'number'>): number => row.seq + spanOf(row) - 1
 
 const sameOr = (value: Text, before: Text): Member => (value === before ? SAME : (value ?? null))
 
@@ -141,7 +141,7 @@ export const unpack = (row: Row): readonly Row[] => {
     address = textOr(one[11], address ?? null)
     rows.push({
       ...row,
-      seq: row.seq - list.length + 1 + index,
+      seq: row.seq + index,
       at,
       kind,
       status,

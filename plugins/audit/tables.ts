@@ -104,6 +104,8 @@ export const lockHead = sql('audit.head-lock', {
   postgres: `SELECT ${HEAD} FROM audit_head WHERE one = 1 FOR UPDATE`,
 })
 /** With what is in the table at the same moment. */
+/** The newest row. */
+export const readLast = sql('audit.last', `SELECT ${COLUMNS.join(', ')} FROM audit_event ORDER BY seq DESC LIMIT 1`)
 export const readHeadAndLast = sql(
   'audit.head-last',
   `SELECT ${HEAD}, (SELECT max(seq) FROM audit_event) AS last FROM audit_head WHERE one = 1`,
@@ -112,10 +114,15 @@ export const insertHead = sql(
   'audit.head-insert',
   `INSERT INTO audit_head (one, ${HEAD}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 )
-export const updateHead = sql(
-  'audit.head-update',
-  'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1',
-)
+const UPDATE_HEAD = 'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1 AND seq = ?'
+/**
+ * From the number it was at. Where another server has moved it meanwhile the head itself is inserted once more, which
+ * its key forbids: nobody may go on from a place that is taken, and the numbers of packs need not meet.
+ */
+export const updateHead = sql('audit.head-update', {
+  sqlite: UPDATE_HEAD,
+  postgres: `WITH moved AS (${UPDATE_HEAD} RETURNING one) INSERT INTO audit_head SELECT * FROM audit_head WHERE one = 1 AND NOT EXISTS (SELECT 1 FROM moved)`,
+})
 /** Changes nothing, and so leads to a COMMIT. */
 export const touchHead = sql('audit.head-touch', 'UPDATE audit_head SET one = one WHERE one = 1')
 export const updatePruned = sql(
@@ -128,7 +135,7 @@ export const readRows = sql(
 )
 export const readFirst = sql('audit.first', 'SELECT min(seq) AS seq FROM audit_event')
 export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq > ? AND seq <= ?')
-/** The newest event before one. */
+/** Of the newest row that begins before an event. */
 export const readNewest = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
 
 export const readFindables = sql(

@@ -5,7 +5,7 @@
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
-import { firstSeqOf, type Told, unpack } from '../pack.ts'
+import { lastSeqOf, type Told, unpack } from '../pack.ts'
 import { type HeadRow, insertBlock, type Row, readBlockFirsts, readFindables, readHead } from '../tables.ts'
 import { BLOCK_ROWS, type Block, firstOf, Gathering } from './block.ts'
 
@@ -100,10 +100,9 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
     async follow(transaction, rows) {
       for (const row of rows) {
         const first = firstOf(row.seq)
-        const from = firstSeqOf(row)
-        if (from === first) gathering = new Gathering()
-        else if (from !== next) gathering = undefined
-        next = row.seq + 1
+        if (row.seq === first) gathering = new Gathering()
+        else if (row.seq !== next) gathering = undefined
+        next = lastSeqOf(row) + 1
         if (row.told === undefined) gathering?.add(row)
         else for (const event of row.told) gathering?.tell(event)
         if (next !== first + BLOCK_ROWS) continue

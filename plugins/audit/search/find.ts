@@ -7,7 +7,7 @@ import type { Clock } from '../../../kernel/index.ts'
 import { type Database, type Sql, sql } from '../../database/service.ts'
 import { BLOCK_ROWS, firstOf } from '../blocks/block.ts'
 import { SearchTooCostly } from '../errors.ts'
-import { firstSeqOf, PACK, unpack } from '../pack.ts'
+import { PACK, unpack } from '../pack.ts'
 import { COLUMNS, type Row, readBlocks, readNewest } from '../tables.ts'
 import type { Condition } from './parameters.ts'
 import { mayBeIn, soughtByAll, type Wanted } from './sought.ts'
@@ -62,10 +62,11 @@ export const createFinder = (database: Database, clock: Clock): Finder => {
     limit: number,
     signal: AbortSignal,
   ): Promise<void> => {
-    // A pack is found by the number of its last event, which lies in the same block.
-    let top = firstOf(to) + BLOCK_ROWS - 1
+    // A pack is found by the number of its first event, which lies in the same block.
+    const bottom = Math.max(1, firstOf(from))
+    let top = to
     for (let size = ROWS_OF_PACKS; found.length < limit && !signal.aborted; ) {
-      const rows = await select(conditions, { from, to: top }, size, signal)
+      const rows = await select(conditions, { from: bottom, to: top }, size, signal)
       for (const row of rows)
         for (const event of unpack(row).toReversed())
           if (
@@ -77,7 +78,7 @@ export const createFinder = (database: Database, clock: Clock): Finder => {
             found.push(event)
       const last = rows.at(-1)
       if (last === undefined || rows.length < size) return
-      top = firstSeqOf(last) - 1
+      top = last.seq - 1
       size = rows.some(({ kind }) => kind === PACK) ? ROWS_OF_PACKS : ROWS
     }
   }
@@ -107,10 +108,9 @@ export const createFinder = (database: Database, clock: Clock): Finder => {
     let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, highest + 1)
     const isDone = (): boolean => found.length === limit || signal.aborted
     for (let blocks = FEW_BLOCKS; !isDone(); blocks = Math.min(2 * blocks, MOST_BLOCKS)) {
-      const end = Math.min(firstOf(below - 1) + BLOCK_ROWS, Number.MAX_SAFE_INTEGER)
-      const newest = (await database.get<{ seq: number | null }>(readNewest, [end]))?.seq ?? undefined
+      const newest = (await database.get<{ seq: number | null }>(readNewest, [below]))?.seq ?? undefined
       if (newest === undefined) break
-      const to = Math.min(newest, below - 1)
+      const to = Math.min(firstOf(newest) + BLOCK_ROWS, below) - 1
       if (to < lowest) break
       const from = Math.max(lowest, firstOf(to) - (blocks - 1) * BLOCK_ROWS)
       for (const range of await rangesOf(wanted, { from, to }, signal)) {

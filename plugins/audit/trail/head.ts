@@ -2,7 +2,7 @@
 import type { Transaction } from '../../database/service.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { spanOf } from '../pack.ts'
+import { lastSeqOf } from '../pack.ts'
 import { type HeadRow, updateHead } from '../tables.ts'
 import { insertRows } from './insert.ts'
 import type { Unplaced } from './rows.ts'
@@ -32,13 +32,13 @@ export const appendRows = async (
 ): Promise<Head> => {
   let { seq, mac } = head
   for (const row of rows) {
-    seq += spanOf(row)
-    row.seq = seq
+    row.seq = seq + 1
+    seq = lastSeqOf(row)
     mac = sealRow(key, head.chain, mac, row)
     row.mac = mac
   }
   await insertRows(transaction, rows)
   const after = { chain: head.chain, seq, mac, count: head.count + seq - head.seq }
-  await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after)])
+  await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after), head.seq])
   return after
 }

@@ -9,7 +9,8 @@ import type { KeyRing } from '../chain/key.ts'
 import { proveKey, sealHead, sealPruned } from '../chain/seals.ts'
 import { HeadMissing, KeyMismatch } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
-import { type HeadRow, insertHead, lockHead, type Row, readFirst, readRows, updatePruned } from '../tables.ts'
+import { lastSeqOf } from '../pack.ts'
+import { type HeadRow, insertHead, lockHead, type Row, readFirst, readLast, updatePruned } from '../tables.ts'
 import { appendRows, newHead } from './head.ts'
 import { rowsOf } from './rows.ts'
 
@@ -50,10 +51,10 @@ const faultOf = async (transaction: Transaction, keys: KeyRing, head: HeadRow): 
   if (!sealHead(key, head).equals(head.seal)) return 'its seal does not fit'
   if (!sealPruned(key, head).equals(head.pruned_seal)) return 'the seal of what was pruned does not fit'
   if (head.seq === head.pruned_seq) return undefined
-  const [last, more] = await transaction.all<Row>(readRows, [head.seq - 1, Number.MAX_SAFE_INTEGER, 2])
-  if (last?.seq !== head.seq) return 'the last event is missing'
-  if (!Buffer.from(head.mac).equals(last.mac)) return 'the last event is another one'
-  return more === undefined ? undefined : 'there are events behind the last one'
+  const last = await transaction.get<Row>(readLast, [])
+  if (last !== undefined && last.seq > head.seq) return 'there are events behind the last one'
+  if (last === undefined || lastSeqOf(last) !== head.seq) return 'the last event is missing'
+  return Buffer.from(head.mac).equals(last.mac) ? undefined : 'the last event is another one'
 }
 
 /** The row that changes keys is sealed with the old one, and proves that the new one is known. */

@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../../database/service.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { proveKey, sealPruned, sealRow } from '../chain/seals.ts'
 import { codeOf } from '../event.ts'
-import { firstSeqOf, spanOf } from '../pack.ts'
+import { lastSeqOf, spanOf } from '../pack.ts'
 import {
   deleteBlocks,
   deleteRows,
@@ -40,14 +40,14 @@ const followed = (keys: KeyRing, head: HeadRow, rows: readonly Row[]): Pruned | 
   let key = keys.find(head.pruned_key)
   let { pruned_seq: seq, pruned_mac: mac, pruned_count: count } = head
   for (const row of rows) {
-    if (key === undefined || firstSeqOf(row) !== seq + 1 || !sealRow(key, head.chain, mac, row).equals(row.mac))
+    if (key === undefined || row.seq !== seq + 1 || !sealRow(key, head.chain, mac, row).equals(row.mac))
       return undefined
     if (row.kind === REKEY && row.proof !== null) {
       key = keys.find(row.proof.subarray(0, key.id.length))
       if (key === undefined || !proveKey(key, head.chain, row.seq, mac).equals(row.proof)) return undefined
     }
     count += spanOf(row)
-    seq = row.seq
+    seq = lastSeqOf(row)
     mac = row.mac
   }
   if (key === undefined) return undefined
@@ -81,7 +81,8 @@ export const prune = async ({ database, keys, trail, days, clock, log }: PrunePa
     // Never the last one: the head goes on from it.
     const last = head.seq - 1
     if (last <= head.pruned_seq) break
-    const slice = await database.all<Row>(readRows, [head.pruned_seq, last, SLICE_ROWS])
+    const found = await database.all<Row>(readRows, [head.pruned_seq, last, SLICE_ROWS])
+    const slice = found.filter((row) => lastSeqOf(row) <= last)
     const young = slice.findIndex(({ at }) => at >= oldest)
     if (young === 0) break
     const rows = young === -1 ? slice : slice.slice(0, young)

@@ -7,7 +7,7 @@ import type { Reading } from '../../database/service.ts'
 import { type ChainKey, createKeyRing, type KeyRing } from '../chain/key.ts'
 import { GENESIS, proveKey, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
 import { codeOf } from '../event.ts'
-import { firstSeqOf, spanOf } from '../pack.ts'
+import { lastSeqOf, spanOf } from '../pack.ts'
 import { type HeadRow, type Row, readFirst, readHeadAndLast, readRows } from '../tables.ts'
 
 const PAGE_ROWS = 100 // some milliseconds of work, and of packs a few megabytes
@@ -108,9 +108,9 @@ const walk = async (
     const rows = await reading.all<Row>(readRows, [from, head.seq, PAGE_ROWS])
     for (const row of rows) {
       if (row.seq < next) return end(row.seq, 'inserted')
-      if (firstSeqOf(row) > next) return end(next, 'missing')
+      if (row.seq > next) return end(next, 'missing')
       const seal = sealRow(key, head.chain, mac, row)
-      if (firstSeqOf(row) !== next || !same(seal, row.mac)) return end(next, 'altered')
+      if (!same(seal, row.mac)) return end(row.seq, 'altered')
       if (row.kind === REKEY && row.proof !== null) {
         const changed = keys.find(row.proof.subarray(0, key.id.length))
         if (changed === undefined) return end(row.seq + 1, 'key')
@@ -119,10 +119,10 @@ const walk = async (
       }
       mac = seal
       checked += spanOf(row)
-      const isOfCheckpoint = checkpoint !== undefined && checkpoint.seq >= next && checkpoint.seq <= row.seq
-      next = row.seq + 1
+      const isOfCheckpoint = checkpoint !== undefined && checkpoint.seq >= next && checkpoint.seq <= lastSeqOf(row)
+      next = lastSeqOf(row) + 1
       if (isOfCheckpoint) {
-        isMatched = checkpoint.seq === row.seq && checkpoint.mac === hex(mac)
+        isMatched = checkpoint.seq === next - 1 && checkpoint.mac === hex(mac)
         if (!isMatched) return end(checkpoint.seq, 'checkpoint')
       }
     }

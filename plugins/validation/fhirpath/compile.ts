@@ -8,7 +8,7 @@ import type { Compiled, FieldOf, Kind, Scope } from './compiled.ts'
 import { FUNCTIONS } from './functions.ts'
 import { binary } from './operators.ts'
 import { type Node, parse, Unsupported } from './parse.ts'
-import { reader } from './read.ts'
+import { finder, reader } from './read.ts'
 import { type Collection, EMPTY, single, truth } from './values.ts'
 import { charge } from './work.ts'
 
@@ -92,9 +92,14 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     const fields = fieldsOf(on.kinds, name)
     const names = [...new Set(fields.flatMap(({ field }) => jsonNames(field).map(([json]) => json)))]
     const read = reader(names)
+    const find = finder(names)
     const { run } = on
     return {
       run: (scope, focus) => read(run(scope, focus), scope.work),
+      exists(scope, focus) {
+        const holders = run(scope, focus)
+        return find(holders) ?? read(holders, scope.work).length > 0
+      },
       kinds: fields.flatMap(({ shape, field }) => field.types.map((type) => kindOf(shape, type))),
       field: { on, fields },
     }

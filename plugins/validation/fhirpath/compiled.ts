@@ -1,6 +1,6 @@
 /** A compiled FHIRPath expression: what it is evaluated in, and what is known of what it yields. */
 import type { Block, Field, Shape } from '../structure/shape.ts'
-import type { Collection } from './values.ts'
+import { type Collection, toBoolean, truth } from './values.ts'
 import type { Work } from './work.ts'
 
 /** What an expression is evaluated in. */
@@ -15,6 +15,8 @@ export interface Scope {
 }
 
 export type Run = (scope: Scope, focus: Collection) => Collection
+/** Three-valued, as `toBoolean` of what Run yields; the usual rules ask for no more, and lists are not made for it. */
+export type Test = (scope: Scope, focus: Collection) => boolean | undefined
 
 /** A type an expression may yield: a primitive, a data type, elements defined in place, or any resource. */
 export type Kind =
@@ -27,6 +29,9 @@ export type Kind =
 export interface Compiled {
   readonly run: Run
   readonly kinds: readonly Kind[] | undefined
+  readonly test?: Test
+  /** Whether anything is yielded. */
+  readonly exists?: (scope: Scope, focus: Collection) => boolean
   /** The field this is the value of, when it is one: its types can be told apart by the names of its members. */
   readonly field?: { readonly on: Compiled; readonly fields: readonly FieldOf[] }
 }
@@ -35,3 +40,17 @@ export interface FieldOf {
   readonly shape: Shape
   readonly field: Field
 }
+
+const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
+
+/** What yields a Boolean or nothing. */
+export const tested = (test: Test): Compiled => ({
+  kinds: BOOLEAN,
+  test,
+  run: (scope, focus) => truth(test(scope, focus)),
+})
+
+export const testOf = ({ test, run }: Compiled): Test => test ?? ((scope, focus) => toBoolean(run(scope, focus)))
+
+export const existsOf = ({ exists, run }: Compiled): ((scope: Scope, focus: Collection) => boolean) =>
+  exists ?? ((scope, focus) => run(scope, focus).length > 0)

@@ -1,5 +1,5 @@
 /** The functions of FHIRPath that invariants use. http://hl7.org/fhirpath/N1/#functions */
-import type { Compiled, Kind, Run, Scope } from './compiled.ts'
+import { type Compiled, existsOf, type Kind, type Run, type Scope, type Test, tested, testOf } from './compiled.ts'
 import { Unsupported } from './parse.ts'
 import { type Collection, EMPTY, keyOf, single, toBoolean, truth, Valueless } from './values.ts'
 import { charge, chargeCompared } from './work.ts'
@@ -55,9 +55,16 @@ const one = (given: readonly Compiled[], at = 0): Run => {
   return compiled.run
 }
 
-const filter = (all: Collection, scope: Scope, criteria: Run): unknown[] => {
+const filter = (all: Collection, scope: Scope, criteria: Test): unknown[] => {
   charge(scope.work, all.length)
-  return all.filter((item) => toBoolean(criteria(scope, [item])) === true)
+  return all.filter((item) => criteria(scope, [item]) === true)
+}
+
+/** The criterion among the arguments. */
+const criterion = (given: readonly Compiled[]): Test => {
+  const [compiled] = given
+  if (compiled === undefined) throw new Unsupported('an argument is missing')
+  return testOf(compiled)
 }
 
 const distinct = (all: Collection): Collection => {
@@ -126,29 +133,26 @@ const INTEGER_TEXT = /^[+-]?[0-9]+$/
 /** Without prototype, so that no expression reaches Object's own. */
 export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assign(Object.create(null), {
   // existence
-  empty: whole(BOOLEAN, (all) => truth(all.length === 0)),
+  empty: ({ on }) => {
+    const exists = existsOf(on)
+    return tested((scope, focus) => !exists(scope, focus))
+  },
   exists: each(({ on, of }) => {
-    const criteria = of[0]?.run
-    return {
-      kinds: BOOLEAN,
-      run(scope, focus) {
-        const all = on.run(scope, focus)
-        if (criteria === undefined) return truth(all.length > 0)
-        charge(scope.work, all.length)
-        return truth(all.some((item) => toBoolean(criteria(scope, [item])) === true))
-      },
-    }
+    if (of.length === 0) return tested(existsOf(on))
+    const criteria = criterion(of)
+    return tested((scope, focus) => {
+      const all = on.run(scope, focus)
+      charge(scope.work, all.length)
+      return all.some((item) => criteria(scope, [item]) === true)
+    })
   }),
   all: each(({ on, of }) => {
-    const criteria = one(of)
-    return {
-      kinds: BOOLEAN,
-      run(scope, focus) {
-        const all = on.run(scope, focus)
-        charge(scope.work, all.length)
-        return truth(all.every((item) => toBoolean(criteria(scope, [item])) === true))
-      },
-    }
+    const criteria = criterion(of)
+    return tested((scope, focus) => {
+      const all = on.run(scope, focus)
+      charge(scope.work, all.length)
+      return all.every((item) => criteria(scope, [item]) === true)
+    })
   }),
   allTrue: whole(BOOLEAN, (all) => truth(all.every((item) => item === true)), true),
   anyTrue: whole(BOOLEAN, (all) => truth(all.some((item) => item === true)), true),
@@ -161,7 +165,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
 
   // filtering and projection
   where: each(({ on, of }) => {
-    const criteria = one(of)
+    const criteria = criterion(of)
     return { kinds: on.kinds, run: (scope, focus) => filter(on.run(scope, focus), scope, criteria) }
   }),
   select: each(({ on, of }) => {
@@ -205,10 +209,13 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   }),
 
   // logic
-  not: whole(BOOLEAN, (all) => {
-    const value = toBoolean(all)
-    return value === undefined ? EMPTY : truth(!value)
-  }),
+  not: ({ on }) => {
+    const is = testOf(on)
+    return tested((scope, focus) => {
+      const value = is(scope, focus)
+      return value === undefined ? undefined : !value
+    })
+  },
   iif: each(({ on, of }) => {
     const [condition, yes] = [one(of), one(of, 1)]
     const no = of[2]?.run

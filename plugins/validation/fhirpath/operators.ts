@@ -1,8 +1,8 @@
 /** The binary operators of FHIRPath, three-valued. http://hl7.org/fhirpath/N1/#operations */
-import type { Compiled, Kind, Run } from './compiled.ts'
+import { type Compiled, type Kind, type Run, tested, testOf } from './compiled.ts'
 import { FUNCTIONS } from './functions.ts'
 import { Unsupported } from './parse.ts'
-import { compare, deepEqual, EMPTY, equal, orderOf, single, toBoolean, truth } from './values.ts'
+import { compare, deepEqual, EMPTY, equal, orderOf, single, truth } from './values.ts'
 import { chargeCompared } from './work.ts'
 
 const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
@@ -21,12 +21,11 @@ export const binary = (operator: string, left: Compiled, right: Compiled): Compi
   const order = orderOf(leftNames === undefined || rightNames === undefined ? undefined : [...leftNames, ...rightNames])
   const boolean = (run: Run): Compiled => ({ run, kinds: BOOLEAN })
   const compared = (test: (difference: number) => boolean): Compiled =>
-    boolean((scope, focus) => {
+    tested((scope, focus) => {
       const difference = compare(a(scope, focus), b(scope, focus), order)
-      return difference === undefined ? EMPTY : truth(test(difference))
+      return difference === undefined ? undefined : test(difference)
     })
-  const logic = (of: (x: boolean | undefined, y: () => boolean | undefined) => boolean | undefined): Compiled =>
-    boolean((scope, focus) => truth(of(toBoolean(a(scope, focus)), () => toBoolean(b(scope, focus)))))
+  const [isLeft, isRight] = [testOf(left), testOf(right)]
   const contains = (one: Run, all: Run): Compiled =>
     boolean((scope, focus) => {
       const values = one(scope, focus)
@@ -48,22 +47,38 @@ export const binary = (operator: string, left: Compiled, right: Compiled): Compi
   })
   switch (operator) {
     case 'and':
-      return logic((x, y) => (x === false ? false : x === true ? y() : y() === false ? false : undefined))
+      return tested((scope, focus) => {
+        const x = isLeft(scope, focus)
+        if (x === false) return false
+        const y = isRight(scope, focus)
+        return x === true || y === false ? y : undefined
+      })
     case 'or':
-      return logic((x, y) => (x === true ? true : x === false ? y() : y() === true ? true : undefined))
+      return tested((scope, focus) => {
+        const x = isLeft(scope, focus)
+        if (x === true) return true
+        const y = isRight(scope, focus)
+        return x === false || y === true ? y : undefined
+      })
     case 'xor':
-      return logic((x, y) => {
-        const z = y()
-        return x === undefined || z === undefined ? undefined : x !== z
+      return tested((scope, focus) => {
+        const x = isLeft(scope, focus)
+        const y = isRight(scope, focus)
+        return x === undefined || y === undefined ? undefined : x !== y
       })
     case 'implies':
-      return logic((x, y) => (x === false ? true : x === true ? y() : y() === true ? true : undefined))
+      return tested((scope, focus) => {
+        const x = isLeft(scope, focus)
+        if (x === false) return true
+        const y = isRight(scope, focus)
+        return x === true || y === true ? y : undefined
+      })
     case '=':
-      return boolean((scope, focus) => truth(equal(a(scope, focus), b(scope, focus), order)))
+      return tested((scope, focus) => equal(a(scope, focus), b(scope, focus), order))
     case '!=':
-      return boolean((scope, focus) => {
+      return tested((scope, focus) => {
         const same = equal(a(scope, focus), b(scope, focus), order)
-        return same === undefined ? EMPTY : truth(!same)
+        return same === undefined ? undefined : !same
       })
     case '<':
       return compared((difference) => difference < 0)

@@ -47,3 +47,21 @@ export const reader = (names: readonly string[]): ((focus: Collection, work: Wor
     return found
   }
 }
+
+/** Whether `reader` of these names finds anything: undefined where that takes reading. */
+export const finder = (names: readonly string[]): ((focus: Collection) => boolean | undefined) => {
+  const pairs = names.map((name) => [name, `_${name}`] as const)
+  return (focus) => {
+    if (focus.length !== 1) return focus.length === 0 ? false : undefined
+    const object = focus[0] as Record<string, unknown> | null
+    if (typeof object !== 'object' || object === null || object instanceof Valueless) return undefined
+    let found = false
+    for (const [name, sibling] of pairs) {
+      if (object[sibling] !== undefined) return undefined
+      const value = object[name]
+      if (value === null) return undefined
+      if (Array.isArray(value) ? value.length > 0 : value !== undefined) found = true
+    }
+    return found
+  }
+}

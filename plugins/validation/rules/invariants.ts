@@ -4,7 +4,7 @@
  * https://hl7.org/fhir/R4/conformance-rules.html#constraints
  */
 import { createCompiler, Pending, type Shapes } from '../fhirpath/compile.ts'
-import type { Compiled, Kind, Scope } from '../fhirpath/compiled.ts'
+import { type Compiled, type Kind, type Scope, testOf } from '../fhirpath/compiled.ts'
 import { Unsupported } from '../fhirpath/parse.ts'
 import { toBoolean } from '../fhirpath/values.ts'
 import { charge, type Work } from '../fhirpath/work.ts'
@@ -86,11 +86,11 @@ export const createInvariants = ({ shapes, engine, work }: InvariantTools) => {
       if (error instanceof Unsupported) return fallback
       throw error
     }
-    const { run } = compiled
+    const test = testOf(compiled)
     return (value, resource, root) => {
       const scope: Scope = { resource, root, context: value, work }
       try {
-        return toBoolean(run(scope, [value]))
+        return test(scope, [value])
       } catch (error) {
         if (error instanceof Unsupported) return fallback(value, resource, root)
         throw error

@@ -1,5 +1,7 @@
 /** Rows that are inserted later: whoever asks finds them, whatever happens between COMMIT and their tables. */
-import { copyFileSync, existsSync } from 'node:fs'
+import { copyFileSync, existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import BetterSqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -202,6 +204,23 @@ file('they wait for a quarter of a second without a write, or until they are man
   assert.is(rowsIn(path, 'word'), 5_001)
   await kernel.stop()
   await remove()
+})
+
+file('who reads the file past the backlog is no plugin that has rows in it, and no plugin opens it by itself', () => {
+  const root = fileURLToPath(new URL('../../../plugins/', import.meta.url))
+  const sources = globSync('**/*.ts', { cwd: root })
+    .filter((path) => !path.startsWith('database/'))
+    .map((path) => ({ plugin: path.split('/')[0], text: readFileSync(join(root, path), 'utf8') }))
+  const pluginsWith = (pattern: RegExp): ReadonlySet<string | undefined> =>
+    new Set(sources.filter(({ text }) => pattern.test(text)).map(({ plugin }) => plugin))
+  const later = pluginsWith(/\.later\(/)
+  const past = pluginsWith(/\bopenReading\(|\.look\(|\.place\(/)
+  assert.ok(later.has('fhir') && past.has('audit'), 'the patterns find what there is')
+  assert.equal(
+    [...past].filter((plugin) => later.has(plugin)),
+    [],
+  )
+  assert.equal([...pluginsWith(/from 'better-sqlite3'/)], [])
 })
 
 file.run()

@@ -144,6 +144,31 @@ test('two servers on one database share one chain without a fork', async () => {
   await remove()
 })
 
+test('servers that write packs of different lengths find one another out: no number is given twice', async () => {
+  if (persistent.name === 'sqlite') return // has one server that writes
+  const { settings, remove } = await persistent.fresh()
+  const start = () => serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
+  const [one, other] = [await start(), await start()]
+  const id = await create(one, { resourceType: 'Patient' })
+  // Each remembers where the trail ended when it wrote last, and a pack has the number of its last event.
+  for (const [server, length] of [
+    [one, 10],
+    [other, 14],
+    [one, 12],
+    [other, 9],
+    [one, 20],
+  ] as const) {
+    await Promise.all(Array.from({ length }, () => server.inject(`/Patient/${id}`)))
+    await server.inject('/_audit?_count=1')
+  }
+  const verdict = await verdictOf(other)
+  assert.is(verdict.ok, true, JSON.stringify(verdict))
+  assert.is((await eventsOf(one, 'subtype=read')).length, 65)
+  await one.stop()
+  await other.stop()
+  await remove()
+})
+
 test('a stop writes what waits', async () => {
   const { settings, remove } = await persistent.fresh()
   const clock = toldClock('2024-01-01T00:00:00Z')
