@@ -117,7 +117,7 @@ export const insertHead = sql(
 const UPDATE_HEAD = 'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1 AND seq = ?'
 /**
  * From the number it was at. Where another server has moved it meanwhile the head itself is inserted once more, which
- * its key forbids: nobody may go on from a place that is taken, and the numbers of packs need not meet.
+ * its key forbids: nobody may go on from a place that is taken, whatever the numbers of rows.
  */
 export const updateHead = sql('audit.head-update', {
   sqlite: UPDATE_HEAD,

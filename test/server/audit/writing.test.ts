@@ -150,7 +150,7 @@ test('servers that write packs of different lengths find one another out: no num
   const start = () => serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const [one, other] = [await start(), await start()]
   const id = await create(one, { resourceType: 'Patient' })
-  // Each remembers where the trail ended when it wrote last, and a pack has the number of its last event.
+  // Each remembers where the trail ended when it wrote last.
   for (const [server, length] of [
     [one, 10],
     [other, 14],
