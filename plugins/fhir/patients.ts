@@ -136,12 +136,18 @@ export const detailsOf = (
 ): FactDetails | undefined =>
   version === undefined || run.onAudit === null ? undefined : { patients: () => patients.ofVersion(version) }
 
+/** Each once; mostly the versions are of one. */
+const patientsOf = (patients: Patients, versions: readonly StoredVersion[]): readonly string[] => {
+  const found: string[] = []
+  for (const version of versions)
+    for (const patient of patients.ofVersion(version)) if (patient !== found.at(-1)) found.push(patient)
+  return found.length < 2 ? found : [...new Set(found)]
+}
+
 /** The same of several, each patient once, and of how they were asked for; nothing when nobody wants to know. */
 export const withDetails = (
   { run, patients }: FhirServer,
   versions: readonly StoredVersion[],
   query: () => string,
 ): { readonly details?: FactDetails } =>
-  run.onAudit === null
-    ? {}
-    : { details: { query, patients: () => [...new Set(versions.flatMap((version) => patients.ofVersion(version)))] } }
+  run.onAudit === null ? {} : { details: { query, patients: () => patientsOf(patients, versions) } }

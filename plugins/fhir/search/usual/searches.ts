@@ -19,6 +19,9 @@ const MOST_SHAPES = 1_000
 /** Each search that has to be planned after all counts like so many that had not. */
 const COST_OF_MISS = 8
 const MOST_CREDIT = 64
+/** What is counted as often, and how much one search counts. */
+const OFTEN = 0.3
+const MEMORY = 0.02
 
 interface Shape {
   readonly clauses: readonly Clause[]
@@ -98,8 +101,13 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     return shape
   }
 
+  /** Share of the last searches with a version that was not in memory. */
+  let missed = 1
+  const isFull = (rows: readonly (BriefRow | VersionRow)[]): rows is readonly VersionRow[] =>
+    rows[0] !== undefined && 'body' in rows[0]
+
   /** From the versions kept in memory; those that are not are read. */
-  const versionsOf = (rows: readonly BriefRow[]): Found => {
+  const versionsOf = (rows: readonly (BriefRow | VersionRow)[]): Found => {
     const found: (StoredVersion | undefined)[] = []
     const missing: number[] = []
     for (const { rid, ver } of rows) {
@@ -107,7 +115,9 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       found.push(held)
       if (held === undefined) missing.push(rid)
     }
+    missed += (Math.sign(missing.length) - missed) * MEMORY
     if (missing.length === 0) return found as StoredVersion[]
+    if (isFull(rows)) return rows.map((row, at) => found[at] ?? executor.version(row))
     return then(executor.fetch(missing), (read) => {
       const byRid = new Map(read.map((row) => [row.rid, row]))
       for (const [at, { rid, ver }] of rows.entries()) {
@@ -167,11 +177,13 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       const params = paramsOf(shape, values, baseUrl, limit)
       if (params === undefined) return undefined
       const { statement } = shape
-      return then(source.all<VersionRow>(statement.sql, params), (rows) => {
+      // Over a network bodies that are not in memory come with the first statement rather than by a second one.
+      const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
+      return then(source.all<BriefRow | VersionRow>(sql, params), (rows) => {
         const page = wholePage(rows, statement, limit)
         shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
         if (page === undefined) return undefined
-        return isPostgres ? page.map(executor.version) : versionsOf(page)
+        return versionsOf(page)
       })
     },
   }

@@ -19,6 +19,8 @@ export interface UsualStatement {
    * driver's other parameters and once more what `find` takes, where there are such rows.
    */
   readonly sql: Sql
+  /** The same with the bodies; undefined where another statement for those that are not in memory costs little. */
+  readonly withBodies: Sql | undefined
   /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
   readonly isCollected: boolean
   readonly notesStrays: boolean
@@ -41,11 +43,8 @@ const checksOf = (clauses: readonly Clause[], d: string): readonly string[] =>
   )
 
 const IS_CURRENT = '(r.flags & 1) = 0'
-/** Over a network one statement with the bodies is better than two; here they are mostly in memory. */
-const COLUMNS = {
-  postgres: { columns: 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body', none: "0, '', 0, 0, 0, NULL" },
-  sqlite: { columns: 'r.rid, r.ver', none: '0' },
-} as const
+const BRIEF = { columns: 'r.rid, r.ver', none: '0' }
+const FULL = { columns: 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body', none: "0, '', 0, 0, 0, NULL" }
 
 export const toStatement = (
   statements: Statements,
@@ -54,15 +53,15 @@ export const toStatement = (
 ): UsualStatement => {
   const driver = driverOf(clauses)
   const first = clauses[driver] as Clause
-  const { columns, none } = COLUMNS[dialect]
   const checked = clauses.map((_clause, at) => at).filter((at) => at !== driver)
   const others = checked.map((at) => clauses[at] as Clause)
   const { table, find, ordered, strays } = first
   if (dialect === 'sqlite' && !ordered) {
     // No sorting in the database of what is few rows at most.
     const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
-    const text = `SELECT ${columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MOST + 1}`
-    return { sql: statements(text), isCollected: true, notesStrays: false, notesMore: false, driver, checked }
+    const text = `SELECT ${BRIEF.columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MOST + 1}`
+    const none = { withBodies: undefined, notesStrays: false, notesMore: false }
+    return { sql: statements(text), isCollected: true, ...none, driver, checked }
   }
   const found = `SELECT x.rid AS rid FROM ${table} x WHERE ${find}`
   const where = others.length === 0 ? '' : ` WHERE ${checksOf(others, 'd').join(' AND ')}`
@@ -72,12 +71,16 @@ export const toStatement = (
     : ordered
       ? `SELECT d.rid AS rid FROM (${found} ORDER BY x.rid DESC LIMIT ${MOST}) d${where} ORDER BY d.rid DESC LIMIT ?`
       : `SELECT DISTINCT d.rid AS rid FROM (${found} LIMIT ${MOST}) d${where} ORDER BY d.rid DESC LIMIT ?`
-  const note = (rid: number, test: string): string => `SELECT ${rid}, ${none} WHERE EXISTS (${test})`
-  const parts = [`SELECT ${columns} FROM (${page}) k CROSS JOIN resource r WHERE r.rid = k.rid AND ${IS_CURRENT}`]
-  if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays}`))
-  if (!isBounded) parts.push(note(ordered ? MORE : STRAYS, `${found} LIMIT 1 OFFSET ${MOST}`))
+  const select = ({ columns, none }: typeof BRIEF): Sql => {
+    const note = (rid: number, test: string): string => `SELECT ${rid}, ${none} WHERE EXISTS (${test})`
+    const parts = [`SELECT ${columns} FROM (${page}) k CROSS JOIN resource r WHERE r.rid = k.rid AND ${IS_CURRENT}`]
+    if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays}`))
+    if (!isBounded) parts.push(note(ordered ? MORE : STRAYS, `${found} LIMIT 1 OFFSET ${MOST}`))
+    return statements(parts.join(' UNION ALL '))
+  }
   return {
-    sql: statements(parts.join(' UNION ALL ')),
+    sql: select(BRIEF),
+    withBodies: dialect === 'postgres' ? select(FULL) : undefined,
     isCollected: false,
     notesStrays: strays !== undefined,
     notesMore: !isBounded,
