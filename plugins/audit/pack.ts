@@ -1,7 +1,7 @@
 /**
  * Events of a moment in one row. A row of its own costs a read more than the read itself: what is written together is
  * kept together, in one column, under one seal. Each event still has its number: a pack has that of its first one, so that
- * servers that write after the same event meet at it, and `number` says how many there are. The first member of an event that differs decides what is left out: see SAME.
+ * servers that write after the same event meet at it, and `number` says how many there are.
  */
 import { codeOf, type TrailEvent } from './event.ts'
 import { packId } from './id.ts'
@@ -20,7 +20,10 @@ const SAME = 0
 type Text = string | null | undefined
 type Member = string | number | null | undefined
 
-/** An event in its pack. Members at its end that are null are left out, as those are that are SAME to its end. */
+/**
+ * An event in its pack: milliseconds since the one before, kind, status, id, version and request; six texts, left out when
+ * all are SAME and nothing follows; operation, query and number, left out when there is none of them.
+ */
 type Packed = Member[]
 
 /** What the filters of blocks are made of, as it is told. */
@@ -49,7 +52,7 @@ export const lastSeqOf = (row: Pick<Row, 'seq' | 'kind' | 'number'>): number => 
 const sameOr = (value: Text, before: Text): Member => (value === before ? SAME : (value ?? null))
 
 /** One event, about one patient or none. */
-interface Entry {
+export interface Entry {
   readonly event: TrailEvent
   readonly patient: string | undefined
 }
@@ -82,24 +85,16 @@ export const pack = (entries: readonly Entry[]): Pack => {
   for (const { event, patient } of entries) {
     const { kind, status, type, id, version, client, user, tokenId, address, request, operation, number } = event
     const one: Packed = [event.at - at, codeOf(kind), status, id ?? null, version ?? null, request ?? null]
-    const isKnown =
-      before !== undefined &&
-      type === before.type &&
-      patient === patientBefore &&
-      client === before.client &&
-      user === before.user &&
-      tokenId === before.tokenId &&
-      address === before.address
+    const texts = [
+      sameOr(type, before?.type),
+      sameOr(patient, patientBefore),
+      sameOr(client, before?.client),
+      sameOr(user, before?.user),
+      sameOr(tokenId, before?.tokenId),
+      sameOr(address, before?.address),
+    ]
     const isPlain = operation === undefined && event.query === undefined && number === undefined
-    if (!isKnown || !isPlain)
-      one.push(
-        sameOr(type, before?.type),
-        sameOr(patient, patientBefore),
-        sameOr(client, before?.client),
-        sameOr(user, before?.user),
-        sameOr(tokenId, before?.tokenId),
-        sameOr(address, before?.address),
-      )
+    if (!isPlain || texts.some((text) => text !== SAME)) one.push(...texts)
     if (!isPlain) one.push(operation ?? null, queryOf(event) ?? null, number ?? null)
     list.push(one)
     told.push({ at: event.at, id, patient, client, person: user })

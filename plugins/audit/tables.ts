@@ -138,10 +138,6 @@ export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq
 /** Of the newest row that begins before an event. */
 export const readNewest = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
 
-export const readFindables = sql(
-  'audit.findables',
-  `SELECT ${COLUMNS.join(', ')} FROM audit_event WHERE seq >= ? AND seq <= ? ORDER BY seq`,
-)
 export const insertBlock = sql(
   'audit.block-insert',
   'INSERT INTO audit_block (first_seq, last_seq, min_at, max_at, filter) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',

@@ -6,7 +6,7 @@
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
 import { lastSeqOf, type Told, unpack } from '../pack.ts'
-import { type HeadRow, insertBlock, type Row, readBlockFirsts, readFindables, readHead } from '../tables.ts'
+import { type HeadRow, insertBlock, type Row, readBlockFirsts, readHead, readRows } from '../tables.ts'
 import { BLOCK_ROWS, type Block, firstOf, Gathering } from './block.ts'
 
 const LATER_MS = 1_000
@@ -55,7 +55,7 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
     if (first === unknown) unknown = first + BLOCK_ROWS
   }
   const make = async (first: number): Promise<void> => {
-    const rows = await database.slow<Row>(readFindables, [first, first + BLOCK_ROWS - 1])
+    const rows = await database.slow<Row>(readRows, [first - 1, first + BLOCK_ROWS - 1, BLOCK_ROWS])
     if (rows.length === 0) return
     const fresh = new Gathering()
     for (const row of rows) for (const event of unpack(row)) fresh.add(event)

@@ -2,7 +2,7 @@
 import { BLOCK_ROWS } from '../blocks/block.ts'
 import { codeOf, type TrailEvent } from '../event.ts'
 import { packId } from '../id.ts'
-import { entriesOf, FEWEST, MOST, PACK, pack, queryOf, type Told } from '../pack.ts'
+import { type Entry, entriesOf, FEWEST, MOST, PACK, pack, queryOf, type Told } from '../pack.ts'
 import type { Row } from '../tables.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -11,42 +11,31 @@ const OK = 200
 /** Its number and seal are given to it when it is written; `told` is what is in it when it is a pack. */
 export type Unplaced = { -readonly [Column in keyof Row]: Row[Column] } & { readonly told?: readonly Told[] }
 
-const packPatient = (reference: string): Buffer => packId(reference.slice('Patient/'.length))
 const packed = (id: string | undefined): Buffer | null => (id === undefined ? null : packId(id))
 
-const addRows = (rows: Unplaced[], event: TrailEvent): void => {
-  const row: Unplaced = {
-    seq: 0,
-    at: event.at,
-    kind: codeOf(event.kind),
-    status: event.status,
-    type: event.type ?? null,
-    id: packed(event.id),
-    ver: event.version ?? null,
-    patient: null,
-    client: event.client ?? null,
-    person: event.user ?? null,
-    token: event.tokenId ?? null,
-    address: event.address ?? null,
-    request: packed(event.request),
-    operation: event.operation ?? null,
-    query: queryOf(event) ?? null,
-    number: event.number ?? null,
-    proof: event.proof ?? null,
-    pack: null,
-    mac: NOTHING,
-  }
-  rows.push(row)
-  const [first, ...others] = event.patients?.() ?? []
-  if (first !== undefined) row.patient = packPatient(first)
-  for (const patient of others) rows.push({ ...row, patient: packPatient(patient) })
-}
+const rowOf = ({ event, patient }: Entry): Unplaced => ({
+  seq: 0,
+  at: event.at,
+  kind: codeOf(event.kind),
+  status: event.status,
+  type: event.type ?? null,
+  id: packed(event.id),
+  ver: event.version ?? null,
+  patient: packed(patient),
+  client: event.client ?? null,
+  person: event.user ?? null,
+  token: event.tokenId ?? null,
+  address: event.address ?? null,
+  request: packed(event.request),
+  operation: event.operation ?? null,
+  query: queryOf(event) ?? null,
+  number: event.number ?? null,
+  proof: event.proof ?? null,
+  pack: null,
+  mac: NOTHING,
+})
 
-export const rowsOf = (events: readonly TrailEvent[]): readonly Unplaced[] => {
-  const rows: Unplaced[] = []
-  for (const event of events) addRows(rows, event)
-  return rows
-}
+export const rowsOf = (events: readonly TrailEvent[]): readonly Unplaced[] => entriesOf(events).map(rowOf)
 
 const NO_EVENT = { type: null, id: null, ver: null, patient: null, client: null, person: null, token: null } as const
 const NO_TEXT = { address: null, request: null, operation: null, query: null, proof: null } as const
@@ -54,7 +43,7 @@ const NO_TEXT = { address: null, request: null, operation: null, query: null, pr
 /** The same in packs, behind so many events. None reaches over the end of a block, which is made of whole rows. */
 export const packsOf = (events: readonly TrailEvent[], seq: number): readonly Unplaced[] => {
   const entries = entriesOf(events)
-  if (entries.length < FEWEST) return rowsOf(events)
+  if (entries.length < FEWEST) return entries.map(rowOf)
   const rows: Unplaced[] = []
   for (let from = 0; from < entries.length; ) {
     const room = BLOCK_ROWS - ((seq + from) % BLOCK_ROWS)

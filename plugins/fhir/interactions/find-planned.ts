@@ -20,6 +20,7 @@ import { readSearch, type SearchRequest } from '../search/request.ts'
 import type { FhirServer } from '../server.ts'
 import type { Asked } from './asked.ts'
 import type { FoundPage } from './found-page.ts'
+import { queryOf } from './query-of.ts'
 import { type Scope, typesOf } from './search-scope.ts'
 import { understand } from './understand.ts'
 
@@ -27,8 +28,7 @@ const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 
 /** Parameters of the query, then those of the form. */
 const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string])[] => {
-  const start = url.indexOf('?')
-  const query = start === -1 ? [] : readPairs(url.slice(start + 1))
+  const query = readPairs(queryOf(url))
   if (!(body instanceof Uint8Array)) return query
   if (!isUtf8(body)) throw NotUtf8()
   return [...query, ...readPairs(Buffer.from(body).toString('utf8'))]
