@@ -19,6 +19,10 @@ export type Param = Plain | Uint8Array
 /** SQLite answers at once, PostgreSQL later: callers `await`, which costs nothing on a plain value. */
 export type Eventually<T> = T | Promise<T>
 
+/** `next` of the value, at once when it is there at once: no promise where nothing is awaited. */
+export const andThen = <T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> =>
+  value instanceof Promise ? value.then(next) : next(value)
+
 /**
  * `sql('fhir.read', 'SELECT … WHERE id = ?')`: parameters are `?` in the order given, numbered for PostgreSQL here.
  * Two texts where the dialects differ.

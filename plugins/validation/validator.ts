@@ -1,5 +1,6 @@
 /** The Validator service: structure and rules in one pass, then profiles, then what other plugins added. */
 import type { Issue } from '../../kernel/index.ts'
+import { andThen } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { type Compiled, compiledFrom } from './compiled.ts'
 import type { Level } from './config.ts'
@@ -26,9 +27,6 @@ interface Findings {
   /** The structure is broken, so that nothing else was looked at. */
   readonly isBroken: boolean
 }
-
-const then = <T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> =>
-  value instanceof Promise ? value.then(next) : next(value)
 
 /** dom-6, which recommends a narrative: worth saying to who asks, not at every write. */
 const narrativeHint = ({ resourceType, text }: Resource): Issues => {
@@ -70,17 +68,17 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     let all: Issues | Promise<Issues> = []
     for (const one of added) {
       if (one.type !== undefined && one.type !== resource.resourceType) continue
-      all = then(all, (before) => then(one.check(resource), (found) => [...before, ...found]))
+      all = andThen(all, (before) => andThen(one.check(resource), (found) => [...before, ...found]))
     }
     return all
   }
 
   return {
     admit(resource, options = {}) {
-      return then(defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
+      return andThen(defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
         if (issues.some(isError)) throw (isBroken ? StructureRefused : RulesRefused)().with({ issues })
         if (added.length === 0) return issues
-        return then(others(resource), (more) => {
+        return andThen(others(resource), (more) => {
           const all = more.length === 0 ? issues : [...issues, ...more]
           if (more.some(isError)) throw RulesRefused().with({ issues: all })
           return all
@@ -88,8 +86,8 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
       })
     },
     check(resource, options = {}) {
-      return then(defined(resource, options, 'profiles', MOST_ISSUES_IN_FULL), ({ issues, isBroken }) =>
-        isBroken ? issues : then(others(resource), (more) => [...issues, ...narrativeHint(resource), ...more]),
+      return andThen(defined(resource, options, 'profiles', MOST_ISSUES_IN_FULL), ({ issues, isBroken }) =>
+        isBroken ? issues : andThen(others(resource), (more) => [...issues, ...narrativeHint(resource), ...more]),
       )
     },
     addCheck: (check) => void added.push(check),

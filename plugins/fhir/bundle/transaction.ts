@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
+import { andThen, type Transaction } from '../../database/service.ts'
 import { refused, ruleOn } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
@@ -101,15 +101,9 @@ export const transaction = async (
     const { interaction } = step.addressed
     const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
       if (step.kind !== 'change') return { step, ruling, permit: undefined }
-      const permit = permitChange(server, ctx, ruling, interaction)
-      return permit instanceof Promise
-        ? permit.then((one) => ({ step, ruling, permit: one }))
-        : { step, ruling, permit }
+      return andThen(permitChange(server, ctx, ruling, interaction), (permit) => ({ step, ruling, permit }))
     }
-    return atEntry(index, interaction, () => {
-      const ruling = ruleOn(run, ctx, interaction)
-      return ruling instanceof Promise ? ruling.then(given) : given(ruling)
-    })
+    return atEntry(index, interaction, () => andThen(ruleOn(run, ctx, interaction), given))
   }
 
   const asked: AskedEntry[] = []

@@ -1,6 +1,6 @@
 /** A search of a usual shape, answered in the turn it arrived in: see search/usual. */
 import type { Ruling } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
+import { andThen, type Eventually } from '../../database/service.ts'
 import { checkAccept } from '../media.ts'
 import { AS_STORED } from '../query.ts'
 import { toSearchSet } from '../search/bundle.ts'
@@ -10,6 +10,7 @@ import type { FhirServer } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 import type { Asked } from './asked.ts'
 import type { FoundPage } from './found-page.ts'
+import { queryOf } from './query-of.ts'
 
 /** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
 export const findUsual = (
@@ -21,9 +22,8 @@ export const findUsual = (
   const { usual, registry } = server.search
   const { ctx, headers, url, body } = asked
   if (usual === undefined || type === undefined || ruling.restrictions.length > 0) return undefined
-  const start = url.indexOf('?')
-  if (start === -1 || body instanceof Uint8Array) return undefined
-  const query = readUsualQuery(url.slice(start + 1))
+  if (body instanceof Uint8Array) return undefined
+  const query = readUsualQuery(queryOf(url))
   if (query === undefined) return undefined
   const { page, catalog, clock, random } = server
   const count = Math.min(query.count ?? page.usual, page.most)
@@ -59,6 +59,5 @@ export const findUsual = (
     })
     return { text, versions }
   }
-  const found = usual.find(type, query, baseUrl, count + 1)
-  return found instanceof Promise ? found.then(toPage) : toPage(found)
+  return andThen(usual.find(type, query, baseUrl, count + 1), toPage)
 }

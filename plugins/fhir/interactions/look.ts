@@ -3,7 +3,7 @@
  * asked), and answered once it was ruled on.
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
+import { andThen, type Eventually } from '../../database/service.ts'
 import { type Done, read } from '../dispatch.ts'
 import { detailsOf } from '../patients.ts'
 import type { FhirServer } from '../server.ts'
@@ -27,7 +27,6 @@ const toDone = (server: FhirServer, result: Answer): Done<Answer> => {
 export const performLook = (server: FhirServer, asked: Asked, address: AddressLook): Eventually<Answer> => {
   const { interaction, answer } = address(server, asked)
   return read(server.run, asked.ctx, interaction, (ruling) => {
-    const answered = answer(server, ruling)
-    return answered instanceof Promise ? answered.then((one) => toDone(server, one)) : toDone(server, answered)
+    return andThen(answer(server, ruling), (answered) => toDone(server, answered))
   })
 }

@@ -1,6 +1,6 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { Ruling } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
+import { andThen, type Eventually } from '../../database/service.ts'
 import { readContent } from '../binary.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
 import { checkAccept, takesFhir } from '../media.ts'
@@ -81,8 +81,7 @@ const address =
     return {
       interaction: interactionOf(asked, { kind, type: type.name, id, version: toNumber(version) }),
       answer(here, ruling) {
-        const found = find(here, asked, type.name, ruling)
-        return found instanceof Promise ? found.then(toAnswer) : toAnswer(found)
+        return andThen(find(here, asked, type.name, ruling), toAnswer)
       },
     }
   }

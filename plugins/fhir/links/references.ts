@@ -2,7 +2,7 @@
  * References at work: where those of a resource point, which of their targets this server holds, and what refers to a
  * resource. https://hl7.org/fhir/R4/references.html
  */
-import { type Eventually, type Sql, sql, type Transaction } from '../../database/service.ts'
+import { andThen, type Eventually, type Sql, sql, type Transaction } from '../../database/service.ts'
 import { CANONICAL, COLUMN_STEP } from '../search/convert/columns.ts'
 import { absoluteTarget } from '../search/convert/reference.ts'
 import type { Registry } from '../search/registry.ts'
@@ -171,8 +171,7 @@ export const createReferences = ({ links, registry, types }: ReferencesParts): R
       const asked = JSON.stringify(wanted)
       // That they are there is by far the common case.
       if (transaction.presume(presumeHeld, [wanted.length, asked])) return new Set(targets.keys())
-      const rows = transaction.all<{ at: number }>(heldTargets, [asked])
-      return rows instanceof Promise ? rows.then(toPlaces) : toPlaces(rows)
+      return andThen(transaction.all<{ at: number }>(heldTargets, [asked]), toPlaces)
     },
     async referrers(transaction, targets, baseUrl, most) {
       const { long, short } = registry.hasher

@@ -3,7 +3,7 @@
  * shape is compiled when it comes first, so that a search is its values, one statement and the versions it names. What is
  * out of the ordinary is not answered here: `undefined`, and it goes the way that understands everything.
  */
-import type { Eventually, Param } from '../../../database/service.ts'
+import { andThen, type Eventually, type Param } from '../../../database/service.ts'
 import type { Source } from '../../store/source.ts'
 import type { Store } from '../../store/store.ts'
 import type { VersionRow } from '../../store/tables.ts'
@@ -51,10 +51,6 @@ export interface UsualParts {
 
 type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
 type Found = Eventually<readonly StoredVersion[] | undefined>
-
-/** At once what is known at once. */
-const then = <T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> =>
-  value instanceof Promise ? value.then(next) : next(value)
 
 export const createUsualSearches = (parts: UsualParts): UsualSearches => {
   const { source, registry, store, executor, statements, isPostgres } = parts
@@ -118,7 +114,7 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     missed += (Math.sign(missing.length) - missed) * MEMORY
     if (missing.length === 0) return found as StoredVersion[]
     if (isFull(rows)) return rows.map((row, at) => found[at] ?? executor.version(row))
-    return then(executor.fetch(missing), (read) => {
+    return andThen(executor.fetch(missing), (read) => {
       const byRid = new Map(read.map((row) => [row.rid, row]))
       for (const [at, { rid, ver }] of rows.entries()) {
         if (found[at] !== undefined) continue
@@ -179,7 +175,7 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       const { statement } = shape
       // Over a network bodies that are not in memory come with the first statement rather than by a second one.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
-      return then(source.all<BriefRow | VersionRow>(sql, params), (rows) => {
+      return andThen(source.all<BriefRow | VersionRow>(sql, params), (rows) => {
         const page = wholePage(rows, statement, limit)
         shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
         if (page === undefined) return undefined
