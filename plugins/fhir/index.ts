@@ -13,7 +13,7 @@ import { fhirRoutes } from './routes.ts'
 import { displayMigrations, searchMigrations } from './search/tables.ts'
 import { wordMigrations } from './search/words/tables.ts'
 import { Fhir } from './service.ts'
-import { migrations } from './store/tables.ts'
+import { migrations, smallBodyMigrations } from './store/tables.ts'
 
 export default definePlugin({
   name: 'fhir',
@@ -22,7 +22,7 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
   provides: [Fhir],
-  migrations: [...migrations, ...searchMigrations, ...wordMigrations, ...displayMigrations],
+  migrations: [...migrations, ...searchMigrations, ...wordMigrations, ...displayMigrations, ...smallBodyMigrations],
   errors: allErrors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {

@@ -2,7 +2,7 @@
 import type { ResourceVersion } from '../../../kernel/index.ts'
 import { unpackBody } from './body.ts'
 import { toHttpDate, toMillis } from './stamp.ts'
-import { DELETED, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, SMALL, type VersionRow } from './tables.ts'
+import { DELETED, FORM, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
 
 export class StoredVersion {
   readonly rid: number
@@ -30,7 +30,7 @@ export class StoredVersion {
     this.stamp = row.upd
     this.deleted = (row.flags & DELETED) !== 0
     this.method = METHODS[(row.flags >> METHOD_SHIFT) & METHOD_BITS] ?? 'PUT'
-    this.form = row.flags & (GZIP | SMALL)
+    this.form = row.flags & FORM
     this.bytes = row.body ?? EMPTY
     this.#text = text
   }
@@ -48,7 +48,7 @@ export class StoredVersion {
 
   /** About how many bytes it holds in memory, with its text. */
   get weight(): number {
-    return this.bytes.length * (this.form === SMALL ? 6 : this.form === GZIP ? 4 : 2)
+    return this.bytes.length * (this.form === GZIP ? 4 : this.form === 0 ? 2 : 6)
   }
 
   /** Last-Modified. Made once: a hot read asks for it as often as for the text. */
