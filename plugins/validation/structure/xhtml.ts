@@ -62,6 +62,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     return FAILED
   }
 
+  const shown = (bytes: Buffer, from: Position, to: Position): string => bytes.toString('latin1', from, to)
   const nameOf = (element: number): string => ELEMENT_OF[element]!
 
   const skipSpace = (bytes: Buffer, from: Position): Position => {
@@ -108,9 +109,8 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     for (;;) {
       while (bytes[at] !== quote && IN_TEXT[bytes[at]!] === 1) at++
       if (bytes[at] === quote) return at
-      const name = (): string => bytes.toString('latin1', start, end)
-      if (bytes[at] === END) return fail(`the value of the attribute ${name()} does not end`)
-      if (bytes[at] === LESS) return fail(`the value of the attribute ${name()} contains <`)
+      if (bytes[at] === END) return fail(`the value of the attribute ${shown(bytes, start, end)} does not end`)
+      if (bytes[at] === LESS) return fail(`the value of the attribute ${shown(bytes, start, end)} contains <`)
       if (bytes[at] !== 38) return fail(BAD_CHARACTER)
       at = reference(bytes, at)
       if (at === FAILED) return FAILED
@@ -130,24 +130,24 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     }
     const end = at
     if (end === from) return fail(`the tag <${nameOf(element)}> is not well-formed`)
-    const name = (): string => bytes.toString('latin1', from, end)
     at = skipSpace(bytes, at)
-    if (bytes[at] !== 61) return fail(`the attribute ${name()} of <${nameOf(element)}> has no value`)
+    if (bytes[at] !== 61) return fail(`the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> has no value`)
     at = skipSpace(bytes, at + 1)
     const quote = bytes[at]!
     if (quote !== 34 && quote !== 39) {
-      return fail(`the value of the attribute ${name()} of <${nameOf(element)}> is not quoted`)
+      return fail(`the value of the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> is not quoted`)
     }
     const start = at + 1
     at = quoted(bytes, start, quote, from, end)
     if (at === FAILED) return FAILED
-    if (attributes.includes(state)) return fail(`<${nameOf(element)}> has the attribute ${name()} twice`)
+    if (attributes.includes(state))
+      return fail(`<${nameOf(element)}> has the attribute ${shown(bytes, from, end)} twice`)
     attributes.push(state)
     if (state === XMLNS) {
       return isXhtml(bytes, start, at) ? at + 1 : fail(`<${nameOf(element)}> is not in the namespace ${XHTML}`)
     }
     const fault = valueFault(bytes, state, start, at)
-    return fault === null ? at + 1 : fail(`the attribute ${name()} of <${nameOf(element)}> ${fault}`)
+    return fault === null ? at + 1 : fail(`the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> ${fault}`)
   }
 
   /** Moves over a tag from the end of its name. */
