@@ -2,7 +2,7 @@
 import { load } from '../client.ts'
 import { MEASURES } from './clinical.ts'
 import { createDice, type Dice } from './random.ts'
-import { makeBodies, seedPeople, toTransactions } from './seed.ts'
+import { type Body, makeBodies, seedPeople, toTransactions } from './seed.ts'
 
 const PER_PATIENT = 40
 const CHUNK = 20_000 // resources made and sent at a time: a million bodies are more than memory should hold
@@ -17,6 +17,8 @@ export type Asked = 'selective' | 'name' | 'tokens'
 export interface Searched {
   readonly reads: readonly string[]
   readonly asks: Readonly<Record<Asked, (dice: Dice) => string>>
+  /** More of the same, to be created. */
+  more(count: number): readonly Body[]
 }
 
 /** Patients first, then what refers to them. */
@@ -44,5 +46,6 @@ export const populate = async (address: string, size: number, say: (text: string
       tokens: (with_) =>
         `/Observation?${query({ status: 'final', category: CATEGORY, code: codeOf(with_), _count: '20' })}`,
     },
+    more: (count) => makeBodies(dice, { visits, bytes: 0 }, count),
   }
 }

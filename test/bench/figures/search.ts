@@ -1,6 +1,6 @@
 /**
  * Figures 7 and 8: searches against the server's own reads, and the same searches over populations of several sizes, on
- * SQLite and on PostgreSQL. All sizes are loaded first and then asked in turns.
+ * SQLite and on PostgreSQL. All sizes are loaded first and then asked in turns; figure T is taken over the largest.
  */
 import { startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'
@@ -12,15 +12,19 @@ import { createPlace, type House, startHouse } from '../house.ts'
 import { measure, profile } from '../measure.ts'
 import type { Settings } from '../plugins.ts'
 import { both, millis, percent, times } from '../table.ts'
+import { reportReadsBeside, reportTail } from './tail.ts'
 
 const CONNECTIONS = 16
 const WARM = 16_000 // requests of each side, and to each population, before a figure is measured
 const ASKED = 400 // searches of a round at one connection
 const LEAST = 10_000 // resources of the smallest population; the next ones hold ten times as many, up to --resources
 
+const CREATED = 1_000 // resources sent for figure T, in turns
+const SLOW_MS = 100 // of the search that reads are measured beside, about
+
 interface Population extends Searched {
   readonly size: number
-  readonly house: House
+  house: House
 }
 
 /** Words are not searched here, and cost as much as all other rows of a resource. */
@@ -30,6 +34,7 @@ const LOADING: Settings = {
   audit: { enabled: false },
   request_log: { enabled: false },
 }
+const ASKING: Settings = { fhir: LOADING.fhir as Settings[string] }
 const sizesUpTo = (most: number): readonly number[] => {
   const sizes = [Math.min(LEAST, most)]
   while ((sizes.at(-1) as number) < most) sizes.push(Math.min((sizes.at(-1) as number) * 10, most))
@@ -109,8 +114,32 @@ const reportGrowth = async (
   })
 }
 
+/** Observations counted one by one, by a range that takes in as many of them as take about so long. */
+const findSlow = async ({ address }: House): Promise<string> => {
+  const paths = [50, 100, 150, 200, 250].map(
+    (least) => `/Observation?value-quantity=gt${least}&_total=accurate&_count=1`,
+  )
+  const timed: { path: string; off: number }[] = []
+  for (const path of paths) {
+    const { at } = await load({ address, connections: 1, next: () => toGet(address, path), requests: 5 })
+    timed.push({ path, off: Math.abs(Math.log(at(0.5) / SLOW_MS)) })
+  }
+  return timed.reduce((best, one) => (one.off < best.off ? one : best)).path
+}
+
 /** `at`: which population. Loaded by a server without what loading need not pay for, and asked by one with its defaults. */
-type Start = (at: number, settings: Settings) => Promise<House>
+type Start = (at: number, settings: Settings, unbound?: boolean) => Promise<House>
+
+const reportSlow = async (bench: Bench, kind: string, start: Start, populations: Population[]): Promise<void> => {
+  const largest = populations.at(-1) as Population
+  const { reads, size } = largest
+  const ready = { paths: reads.slice(0, CREATED), bodies: largest.more(CREATED) }
+  const named = `${kind}, over ${size}`
+  await reportTail(bench, named, { ...ready, house: largest.house })
+  await largest.house.stop()
+  largest.house = await start(populations.length - 1, ASKING, true)
+  await reportReadsBeside(bench, named, { ...ready, house: largest.house }, await findSlow(largest.house))
+}
 
 const measureAll = async (bench: Bench, kind: string, start: Start): Promise<void> => {
   const populations: Population[] = []
@@ -119,7 +148,7 @@ const measureAll = async (bench: Bench, kind: string, start: Start): Promise<voi
       bench.say(`${kind}: creating ${size} resources`)
       const loader = await start(at, LOADING)
       const filled = await populate(loader.address, size, bench.say).finally(() => loader.stop())
-      populations.push({ ...filled, size, house: await start(at, { fhir: LOADING.fhir as Settings[string] }) })
+      populations.push({ ...filled, size, house: await start(at, ASKING) })
     }
     bench.say(`${kind}: searching`)
     const [smallest] = populations as [Population, ...Population[]]
@@ -128,6 +157,7 @@ const measureAll = async (bench: Bench, kind: string, start: Start): Promise<voi
     if (populations.length === 1) return
     await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code')
     await reportGrowth(bench, kind, populations, 'tokens', 2, 'three tokens, newest 20')
+    await reportSlow(bench, kind, start, populations)
   } finally {
     for (const { house } of populations) await house.stop()
   }
@@ -136,8 +166,8 @@ const measureAll = async (bench: Bench, kind: string, start: Start): Promise<voi
 const onSqlite = async (bench: Bench): Promise<void> => {
   const places = sizesUpTo(bench.resources).map(() => createPlace())
   try {
-    await measureAll(bench, 'sqlite', (at, settings) =>
-      startHouse(bench, places[at] as (typeof places)[number], { settings }),
+    await measureAll(bench, 'sqlite', (at, settings, unbound = false) =>
+      startHouse(bench, places[at] as (typeof places)[number], { settings, unbound }),
     )
   } finally {
     for (const place of places) place.remove()
@@ -149,8 +179,9 @@ const onPostgres = async (bench: Bench): Promise<void> => {
   const server = await startPostgres({ settings: { shared_buffers: '1GB', max_wal_size: '4GB' } })
   try {
     for (const at of sizesUpTo(bench.resources).keys()) await server.createDatabase(`size${at}`)
-    await measureAll(bench, 'postgres', (at, settings) =>
+    await measureAll(bench, 'postgres', (at, settings, unbound = false) =>
       startHouse(bench, place, {
+        unbound,
         settings: { ...settings, database: { kind: 'postgres', postgres_url: server.url(undefined, `size${at}`) } },
       }),
     )
@@ -162,7 +193,7 @@ const onPostgres = async (bench: Bench): Promise<void> => {
 
 export const search: Figure = {
   name: 'search',
-  description: 'searches against own reads, and their growth up to --resources, on SQLite and PostgreSQL',
+  description: 'searches against own reads, their growth up to --resources, and the slow ones there, on both databases',
   async run(bench) {
     await onSqlite(bench)
     await onPostgres(bench)
