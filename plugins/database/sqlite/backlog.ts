@@ -10,7 +10,7 @@ import type BetterSqlite from 'better-sqlite3'
 import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../service.ts'
 import { toRecord } from './backlog-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './backlog-tables.ts'
-import { isKeepable, type KeptLength, KeptRows } from './kept-rows.ts'
+import { type KeptLength, KeptRows } from './kept-rows.ts'
 import type { Statements } from './statements.ts'
 
 type Kept = Map<LaterInsert, KeptRows>
@@ -85,14 +85,13 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
     },
     keep(insert, params) {
       if (params.length === 0) return
-      if (!params.every(isKeepable)) return void insertNow({ run }, insert, params)
       let own = kept.get(insert)
       if (own === undefined) {
         if (!tables.has(insert.table)) learn(insert.table)
         own = new KeptRows(insert)
         kept.set(insert, own)
       }
-      own.add(params)
+      if (!own.add(params)) return void insertNow({ run }, insert, params)
       rows += params.length / insert.width
     },
     concerns(statement) {

@@ -8,9 +8,6 @@ import type { LaterInsert, Param, Plain, Sql } from '../service.ts'
 export const TEXT = Number.POSITIVE_INFINITY
 const NULL = Number.NaN
 
-/** Can it be kept? */
-export const isKeepable = (param: Plain): boolean => typeof param !== 'number' || Number.isFinite(param)
-
 /** As it was before it was kept. */
 export const toPlain = (value: number, texts: () => string): Plain =>
   value === TEXT ? texts() : Number.isNaN(value) ? null : value
@@ -75,18 +72,24 @@ export class KeptRows {
     return { rows: this.rows, texts: this.#texts.length }
   }
 
-  /** Parameters of one row after the other, all of them keepable. */
-  add(params: readonly Plain[]): void {
+  /** Parameters of one row after the other. False, and nothing was kept, when one is a number without end or none at all. */
+  add(params: readonly Plain[]): boolean {
     const { width } = this.insert
     let at = this.rows * width
     if (at + params.length > this.#values.length) this.#grow(at + params.length)
     const values = this.#values
+    const before = this.length
     for (let from = 0; from < params.length; from += width) {
       this.#textsOf.push(this.#texts.length)
       for (let n = from; n < from + width; n += 1) {
         const param = params[n] as Plain
-        if (typeof param === 'number') values[at] = param
-        else if (param === null) values[at] = NULL
+        if (typeof param === 'number') {
+          if (!Number.isFinite(param)) {
+            this.cut(before)
+            return false
+          }
+          values[at] = param
+        } else if (param === null) values[at] = NULL
         else {
           values[at] = TEXT
           this.#texts.push(param)
@@ -95,6 +98,7 @@ export class KeptRows {
       }
     }
     this.rows += params.length / width
+    return true
   }
 
   /** To how many there were. */
