@@ -20,6 +20,9 @@ export class StoredVersion {
   readonly bytes: Buffer
   #text: string | undefined
   #httpDate: string | undefined
+  #length: number | undefined
+  #textHead: readonly string[] | undefined
+  #bytesHead: readonly string[] | undefined
 
   /** `text`: the body of a version made here, which is not unpacked to be sent. */
   constructor(type: string, row: VersionRow, text?: string) {
@@ -39,6 +42,25 @@ export class StoredVersion {
   get text(): string {
     this.#text ??= unpackBody(this.bytes, this.form).toString('utf8')
     return this.#text
+  }
+
+  /** Bytes of the text. */
+  get length(): number {
+    this.#length ??= Buffer.byteLength(this.text)
+    return this.#length
+  }
+
+  /** Headers of an answer with its text, or with its bytes: made once, because a hot read sends them again and again. */
+  head(
+    form: 'text' | 'bytes',
+    make: (version: StoredVersion, form: 'text' | 'bytes') => readonly string[],
+  ): readonly string[] {
+    if (form === 'text') {
+      this.#textHead ??= make(this, form)
+      return this.#textHead
+    }
+    this.#bytesHead ??= make(this, form)
+    return this.#bytesHead
   }
 
   /** Are the bytes gzip, which a client may take as they are? */

@@ -3,24 +3,68 @@
  * https://hl7.org/fhir/R4/narrative.html
  */
 
-/** The XPath of txt-1 in the definition of Narrative; with xml:lang, which XHTML wants beside lang. */
-const ATTRIBUTES = new Set(
+import { createNames } from './names.ts'
+
+export const XHTML = 'http://www.w3.org/1999/xhtml'
+
+/** The XPath of txt-1 in the definition of Narrative; with xml:lang, which XHTML wants beside lang, and the namespace. */
+export const ATTRIBUTE_NAMES = createNames(
   `abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite
   class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev
   rowspan rules scope shape span src start style summary tabindex title type valign value vspace width
-  xml:lang`.split(/\s+/),
+  xml:lang xmlns`.split(/\s+/),
 )
 const URLS = new Set(['href', 'src', 'cite', 'longdesc'])
+
+const UNKNOWN = 0
+const FREE = 1
+const URL = 2
+const STYLE = 3
+/** What the value of an attribute is held to, by the state its name ends in. */
+const KINDS = Uint8Array.from(ATTRIBUTE_NAMES.ends, (name) => {
+  if (name === undefined) return UNKNOWN
+  if (name === 'style') return STYLE
+  return URLS.has(name) ? URL : FREE
+})
 
 const ENTITY = /&(?:(amp)|(lt)|(gt)|(quot)|(apos)|#([0-9]+)|#x([0-9a-fA-F]+));/g
 const ACTIVE_SCHEME = /^(?:javascript|vbscript|livescript|mocha|data|blob|filesystem|view-source):/
 const IMAGE_DATA = /^data:image\/[a-z0-9.+-]+[;,]/
 const ACTIVE_STYLE = /expression\(|javascript:|vbscript:|behaviou?r:|-moz-binding|@import/
 
-/** Most values are plainly harmless; the rest is looked at as a browser would read it. */
-const PLAIN_URL = /^(?:https?:|#|mailto:|[A-Za-z0-9_./-]*(?:[?#]|$))/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
-const DUBIOUS_STYLE = /[\\&@\0-\x1f\x7f-\uffff]|\/\*|expr|script|behav|-moz/i
+/** What the path of a URL is made of. */
+const IN_PATH = new Uint8Array(256)
+for (const unit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-') IN_PATH[unit.charCodeAt(0)] = 1
+
+/** Any byte after it makes a style dubious. */
+const ANY = 255
+/** The byte (a letter as a small one) that makes a style dubious right after this one: exp, script, behav, -moz, a comment. */
+const DUBIOUS_BEFORE = new Uint8Array(256)
+for (const [first, second] of ['xp', 'Xp', 'cr', 'Cr', 'ha', 'Ha', '-m', '/*'] as const)
+  DUBIOUS_BEFORE[first!.charCodeAt(0)] = second!.charCodeAt(0)
+DUBIOUS_BEFORE.fill(ANY, 0, 32).fill(ANY, 127)
+for (const unit of '\\&@') DUBIOUS_BEFORE[unit.charCodeAt(0)] = ANY
+
+/**
+ * Whether the bytes are plainly no URL that a browser would execute: a relative one, or a scheme with h, as none of those
+ * begins. Most values are; the rest is looked at as a browser would read it.
+ */
+const isPlainUrl = (bytes: Uint8Array, from: number, to: number): boolean => {
+  let at = from
+  while (at < to && IN_PATH[bytes[at]!] === 1) at++
+  if (at === to) return true
+  const byte = bytes[at]
+  return byte === 35 || byte === 63 || (byte === 58 && bytes[from] === 104)
+}
+
+/** Whether the bytes are plainly no style that a browser would execute. */
+const isPlainStyle = (bytes: Uint8Array, from: number, to: number): boolean => {
+  for (let at = from; at < to; at++) {
+    const second = DUBIOUS_BEFORE[bytes[at]!]!
+    if (second !== 0 && (second === ANY || (bytes[at + 1]! | 32) === second)) return false
+  }
+  return true
+}
 
 /** A code point XML allows. */
 export const isXmlCharacter = (point: number): boolean =>
@@ -67,17 +111,39 @@ const styleText = (value: string): string =>
       .replace(/\\/g, ''),
   )
 
-/** Why an attribute with that name may not have that value, or null. The value's references are well-formed. */
-export const attributeFault = (name: string, value: string): string | null => {
-  if (!ATTRIBUTES.has(name)) return 'is not allowed'
-  if (URLS.has(name)) {
-    if (PLAIN_URL.test(value)) return null
-    const url = bare(decode(value))
-    if (ACTIVE_SCHEME.test(url) && !(name === 'src' && IMAGE_DATA.test(url))) {
-      return 'is a URL that a browser would execute'
-    }
-  } else if (name === 'style' && DUBIOUS_STYLE.test(value) && ACTIVE_STYLE.test(styleText(value))) {
-    return 'contains something that a browser would execute'
+const activeFault = (name: string, value: string): string | null => {
+  if (name === 'style') {
+    return ACTIVE_STYLE.test(styleText(value)) ? 'contains something that a browser would execute' : null
   }
-  return null
+  const url = bare(decode(value))
+  const isActive = ACTIVE_SCHEME.test(url) && !(name === 'src' && IMAGE_DATA.test(url))
+  return isActive ? 'is a URL that a browser would execute' : null
+}
+
+/**
+ * Why an attribute, by the state its name ends in, may not have the value between the two places, or null. The value's
+ * references are well-formed.
+ */
+export const valueFault = (bytes: Buffer, attribute: number, from: number, to: number): string | null => {
+  switch (KINDS[attribute]) {
+    case UNKNOWN:
+      return 'is not allowed'
+    case FREE:
+      return null
+    case URL:
+      if (isPlainUrl(bytes, from, to)) return null
+      break
+    default:
+      if (isPlainStyle(bytes, from, to)) return null
+  }
+  return activeFault(ATTRIBUTE_NAMES.ends[attribute]!, bytes.toString('utf8', from, to))
+}
+
+const XHTML_BYTES = Buffer.from(XHTML, 'latin1')
+
+/** Whether the bytes are the namespace of XHTML. */
+export const isXhtml = (bytes: Buffer, from: number, to: number): boolean => {
+  if (to - from !== XHTML_BYTES.length) return false
+  for (let at = from; at < to; at++) if (bytes[at] !== XHTML_BYTES[at - from]) return false
+  return true
 }

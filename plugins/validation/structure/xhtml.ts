@@ -4,25 +4,22 @@
  * several times as fast as asking a string for its characters. https://hl7.org/fhir/R4/narrative.html
  */
 import { Buffer } from 'node:buffer'
-import { attributeFault, isXmlCharacter } from './xhtml-attribute.ts'
+import { createNames, stateOf } from './names.ts'
+import { ATTRIBUTE_NAMES, isXhtml, isXmlCharacter, valueFault, XHTML } from './xhtml-attribute.ts'
 
 const BAD_CHARACTER = 'it has a character XML does not allow'
-const XHTML = 'http://www.w3.org/1999/xhtml'
 
 /** The XPath of txt-1 in the definition of Narrative. */
 const ELEMENTS = `a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5
   h6 hr i img li ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var`.split(/\s+/)
 
-/** Length, first, second and last byte tell the elements apart; the bytes between are compared. */
-const hashOf = (length: number, first: number, second: number, last: number): number =>
-  (length << 21) | ((first & 127) << 14) | ((second & 127) << 7) | (last & 127)
-
-const BY_HASH = new Map(
-  ELEMENTS.map((name) => [
-    hashOf(name.length, name.charCodeAt(0), name.charCodeAt(name.length > 1 ? 1 : 0), name.charCodeAt(name.length - 1)),
-    name,
-  ]),
-)
+const NAMES = createNames(ELEMENTS)
+const { next: NEXT_OF_ELEMENT, ends: ELEMENT_OF } = NAMES
+const DIV = stateOf(NAMES, 'div')
+const IMG = stateOf(NAMES, 'img')
+const NEXT_OF_ATTRIBUTE = ATTRIBUTE_NAMES.next
+const SRC = stateOf(ATTRIBUTE_NAMES, 'src')
+const XMLNS = stateOf(ATTRIBUTE_NAMES, 'xmlns')
 
 /** A scratch buffer larger than this is not kept. */
 const KEPT_BYTES = 262_144
@@ -52,8 +49,10 @@ const FAILED = -1
 /** A check with its own scratch space: `null` when the narrative is fine, else `txt-1: why` or `txt-2: why`. */
 export const createNarrativeCheck = (): ((text: string) => string | null) => {
   const encoder = new TextEncoder()
-  const open: string[] = []
-  const attributes: string[] = []
+  /** Elements that are open, by the state their name ends in; those from `depth` on are of the past. */
+  const open: number[] = []
+  let depth = 0
+  const attributes: number[] = []
   let kept = Buffer.alloc(4096)
   let problem = ''
   let hasContent = false
@@ -63,9 +62,18 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     return FAILED
   }
 
+  const shown = (bytes: Buffer, from: Position, to: Position): string => bytes.toString('latin1', from, to)
+  const nameOf = (element: number): string => ELEMENT_OF[element]!
+
   const skipSpace = (bytes: Buffer, from: Position): Position => {
     let at = from
     while (isSpace(bytes[at])) at++
+    return at
+  }
+
+  const skipName = (bytes: Buffer, from: Position): Position => {
+    let at = from
+    while (IN_NAME[bytes[at]!] === 1) at++
     return at
   }
 
@@ -83,108 +91,121 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
   /** Moves over text up to the next tag, which must come. */
   const content = (bytes: Buffer, from: Position): Position => {
     let at = from
-    let blank = true
     for (;;) {
-      for (let byte = bytes[at]!; IN_TEXT[byte] === 1; byte = bytes[++at]!) if (byte > 32) blank = false
-      if (bytes[at] === LESS) break
-      if (bytes[at] === END) return fail(`<${open[open.length - 1]}> is not closed`)
+      if (hasContent) while (IN_TEXT[bytes[at]!] === 1) at++
+      else for (let byte = bytes[at]!; IN_TEXT[byte] === 1; byte = bytes[++at]!) if (byte > 32) hasContent = true
+      if (bytes[at] === LESS) return at
+      if (bytes[at] === END) return fail(`<${nameOf(open[depth - 1]!)}> is not closed`)
       if (bytes[at] !== 38) return fail(BAD_CHARACTER)
-      blank = false
+      hasContent = true
       at = reference(bytes, at)
       if (at === FAILED) return FAILED
     }
-    if (!blank) hasContent = true
-    return at
   }
 
   /** Moves over an attribute's value up to its closing quote. */
-  const quoted = (bytes: Buffer, from: Position, quote: number, name: string): Position => {
+  const quoted = (bytes: Buffer, from: Position, quote: number, start: Position, end: Position): Position => {
     let at = from
     for (;;) {
       while (bytes[at] !== quote && IN_TEXT[bytes[at]!] === 1) at++
       if (bytes[at] === quote) return at
-      if (bytes[at] === END) return fail(`the value of the attribute ${name} does not end`)
-      if (bytes[at] === LESS) return fail(`the value of the attribute ${name} contains <`)
+      if (bytes[at] === END) return fail(`the value of the attribute ${shown(bytes, start, end)} does not end`)
+      if (bytes[at] === LESS) return fail(`the value of the attribute ${shown(bytes, start, end)} contains <`)
       if (bytes[at] !== 38) return fail(BAD_CHARACTER)
       at = reference(bytes, at)
       if (at === FAILED) return FAILED
     }
   }
 
-  const attribute = (bytes: Buffer, from: Position, element: string): Position => {
+  const attribute = (bytes: Buffer, from: Position, element: number): Position => {
     let at = from
-    while (IN_NAME[bytes[at]!] === 1) at++
-    if (at === from) return fail(`the tag <${element}> is not well-formed`)
-    const name = bytes.toString('latin1', from, at)
+    let state = 0
+    for (let next = NEXT_OF_ATTRIBUTE[bytes[at]!]!; next !== 0; next = NEXT_OF_ATTRIBUTE[(next << 8) | bytes[at]!]!) {
+      state = next
+      at++
+    }
+    if (IN_NAME[bytes[at]!] === 1) {
+      state = 0
+      at = skipName(bytes, at)
+    }
+    const end = at
+    if (end === from) return fail(`the tag <${nameOf(element)}> is not well-formed`)
     at = skipSpace(bytes, at)
-    if (bytes[at] !== 61) return fail(`the attribute ${name} of <${element}> has no value`)
+    if (bytes[at] !== 61) return fail(`the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> has no value`)
     at = skipSpace(bytes, at + 1)
     const quote = bytes[at]!
     if (quote !== 34 && quote !== 39) {
-      return fail(`the value of the attribute ${name} of <${element}> is not quoted`)
+      return fail(`the value of the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> is not quoted`)
     }
     const start = at + 1
-    at = quoted(bytes, start, quote, name)
+    at = quoted(bytes, start, quote, from, end)
     if (at === FAILED) return FAILED
-    if (attributes.includes(name)) return fail(`<${element}> has the attribute ${name} twice`)
-    attributes.push(name)
-    const value = bytes.toString('utf8', start, at)
-    if (name === 'xmlns') return value === XHTML ? at + 1 : fail(`<${element}> is not in the namespace ${XHTML}`)
-    const fault = attributeFault(name, value)
-    return fault === null ? at + 1 : fail(`the attribute ${name} of <${element}> ${fault}`)
+    if (attributes.includes(state))
+      return fail(`<${nameOf(element)}> has the attribute ${shown(bytes, from, end)} twice`)
+    attributes.push(state)
+    if (state === XMLNS) {
+      return isXhtml(bytes, start, at) ? at + 1 : fail(`<${nameOf(element)}> is not in the namespace ${XHTML}`)
+    }
+    const fault = valueFault(bytes, state, start, at)
+    return fault === null ? at + 1 : fail(`the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> ${fault}`)
   }
 
-  /** The name of the element whose tag starts here, if it is one that a narrative may have. */
-  const elementName = (bytes: Buffer, from: Position, to: Position): string | undefined => {
-    const size = to - from
-    const first = bytes[from]!
-    const name = BY_HASH.get(hashOf(size, first, size > 1 ? bytes[from + 1]! : first, bytes[to - 1]!))
-    if (name === undefined || name.length !== size) return undefined
-    for (let index = 0; index < size; index++) if (bytes[from + index] !== name.charCodeAt(index)) return undefined
-    return name
-  }
-
-  const startTag = (bytes: Buffer, less: Position): Position => {
-    const from = less + 1
+  /** Moves over a tag from the end of its name. */
+  const restOfTag = (bytes: Buffer, from: Position, element: number): Position => {
+    if (depth === 0 && element !== DIV) return fail(`it is a <${nameOf(element)}> where a <div> is expected`)
     let at = from
-    while (IN_NAME[bytes[at]!] === 1) at++
-    if (at === from) return fail('it contains a < that starts no tag')
-    const element = elementName(bytes, from, at)
-    if (element === undefined) {
-      return fail(`the element <${bytes.toString('latin1', from, Math.min(at, from + 40))}> is not allowed`)
-    }
-    if (bytes[at] === MORE && open.length > 0) {
-      open.push(element)
-      return at + 1
-    }
-    if (open.length === 0 && element !== 'div') return fail(`it is a <${element}> where a <div> is expected`)
     attributes.length = 0
     while (bytes[at] !== MORE && bytes[at] !== SLASH) {
       const next = skipSpace(bytes, at)
-      if (next === at) return fail(`the tag <${element}> is not well-formed`)
+      if (next === at) return fail(`the tag <${nameOf(element)}> is not well-formed`)
       at = next
       if (bytes[at] === MORE || bytes[at] === SLASH) break
       at = attribute(bytes, at, element)
       if (at === FAILED) return FAILED
     }
-    if (open.length === 0 && !attributes.includes('xmlns')) return fail(`its <div> lacks xmlns="${XHTML}"`)
-    if (element === 'img' && attributes.includes('src')) hasContent = true
+    if (depth === 0 && !attributes.includes(XMLNS)) return fail(`its <div> lacks xmlns="${XHTML}"`)
+    if (element === IMG && attributes.includes(SRC)) hasContent = true
     if (bytes[at] === MORE) {
-      open.push(element)
+      open[depth++] = element
       return at + 1
     }
-    return bytes[at + 1] === MORE ? at + 2 : fail(`the tag <${element}> is not well-formed`)
+    return bytes[at + 1] === MORE ? at + 2 : fail(`the tag <${nameOf(element)}> is not well-formed`)
+  }
+
+  /** The end of the element's name that starts there; the element itself is left in `element`. */
+  let element = 0
+  const elementName = (bytes: Buffer, from: Position): Position => {
+    let at = from
+    let state = 0
+    for (let next = NEXT_OF_ELEMENT[bytes[at]!]!; next !== 0; next = NEXT_OF_ELEMENT[(next << 8) | bytes[at]!]!) {
+      state = next
+      at++
+    }
+    element = state
+    return at
+  }
+
+  const startTag = (bytes: Buffer, less: Position): Position => {
+    const from = less + 1
+    const at = elementName(bytes, from)
+    const started = element
+    if (IN_NAME[bytes[at]!] === 1 || ELEMENT_OF[started] === undefined) {
+      const end = skipName(bytes, at)
+      if (end === from) return fail('it contains a < that starts no tag')
+      return fail(`the element <${bytes.toString('latin1', from, Math.min(end, from + 40))}> is not allowed`)
+    }
+    if (bytes[at] !== MORE || depth === 0) return restOfTag(bytes, at, started)
+    open[depth++] = started
+    return at + 1
   }
 
   const endTag = (bytes: Buffer, less: Position): Position => {
-    const element = open[open.length - 1]!
-    let at = less + 2
-    for (let index = 0; index < element.length; index++) {
-      if (bytes[at++] !== element.charCodeAt(index)) return fail(`<${element}> is not closed`)
-    }
-    at = skipSpace(bytes, at)
-    if (bytes[at] !== MORE) return fail(`<${element}> is not closed`)
-    open.pop()
+    const expected = open[depth - 1]!
+    let at = elementName(bytes, less + 2)
+    if (element !== expected) return fail(`<${nameOf(expected)}> is not closed`)
+    if (bytes[at] !== MORE) at = skipSpace(bytes, at)
+    if (bytes[at] !== MORE) return fail(`<${nameOf(expected)}> is not closed`)
+    depth--
     return at + 1
   }
 
@@ -223,7 +244,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     let at = skipSpace(bytes, 0)
     if (bytes[at] !== LESS || (bytes[at + 1]! | 32) < 97) return fail('it does not start with <div>')
     at = startTag(bytes, at)
-    while (at !== FAILED && open.length > 0) {
+    while (at !== FAILED && depth > 0) {
       at = content(bytes, at)
       if (at !== FAILED) at = markup(bytes, at)
     }
@@ -232,21 +253,19 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     return bytes[at] === END ? at : fail('there is something after its </div>')
   }
 
-  return (narrative) => {
-    // No U+0000 in the text, so that one can mark its end.
-    if (!narrative.isWellFormed() || narrative.includes('\0')) {
-      return `txt-1: The narrative must be XHTML, but ${BAD_CHARACTER}.`
-    }
-    const needed = narrative.length * 3 + 16 // three bytes at most for a UTF-16 unit, and the end mark
+  return (text) => {
+    const needed = text.length * 3 + 1 // three bytes at most for a UTF-16 unit, and the end mark
     if (kept.length < needed && needed <= KEPT_BYTES) kept = Buffer.alloc(needed)
     const bytes = kept.length < needed ? Buffer.alloc(needed) : kept
-    const { written } = encoder.encodeInto(narrative, bytes)
-    bytes.fill(END, written, written + 16)
-    open.length = 0
+    const { written } = encoder.encodeInto(text, bytes)
+    bytes[written] = END
+    depth = 0
     hasContent = false
-    if (document(bytes) === FAILED) {
-      return `txt-1: The narrative must be one XHTML div of basic formatting, but ${problem}.`
-    }
-    return hasContent ? null : 'txt-2: The narrative has no text and no image to show.'
+    // As many bytes as characters: there is no surrogate.
+    if ((written === text.length || text.isWellFormed()) && document(bytes) === written)
+      return hasContent ? null : 'txt-2: The narrative has no text and no image to show.'
+    // U+0000 looks like the end.
+    if (text.includes('\0') || !text.isWellFormed()) return `txt-1: The narrative must be XHTML, but ${BAD_CHARACTER}.`
+    return `txt-1: The narrative must be one XHTML div of basic formatting, but ${problem}.`
   }
 }
