@@ -17,7 +17,6 @@ const FIRST_ROWS = 64
 const SAFE_BITS = 53
 /** Of those, at most as many for the first parameter of a row. */
 const MOST_FIRST_BITS = 26
-const ROWS_OF_A_PART = 2_048 // put in about four milliseconds
 
 /** About where a text comes among others. */
 const placeOf = (text: string): number =>
@@ -114,22 +113,21 @@ export class KeptRows {
     return { values: this.#values.subarray(rows * width, this.rows * width), texts: this.#texts.slice(texts) }
   }
 
-  /** Runs the inserts in the order of the table, about; yields now and then. Rows of one place in the order they came. */
-  *put(run: (statement: Sql, params: readonly Param[]) => void): Generator<undefined> {
+  /**
+   * Runs the inserts in the order of the table, about, and rows of one place in the order they came. Yields how many rows
+   * each has put.
+   */
+  *put(run: (statement: Sql, params: readonly Param[]) => void): Generator<number> {
     if (this.rows === 0) return
     const { width, counts } = this.insert
     const order = this.#order()
-    let sinceYield = 0
     for (let from = 0; from < order.length; from += counts.length) {
       const to = Math.min(from + counts.length, order.length)
       const all: Plain[] = new Array((to - from) * width)
       let next = 0
       for (let row = from; row < to; row += 1) next = this.#copy(order[row] as number, all, next)
       run(counts[to - from - 1] as Sql, all)
-      sinceYield += to - from
-      if (sinceYield < ROWS_OF_A_PART) continue
-      sinceYield = 0
-      yield
+      yield to - from
     }
   }
 
