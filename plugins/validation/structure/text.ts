@@ -7,8 +7,8 @@ import { Buffer } from 'node:buffer'
 /** R4: strings SHALL NOT exceed 1 MB (1024 * 1024 characters). */
 export const STRING_LIMIT = 1_048_576
 
-/** Below it a loop is faster than entering a regular expression. */
-const SHORT = 48
+/** Up to it a loop is faster than entering a regular expression, which then takes a third of the time for a character. */
+const SHORT = 12
 
 // R4 forbids code points below 32 except tab, line feed and carriage return; a lone surrogate is no character at all.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
@@ -16,6 +16,9 @@ const SUSPECT = /[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/
 const NOT_BLANK = /[^ \t\r\n]/
+/** What is no visible character of ASCII. */
+const UNUSUAL = /[^!-~]/
+const NOT_IN_ID = /[^A-Za-z0-9.-]/
 
 const isLongText = (text: string): boolean => {
   if (text.length > STRING_LIMIT) return false
@@ -45,6 +48,7 @@ export const isText = (text: string): boolean => {
 export const isCode = (text: string): boolean => {
   const length = text.length
   if (length === 0 || length > STRING_LIMIT) return false
+  if (length > SHORT && !UNUSUAL.test(text)) return true
   let space = true
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at)
@@ -63,6 +67,7 @@ export const isCode = (text: string): boolean => {
 export const isId = (text: string): boolean => {
   const length = text.length
   if (length === 0 || length > 64) return false
+  if (length > SHORT) return !NOT_IN_ID.test(text)
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at)
     const letter = unit | 32
@@ -92,14 +97,20 @@ const isUrn = (text: string): boolean => {
   return !text.startsWith('urn:oid:') || OID_URI.test(text)
 }
 
+const isUnusualUri = (text: string): boolean => !SPACE.test(text) && isClean(text) && isUrn(text)
+
 /** uri, url, canonical: no white space; a urn:uuid or urn:oid must be one. */
 export const isUri = (text: string): boolean => {
   const length = text.length
   if (length === 0) return false
-  for (let at = 0; at < length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit > 127) return !SPACE.test(text) && isClean(text) && isUrn(text)
-    if (unit <= 32) return false
+  if (length > SHORT) {
+    if (UNUSUAL.test(text)) return isUnusualUri(text)
+  } else {
+    for (let at = 0; at < length; at++) {
+      const unit = text.charCodeAt(at)
+      if (unit > 126) return isUnusualUri(text)
+      if (unit <= 32) return false
+    }
   }
   return text.charCodeAt(0) !== 117 || isUrn(text)
 }
