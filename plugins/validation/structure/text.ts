@@ -125,18 +125,24 @@ for (const unit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 BASE64['='.charCodeAt(0)] = PADDING
 for (const unit of ' \t\r\n') BASE64[unit.charCodeAt(0)] = SPACE_BETWEEN
 
-/** Groups of four, by the bytes of the text. */
-const isSpacedBase64 = (bytes: Uint8Array): boolean => {
-  const { length } = bytes
+/** Characters that are looked at in one go, so that a long text is not copied as a whole. A multiple of four. */
+const PART = 16_384
+
+/** Groups of four with white space between. */
+const isSpacedBase64 = (text: string): boolean => {
+  const bytes = Buffer.allocUnsafe(Math.min(text.length, PART) * 3) // as UTF-8
   let digits = 0
   let padding = 0
-  for (let at = 0; at < length; at++) {
-    const kind = BASE64[bytes[at]!]!
-    if (kind === DIGIT) {
-      if (padding > 0) return false
-      digits++
-    } else if (kind === PADDING) padding++
-    else if (kind === OTHER) return false
+  for (let from = 0; from < text.length; from += PART) {
+    const length = bytes.write(text.slice(from, from + PART))
+    for (let at = 0; at < length; at++) {
+      const kind = BASE64[bytes[at]!]!
+      if (kind === DIGIT) {
+        if (padding > 0) return false
+        digits++
+      } else if (kind === PADDING) padding++
+      else if (kind === OTHER) return false
+    }
   }
   return digits > 0 && padding <= 2 && (digits + padding) % 4 === 0
 }
@@ -146,12 +152,16 @@ const isSpacedBase64 = (bytes: Uint8Array): boolean => {
  * wrong makes the bytes fewer; `-` and `_` it knows as well, and of a wide character it reads the lower half.
  */
 const isPlainBase64 = (text: string): boolean => {
-  if (text.length % 4 !== 0 || text.includes('\n') || Buffer.byteLength(text) !== text.length) return false
-  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  const { length } = Buffer.from(text, 'base64')
-  return length > 0 && length === (text.length / 4) * 3 - padding && !text.includes('-') && !text.includes('_')
+  if (text.length % 4 !== 0) return false
+  const bytes = Buffer.allocUnsafe((Math.min(text.length, PART) / 4) * 3)
+  for (let from = 0; from < text.length; from += PART) {
+    const part = text.slice(from, from + PART)
+    const isLast = from + PART >= text.length
+    const padding = !isLast || !part.endsWith('=') ? 0 : part.endsWith('==') ? 2 : 1
+    if (bytes.write(part, 'base64') !== (part.length / 4) * 3 - padding) return false
+  }
+  return Buffer.byteLength(text) === text.length && !text.includes('-') && !text.includes('_')
 }
 
 /** base64Binary: groups of four; white space between characters is allowed, `=` only at the end. */
-export const isBase64 = (text: string): boolean =>
-  (text.length >= 64 && isPlainBase64(text)) || isSpacedBase64(Buffer.from(text))
+export const isBase64 = (text: string): boolean => (text.length >= 64 && isPlainBase64(text)) || isSpacedBase64(text)
