@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { blame } from './blame.ts'
-import type { Clock, Random } from './clock.ts'
-import { ANONYMOUS, type RequestClass, RequestContext } from './context.ts'
+import type { RequestClass, RequestContext } from './context.ts'
+import type { DeclaredDirect, DirectAnswer, Front, MountedGet } from './direct.ts'
 import {
   BodyTooLarge,
   Internal,
@@ -25,7 +25,9 @@ import { checkHead } from './http-guard.ts'
 import { refuseOtherMethods } from './other-methods.ts'
 import { toOutcome, toServerError } from './outcome.ts'
 import { reasonOf } from './reason.ts'
-import { createUsageWatch } from './usage.ts'
+import { type ContextParts, createContextBuilder } from './request-context.ts'
+import { createPassHooks, type PassHooks } from './request-hooks.ts'
+import { createUsageWatch, type UsageWatch } from './usage.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,27 +46,30 @@ export interface MountedRoutes {
   readonly bare: boolean
 }
 
-export interface HttpParts {
+export interface HttpParts extends ContextParts {
   readonly run: Runners
   readonly routes: readonly MountedRoutes[]
-  readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
-  readonly publicUrl: string | undefined
+  readonly direct: readonly DeclaredDirect[]
   /** Why no request is taken now; undefined when the server is ready. */
   readonly refusal: () => ServerError | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
   readonly isStopping: () => boolean
 }
 
 export interface MountOptions {
   /** Given by an embedding: tells of a response that no hook of ours has seen yet, so that it is still the host's. */
   readonly isHosts?: (response: ServerResponse) => boolean
+  /** Of our own listener: answers what it can before the router is asked. */
+  readonly front?: Front
+}
+
+/** What both ways to an answer do for a request. */
+interface Shared {
+  readonly watchUsage: UsageWatch | null
+  readonly passHooks: PassHooks | null
 }
 
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 const UNREAD_BYTES = 64 * 1024 // less is read to the end for the sake of the connection
-const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
 
 /** A body that is still on its way and not worth waiting for. */
 const isUnread = ({ complete, headers }: IncomingMessage): boolean =>
@@ -102,7 +107,8 @@ export const answerBroken = (response: ServerResponse, error: unknown, log: Logg
 }
 
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
-  const { run, clock, random, log } = parts
+  const { run, clock, log } = parts
+  const buildContext = createContextBuilder(parts)
 
   /** Anything thrown → status, headers and an OperationOutcome; the cause goes to the log when it is our fault. */
   const answerError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -130,27 +136,6 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   const routeOf = ({ routeOptions: { url } }: FastifyRequest, prefix: string): string | undefined =>
     prefix !== '' && url?.startsWith(prefix) ? url.slice(prefix.length) || '/' : url
 
-  const buildContext = (request: FastifyRequest, reply: FastifyReply, prefix: string): RequestContext => {
-    const { raw } = request
-    const { headers } = raw
-    const given = headers['x-request-id']
-    const url = raw.url ?? '/'
-    const secure = (raw.socket as { encrypted?: boolean }).encrypted === true
-    return new RequestContext({
-      id: typeof given === 'string' && WELL_FORMED_ID.test(given) ? given : random.id(),
-      method: raw.method ?? 'GET',
-      url: prefix !== '' && url.startsWith(prefix) ? url.slice(prefix.length) || '/' : url,
-      baseUrl: parts.publicUrl ?? `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}${prefix}`,
-      address: parts.readAddress(raw.socket.remoteAddress ?? '', headers['x-forwarded-for']),
-      headers,
-      requestClass: request.routeOptions.config.requestClass ?? 'read',
-      route: routeOf(request, prefix),
-      startedAt: clock.now(),
-      log,
-      response: reply.raw,
-    })
-  }
-
   /** Returned from an async hook, the reply holds the request there until the last byte, of a stream too, is out. */
   const sendReply = (reply: FastifyReply, answer: Reply): FastifyReply => {
     reply.code(answer.status)
@@ -158,19 +143,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     return reply.send(answer.body)
   }
 
-  /** beforeRequest → authenticate → admit. Only mounted when one of them is tapped. */
-  const runRequestHooks = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { ctx } = request
-    if (run.beforeRequest !== null) {
-      const answer = await run.beforeRequest(ctx)
-      if (answer !== undefined) return sendReply(reply, answer)
-    }
-    if (run.authenticate !== null) ctx.caller = (await run.authenticate(ctx)) ?? ANONYMOUS
-    if (run.admit !== null) {
-      const refusal = await run.admit(ctx)
-      if (refusal !== undefined) throw refusal
-    }
-    return undefined
+  const sendDirect = (reply: FastifyReply, { status, headers, body }: DirectAnswer): void => {
+    reply.code(status)
+    for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
+    reply.send(body)
   }
 
   /** Errors of a scope: ours are answered, those of the host's own hooks go on to the host's own handler. */
@@ -181,24 +157,35 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     })
   }
 
-  const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions): void => {
+  const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions, shared: Shared): void => {
+    const { front } = options
+    const { watchUsage, passHooks } = shared
     scope.decorateRequest('ctx', null as unknown as RequestContext)
-    const watchUsage = run.meter === null ? null : createUsageWatch(run.meter)
     scope.addHook('onRequest', (request, reply, done) => {
-      const ctx = buildContext(request, reply, prefix)
+      const { raw } = request
+      const begun = front?.begun(raw)
+      const requestClass = request.routeOptions.config.requestClass ?? 'read'
+      const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), requestClass)
       request.ctx = ctx
-      if (watchUsage !== null) watchUsage(request, reply)
+      if (watchUsage !== null && begun === undefined) watchUsage(ctx, raw, reply.raw, reply)
       // Through Fastify: Node sets every header of an answer one by one once it has been given one itself.
       reply.header('x-request-id', ctx.id)
       // Text of unknown origin must not become a page or a script because a browser guesses so.
       reply.header('x-content-type-options', 'nosniff')
-      const refused = checkHead(request.raw)
+      if (begun?.answer !== undefined) {
+        begun.answer.then((answer) => sendDirect(reply, answer), done)
+        return
+      }
+      const refused = checkHead(raw)
       // Whatever follows on a connection like that is not trusted to be a request.
       if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))
       done(parts.refusal())
     })
-    if (run.beforeRequest !== null || run.authenticate !== null || run.admit !== null)
-      scope.addHook('onRequest', runRequestHooks)
+    if (passHooks !== null)
+      scope.addHook('onRequest', async function runRequestHooks(request, reply) {
+        const answer = await (front?.begun(request.raw)?.passed ?? passHooks(request.ctx))
+        return answer === undefined ? undefined : sendReply(reply, answer)
+      })
     answerErrors(scope, options)
     // Without a prefix all addresses are the host's, and what is not ours is for the host to answer.
     if (options.isHosts !== undefined && prefix === '') return
@@ -213,10 +200,19 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   }
 
   /** One plugin's routes in a scope of their own; what fails there, at mounting or later, names it. */
-  const mount = (scope: FastifyInstance, { plugin, callback }: MountedRoutes, options: MountOptions): void => {
+  const mount = (
+    scope: FastifyInstance,
+    { plugin, callback }: MountedRoutes,
+    options: MountOptions,
+    mounted: MountedGet[],
+  ): void => {
     const unmountable = (error: unknown) => PluginRoutes(plugin, reasonOf(error)).with({ cause: error })
     scope.register((outer, _outerOptions, outerDone) => {
       answerErrors(outer, options, plugin)
+      outer.addHook('onRoute', ({ method, url, config }) => {
+        if ([method].flat().includes('GET'))
+          mounted.push({ plugin, path: url, requestClass: config?.requestClass ?? 'read' })
+      })
       outer.register((own, ownOptions, done) => {
         try {
           // A promise where the author wrote an async function.
@@ -241,17 +237,26 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       if (parts.isStopping()) reply.header('connection', 'close')
       next(null, payload)
     })
-    for (const routes of parts.routes) if (routes.bare) mount(app, routes, options)
+    const mounted: MountedGet[] = []
+    const shared: Shared = {
+      watchUsage: run.meter === null ? null : createUsageWatch(run.meter, clock),
+      passHooks: createPassHooks(run),
+    }
+    for (const routes of parts.routes) if (routes.bare) mount(app, routes, options, mounted)
     app.register((scope, _scopeOptions, scopeDone) => {
-      mountRequestHooks(scope, prefix, options)
+      mountRequestHooks(scope, prefix, options, shared)
       const mountAll = (): void => {
-        for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options)
+        for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options, mounted)
       }
       // Without a prefix another method of the same address may be the host's.
       if (options.isHosts !== undefined && prefix === '') mountAll()
       else refuseOtherMethods(scope, mountAll)
       scopeDone()
     })
+    const { direct, refusal } = parts
+    const begin = (request: IncomingMessage, response: ServerResponse, { path, requestClass }: MountedGet) =>
+      buildContext(request, response, '', path, requestClass)
+    app.addHook('onReady', async () => options.front?.open({ direct, mounted, refusal, begin, ...shared }))
     done()
   }
 }

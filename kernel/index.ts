@@ -14,6 +14,7 @@ export {
   RequestContext,
 } from './context.ts'
 export type { PluginDescription } from './describe.ts'
+export type { DirectAnswer, DirectRoute } from './direct.ts'
 export {
   AdminFormat,
   AdminParameter,

@@ -1,6 +1,6 @@
 /** createKernel(): configure → set up → freeze → listen → start → ready → stop. Nothing here outlives the kernel. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import { createAddressReader } from './address.ts'
 import { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
@@ -11,7 +11,7 @@ import { createHooks } from './hooks.ts'
 import { answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
 import { createLifecycles } from './lifecycles.ts'
-import { CONNECTION_LIMITS, type ConnectionLimits, createApp, openPort } from './listen.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, createApp, type OwnApp, openPort } from './listen.ts'
 import { loadPlugins } from './load.ts'
 import { createLog, type LogOptions } from './log.ts'
 import { orderPlugins, refuseNamesakes, withNeeds } from './order.ts'
@@ -134,7 +134,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
-  const routes = setUpPlugins({
+  const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
     configOf,
@@ -160,6 +160,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const house = createHttp({
     run,
     routes,
+    direct,
     readAddress,
     publicUrl: public_url?.replace(/\/+$/, ''),
     refusal,
@@ -168,9 +169,13 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     log,
     isStopping: phases.isStopping,
   })
-  let app: Promise<FastifyInstance> | undefined
-  const ownApp = (): Promise<FastifyInstance> => {
-    app ??= createApp(house, { ...CONNECTION_LIMITS, ...options.limits })
+  let app: Promise<OwnApp> | undefined
+  let made: OwnApp | undefined
+  const ownApp = (): Promise<OwnApp> => {
+    app ??= createApp(house, { ...CONNECTION_LIMITS, ...options.limits }).then((own) => {
+      made = own
+      return own
+    })
     return app
   }
   const inFlight = createInFlight()
@@ -202,7 +207,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     // A host may start first and open the port later.
     const { now } = phases
     if (opening !== undefined || (now !== 'set-up' && now !== 'ready')) throw WrongPhase(now, 'listening')
-    opening = ownApp().then((own) => (phases.isStopping() ? '' : openPort(own, bind)))
+    opening = ownApp().then((own) => (phases.isStopping() ? '' : openPort(own.app, bind)))
     let address: string
     try {
       address = await opening
@@ -227,12 +232,12 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     await opening?.catch(() => undefined)
     const own = await app?.catch(() => undefined)
     if (own === undefined) return
-    const { server } = own
+    const { server } = own.app
     const cut = () => server.closeAllConnections()
     late.addEventListener('abort', cut, { once: true })
     const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS)
     try {
-      await own.close()
+      await own.app.close()
     } catch (error) {
       log.error({ err: error }, 'the port failed to close')
     } finally {
@@ -284,15 +289,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     },
     handler: (request, response) => {
       inFlight.add(response)
+      if (made !== undefined) return made.handle(request, response)
       ownApp().then(
-        (own) => own.routing(request, response),
+        (own) => own.handle(request, response),
         (error) => answerBroken(response, error, log),
       )
     },
     get: (service) => services.get(service),
     listen,
     start,
-    inject: async (request) => (await ownApp()).inject(request),
+    inject: async (request) => (await ownApp()).app.inject(request),
     readiness: () => readiness.state(),
     describe: () =>
       describePlugins({

@@ -1,8 +1,9 @@
 /** Our own listener: a Fastify app with the limits and timeouts that an open port needs. */
 import { lookup } from 'node:dns/promises'
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
+import { createFront } from './direct.ts'
 import {
   BodyTimeout,
   ChunkTooLarge,
@@ -12,6 +13,7 @@ import {
   MethodRefused,
   type ServerError,
 } from './errors.ts'
+import type { MountOptions } from './http.ts'
 import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
 import { createTurns, type Turns } from './turns.ts'
@@ -95,24 +97,39 @@ const guardServer = ({ server }: FastifyInstance, turns: Turns, limits: Connecti
   )
 }
 
+/** A Fastify app, with what answers in front of its router. */
+export interface OwnApp {
+  readonly app: FastifyInstance
+  /** Takes a request of any server. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void
+}
+
 export const createApp = async (
-  house: FastifyPluginCallback,
+  house: FastifyPluginCallback<MountOptions>,
   limits: ConnectionLimits = CONNECTION_LIMITS,
-): Promise<FastifyInstance> => {
+): Promise<OwnApp> => {
   const { default: fastify } = await import('fastify')
   const turns = createTurns()
+  const front = createFront(turns)
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!front.answers(request, response)) app.routing(request, response)
+  }
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
-    keepAliveTimeout: limits.keepAliveMs,
-    requestTimeout: limits.requestMs,
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
-    http: {
-      maxHeaderSize: PARSER_HEADER_BYTES,
-      headersTimeout: limits.headersMs,
-      connectionsCheckingInterval: limits.checkMs,
-      requireHostHeader: false, // checkHead says it with an OperationOutcome
-    },
+    serverFactory: () =>
+      createServer(
+        {
+          maxHeaderSize: PARSER_HEADER_BYTES,
+          headersTimeout: limits.headersMs,
+          requestTimeout: limits.requestMs,
+          keepAliveTimeout: limits.keepAliveMs,
+          connectionsCheckingInterval: limits.checkMs,
+          requireHostHeader: false, // checkHead says it with an OperationOutcome
+        },
+        handle,
+      ),
     routerOptions: { maxParamLength: PARAM_CHARS },
     // What no router can read takes the way of all requests, so that it is limited, counted and logged as they are.
     frameworkErrors: (_error, request, reply) => {
@@ -123,14 +140,14 @@ export const createApp = async (
   })
   guardServer(app, turns, limits)
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
-  app.register(house)
+  app.register(house, { front })
   try {
     await app.ready()
   } catch (error) {
     await app.close()
     throw error
   }
-  return app
+  return { app, handle }
 }
 
 /** Opens `host:port` and resolves with its address. */

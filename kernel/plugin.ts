@@ -5,6 +5,7 @@ import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TObject } from 'typebox'
 import type { Clock, Random } from './clock.ts'
+import type { DirectRoute } from './direct.ts'
 import type { ErrorKind } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Hooks } from './hooks.ts'
@@ -91,6 +92,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   optional<T>(service: Service<T>): T | undefined
   /** Encapsulated: decorations stay inside. */
   routes(plugin: FastifyPluginCallback, options?: RouteOptions): void
+  /** Answers GET requests of a route in front of the router, where that can be done at once. On our own port only. */
+  direct<Met>(route: DirectRoute<Met>): void
   /** A named check of `/readyz`; `reason` is the fixed phrase a refusal shows. `signal` ends after two seconds. */
   readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
   /** What /readyz says now. */

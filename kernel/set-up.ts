@@ -1,6 +1,7 @@
 /** Sets the enabled plugins up in order: each gets a Host, whose declaring half works until its `setup` returns. */
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
+import type { DeclaredDirect } from './direct.ts'
 import { LateDeclaration, PluginPromise, PluginSetup } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import { hooksFor } from './freeze.ts'
@@ -41,10 +42,17 @@ const checkLifecycle = (returned: unknown): Lifecycle | undefined => {
   return returned
 }
 
-/** Throws `PluginSetup` or `PluginPromise`, by name. Returns the routes that were declared. */
-export const setUpPlugins = (parts: SetUpParts): readonly MountedRoutes[] => {
+/** What plugins declared that is for the HTTP host. */
+export interface Declared {
+  readonly routes: readonly MountedRoutes[]
+  readonly direct: readonly DeclaredDirect[]
+}
+
+/** Throws `PluginSetup` or `PluginPromise`, by name. */
+export const setUpPlugins = (parts: SetUpParts): Declared => {
   const { services, readiness, clock, random } = parts
   const routes: MountedRoutes[] = []
+  const direct: DeclaredDirect[] = []
   let current: AnyPlugin | undefined
 
   const hostFor = (plugin: AnyPlugin): Host<any, any> => {
@@ -70,6 +78,7 @@ export const setUpPlugins = (parts: SetUpParts): readonly MountedRoutes[] => {
         'routes',
         (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
       ),
+      direct: inSetup('direct', (route) => void direct.push({ plugin: plugin.name, route })),
       readiness: inSetup('readiness', (reason, check) => readiness.add(plugin.name, reason, check)),
       state: () => readiness.state(),
       busy: (reason) => readiness.busy(reason),
@@ -90,5 +99,5 @@ export const setUpPlugins = (parts: SetUpParts): readonly MountedRoutes[] => {
     for (const service of plugin.provides ?? [])
       if (!services.has(service)) throw PluginPromise(plugin.name, service.name)
   }
-  return routes
+  return { routes, direct }
 }

@@ -9,6 +9,8 @@ import type { Socket } from 'node:net'
 export interface Turns {
   /** Calls `go` when the answers before this one have left; never, when the client is gone by then. */
   take(request: IncomingMessage, response: ServerResponse, go: () => void): void
+  /** True when `take` would call `go` at once. */
+  isFree(request: IncomingMessage): boolean
   /** What is being answered on this connection: nothing, a request without an answer yet, or an answer on its way. */
   stateOf(socket: Socket): 'idle' | 'working' | 'answering'
   /**
@@ -38,6 +40,8 @@ export const createTurns = (): Turns => {
         return go()
       }
       const before = connection.latest
+      // It has its turn already: begun in front of the router, and handed on.
+      if (before === response) return go()
       connection.latest = response
       const start = (): void => {
         connection.current = response
@@ -47,6 +51,10 @@ export const createTurns = (): Turns => {
       before.once('close', () => {
         if (!socket.destroyed && !socket.writableEnded) start()
       })
+    },
+    isFree({ socket }) {
+      const before = connections.get(socket)?.latest
+      return !socket.writableEnded && (before === undefined || before.writableFinished)
     },
     stateOf(socket) {
       const response = connections.get(socket)?.current

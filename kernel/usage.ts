@@ -2,8 +2,10 @@
  * What each request used, told to `meter` once: after the last byte, or when its client has left. Bytes are those that
  * crossed the connection since the request before, heads included.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from './clock.ts'
+import type { RequestContext } from './context.ts'
 import type { Runners } from './freeze.ts'
 
 const CLIENT_LEFT = 499 // what proxies write when there was nobody left to answer; never sent
@@ -14,41 +16,47 @@ interface Charged {
   written: number
 }
 
+/** Who knows the length of an answer that no connection counts: of an injected request. */
+interface Sent {
+  getHeader(name: string): unknown
+}
+
 const lengthOf = (header: unknown): number => Number(header ?? 0) || 0
 
-/** What it gives is called when a request begins. */
-export const createUsageWatch = (
-  meter: NonNullable<Runners['meter']>,
-): ((request: FastifyRequest, reply: FastifyReply) => void) => {
+/** Called when a request begins. */
+export type UsageWatch = (ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent) => void
+
+export const createUsageWatch = (meter: NonNullable<Runners['meter']>, clock: Clock): UsageWatch => {
   const connections = new WeakMap<Socket, Charged>()
 
-  /** Bytes in and out since the request before; of an injected request, which has no connection, those of the bodies. */
-  const charge = (request: FastifyRequest, reply: FastifyReply): readonly [number, number] => {
-    const { socket } = request.raw
-    const { bytesRead, bytesWritten } = socket
-    if (typeof bytesRead !== 'number' || typeof bytesWritten !== 'number')
-      return [lengthOf(request.headers['content-length']), lengthOf(reply.getHeader('content-length'))]
-    const charged = connections.get(socket)
-    if (charged === undefined) {
-      connections.set(socket, { read: bytesRead, written: bytesWritten })
-      return [bytesRead, bytesWritten]
-    }
-    const bytes = [bytesRead - charged.read, bytesWritten - charged.written] as const
-    charged.read = bytesRead
-    charged.written = bytesWritten
-    return bytes
-  }
-  return (request, reply) => {
-    const { raw } = reply
+  return (ctx, request, response, sent) => {
+    const { socket } = request
+    const began = clock.monotonic()
     let isOver = false
     const end = (): void => {
       if (isOver) return
       isOver = true
-      const [bytesIn, bytesOut] = charge(request, reply)
-      const status = raw.headersSent ? raw.statusCode : CLIENT_LEFT
-      meter({ request: request.ctx, status, bytesIn, bytesOut, duration: reply.elapsedTime })
+      const status = response.headersSent ? response.statusCode : CLIENT_LEFT
+      const { bytesRead, bytesWritten } = socket
+      let bytesIn = bytesRead
+      let bytesOut = bytesWritten
+      if (typeof bytesRead !== 'number' || typeof bytesWritten !== 'number') {
+        // An injected request has no connection: what it has are the bodies.
+        bytesIn = lengthOf(request.headers['content-length'])
+        bytesOut = lengthOf(sent.getHeader('content-length'))
+      } else {
+        const charged = connections.get(socket)
+        if (charged === undefined) connections.set(socket, { read: bytesRead, written: bytesWritten })
+        else {
+          bytesIn -= charged.read
+          bytesOut -= charged.written
+          charged.read = bytesRead
+          charged.written = bytesWritten
+        }
+      }
+      meter({ request: ctx, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
     }
     // The first of the two: a client that leaves early never lets an answer finish.
-    raw.on('finish', end).on('close', end)
+    response.on('finish', end).on('close', end)
   }
 }

@@ -2,7 +2,6 @@
  * The content of a Binary in its own media type, for a client that asks for that and not for FHIR.
  * https://hl7.org/fhir/R4/binary.html#rest
  */
-import type { FastifyReply } from 'fastify'
 import { NotAcceptable } from './errors.ts'
 import { takes } from './media.ts'
 import type { StoredVersion } from './store/version.ts'
@@ -24,10 +23,8 @@ export const readContent = (version: StoredVersion, accept: string): Content => 
   return { type, bytes: Buffer.from(typeof data === 'string' ? data : '', 'base64') }
 }
 
-/** A document of unknown origin must not run in a browser on this server's origin. */
-export const guardContent = (reply: FastifyReply): void => {
-  reply
-    .header('x-content-type-options', 'nosniff')
-    .header('content-security-policy', "sandbox; default-src 'none'")
-    .header('content-disposition', 'attachment')
-}
+/** Headers: a document of unknown origin must not run in a browser on this server's origin. What it is not guessed to be, the kernel says of every answer. */
+export const GUARDS: readonly string[] = Object.freeze([
+  ...['content-security-policy', "sandbox; default-src 'none'"],
+  ...['content-disposition', 'attachment'],
+])

@@ -7,13 +7,14 @@ import { Validator } from '../validation/service.ts'
 import { createAdditions } from './additions.ts'
 import { allErrors } from './all-errors.ts'
 import { conformanceSection, fhirSection } from './config.ts'
+import { directRead } from './direct-read.ts'
 import { createLateServer } from './late.ts'
 import { ownOperations } from './operations/own-operations.ts'
 import { fhirRoutes } from './routes.ts'
 import { displayMigrations, searchMigrations } from './search/tables.ts'
 import { wordMigrations } from './search/words/tables.ts'
 import { Fhir } from './service.ts'
-import { migrations } from './store/tables.ts'
+import { migrations, smallBodyMigrations } from './store/tables.ts'
 
 export default definePlugin({
   name: 'fhir',
@@ -22,10 +23,10 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
   provides: [Fhir],
-  migrations: [...migrations, ...searchMigrations, ...wordMigrations, ...displayMigrations],
+  migrations: [...migrations, ...searchMigrations, ...wordMigrations, ...displayMigrations, ...smallBodyMigrations],
   errors: allErrors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
-  setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, busy, clock, random, log }) {
+  setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, direct, busy, clock, random, log }) {
     const late = createLateServer()
     const additions = createAdditions(late)
     const validator = optional(Validator)
@@ -33,6 +34,7 @@ export default definePlugin({
     provide(Fhir, additions.service)
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, ...additions }))
+    direct(directRead(late.get))
     return {
       async start(signal) {
         busy('reading the definitions')

@@ -75,6 +75,7 @@ export const createLateServer = () => {
         terminology,
         definitions,
         wordMode: fhir.full_text,
+        cacheBytes: fhir.cache_bytes,
       })
       const { registry, indexer } = search
       if (!deferred) {

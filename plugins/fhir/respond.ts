@@ -1,7 +1,8 @@
 /** Versions and outcomes → HTTP answers: status, ETag, Last-Modified, Location, body. https://hl7.org/fhir/R4/http.html#ops */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Issue, RequestContext } from '../../kernel/index.ts'
-import { guardContent } from './binary.ts'
+import type { DirectAnswer, Issue, RequestContext } from '../../kernel/index.ts'
+import { GUARDS } from './binary.ts'
 import type { Answer } from './interactions/answer.ts'
 import { FHIR_JSON, takesGzip } from './media.ts'
 import { toETag } from './precondition.ts'
@@ -9,33 +10,24 @@ import { needsWork, present } from './present.ts'
 import { AS_STORED } from './query.ts'
 import type { StoredVersion } from './store/version.ts'
 
-const setVersion = (reply: FastifyReply, version: StoredVersion): void => {
-  reply.header('etag', toETag(version.version)).header('last-modified', version.httpDate)
+const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
+  ...['etag', toETag(version)],
+  ...['last-modified', httpDate],
+]
+
+const contentHead = (version: StoredVersion): string[] => {
+  const head = versionHead(version)
+  head.push('content-type', FHIR_JSON)
+  if (version.type === 'Binary') head.push(...GUARDS)
+  return head
 }
 
-/** Stored bytes go out as they are unless another form was asked for. */
-const sendVersion = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { version, type, presentation = AS_STORED }: Answer,
-): FastifyReply => {
-  if (version === undefined || type === undefined) return reply.send()
-  reply.header('content-type', FHIR_JSON)
-  if (type.name === 'Binary') guardContent(reply)
-  if (needsWork(presentation)) return reply.send(present(version.text, type, presentation))
-  if (!version.gzip) return reply.send(version.text)
-  reply.header('vary', 'accept-encoding')
-  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(version.text)
-  return reply.header('content-encoding', 'gzip').send(version.bytes)
-}
-
-/** The content of a Binary instead of the resource. */
-const sendContent = (reply: FastifyReply, { content }: Answer): FastifyReply => {
-  guardContent(reply)
-  return reply
-    .header('content-type', content?.type ?? '')
-    .header('vary', 'accept')
-    .send(content?.bytes)
+/** Of the text, or of the bytes as they are stored. */
+const storedHead = (version: StoredVersion, form: 'text' | 'bytes'): string[] => {
+  const head = contentHead(version)
+  if (version.gzip) head.push('vary', 'accept-encoding')
+  if (form === 'bytes') head.push('content-encoding', 'gzip')
+  return head
 }
 
 export const versionPath = ({ type, id, version }: StoredVersion): string => `${type}/${id}/_history/${version}`
@@ -54,19 +46,56 @@ export const changeOutcome = (
   })
 }
 
+/** Stored bytes go out as they are unless another form was asked for. */
+const showVersion = (
+  { headers }: Sent,
+  version: StoredVersion,
+  { type, presentation = AS_STORED }: Answer,
+): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
+  if (type === undefined) return { headers: versionHead(version) }
+  if (needsWork(presentation)) return { headers: contentHead(version), body: present(version.text, type, presentation) }
+  if (version.gzip && takesGzip(headers['accept-encoding']))
+    return { headers: version.head('bytes', storedHead), body: version.bytes, length: version.bytes.length }
+  return { headers: version.head('text', storedHead), body: version.text, length: version.length }
+}
+
+/** Headers and body of what is shown. */
+const show = (sent: Sent, answer: Answer): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
+  const { version, shows, content } = answer
+  if (shows === 'version' && version !== undefined) return showVersion(sent, version, answer)
+  // Version 0 stands for what never was.
+  const head = version === undefined || version.version === 0 ? [] : versionHead(version)
+  if (shows === 'nothing') return { headers: head }
+  if (shows === 'content') {
+    // The content of a Binary instead of the resource.
+    head.push('content-type', content?.type ?? '', ...GUARDS, 'vary', 'accept')
+    return { headers: head, body: content?.bytes }
+  }
+  head.push('content-type', FHIR_JSON)
+  const text = shows === 'outcome' && version !== undefined ? changeOutcome(version, answer.warnings) : answer.text
+  return { headers: head, body: text }
+}
+
+/** The request that is answered. */
+export interface Sent {
+  readonly ctx: RequestContext
+  readonly headers: IncomingHttpHeaders
+}
+
+/** What became of an interaction, as it goes out. */
+export const toHttp = (sent: Sent, answer: Answer): DirectAnswer => {
+  const { status, version } = answer
+  const { headers, body, length } = show(sent, answer)
+  if (status !== 201 && answer.headers === undefined) return { status, headers, body, length }
+  const before = Object.entries(answer.headers ?? {}).flat()
+  if (status === 201 && version !== undefined) before.push('location', versionUrl(sent.ctx, version))
+  return { status, headers: [...before, ...headers], body, length }
+}
+
 /** Sends what became of an interaction. */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply => {
-  const { status, version, shows } = answer
+  const { status, headers, body } = toHttp(request, answer)
   reply.code(status)
-  if (answer.headers !== undefined) reply.headers(answer.headers)
-  // Version 0 stands for what never was.
-  if (version !== undefined && version.version > 0) {
-    setVersion(reply, version)
-    if (status === 201) reply.header('location', versionUrl(request.ctx, version))
-  }
-  if (shows === 'version') return sendVersion(request, reply, answer)
-  if (shows === 'content') return sendContent(reply, answer)
-  if (shows === 'nothing') return reply.send()
-  const text = shows === 'outcome' && version !== undefined ? changeOutcome(version, answer.warnings) : answer.text
-  return reply.header('content-type', FHIR_JSON).send(text)
+  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
+  return reply.send(body)
 }

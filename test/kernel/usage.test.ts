@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Usage } from '../../kernel/index.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
+import { createManualClock } from '../support/manual-clock.ts'
 import { connectTo } from '../support/raw-client.ts'
 import { until } from '../support/until.ts'
 
@@ -73,6 +74,26 @@ test('a client that leaves before its answer is charged once, as 499', async () 
     used.map(({ status, bytesIn, bytesOut }) => ({ status, bytesIn, bytesOut })),
     [{ status: 499, bytesIn: 32, bytesOut: 0 }],
   )
+})
+
+test('the duration is that of the kernel’s clock, from the head of the request to the end of the answer', async () => {
+  const clock = createManualClock()
+  const durations: number[] = []
+  const plugin = pluginOf('house', ({ hooks, routes }) => {
+    hooks.meter.tap('note', ({ duration }) => void durations.push(duration))
+    routes((app, _options, done) => {
+      app.get('/slow', async () => {
+        await clock.advance(1_500)
+        return 'done'
+      })
+      done()
+    })
+  })
+  const { kernel } = await kernelWith([plugin], { clock })
+  await kernel.start()
+  assert.is((await kernel.inject('/slow')).body, 'done')
+  assert.equal(durations, [1_500])
+  await kernel.stop()
 })
 
 test('an address that is nobody’s has no route, and its text is in none', async () => {

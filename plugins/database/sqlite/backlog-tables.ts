@@ -6,7 +6,7 @@ export const backlogMigration: SchemaChange = {
   sql: {
     sqlite: [
       'CREATE TABLE backlog_insert (number integer PRIMARY KEY, width integer NOT NULL, text text NOT NULL UNIQUE)',
-      // JSON: [[number, parameters of one row after the other], …]
+      // Bytes, see backlog-record.ts. Earlier builds: JSON, [[number, parameters of one row after the other], …]
       'CREATE TABLE backlog (seq integer PRIMARY KEY, rows text NOT NULL)',
     ],
     postgres: [],

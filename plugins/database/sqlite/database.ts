@@ -92,7 +92,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
         log.warn({ message }, 'the write-ahead log could not be moved'),
       )
   const backlog = createBacklog(handle, statements, !inMemory)
-  const writer = createWriter(handle, statements, backlog, options.clock, () => checkpointer?.committed())
+  const writer = createWriter(handle, statements, backlog, options.clock, !inMemory, () => checkpointer?.committed())
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)
   const reader: Statements = inMemory ? statements : createStatements(readHandle)

@@ -21,7 +21,7 @@ export const createJobTransaction = (statements: Statements, backlog: Backlog): 
   const prepare = (statement: Sql): BetterSqlite.Statement => {
     if (backlog.concerns(statement)) {
       wrote = true
-      backlog.put()
+      for (const _part of backlog.put());
     }
     return statements.of(statement)
   }

@@ -4,7 +4,13 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { Plain } from '../service.ts'
+import { readRecord } from './backlog-record.ts'
 import { CLEAR_ROWS } from './backlog-tables.ts'
+
+interface Insert {
+  readonly width: number
+  readonly statement: BetterSqlite.Statement
+}
 
 const hasBacklog = (handle: BetterSqlite.Database): boolean =>
   handle.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'backlog'").get() !== undefined
@@ -12,7 +18,7 @@ const hasBacklog = (handle: BetterSqlite.Database): boolean =>
 /** Returns how many commits had left some. */
 export const putBacklog = (handle: BetterSqlite.Database): number => {
   if (!hasBacklog(handle)) return 0
-  const left = handle.prepare<[], { rows: string }>('SELECT rows FROM backlog ORDER BY seq').all()
+  const left = handle.prepare<[], { rows: Buffer | string }>('SELECT rows FROM backlog ORDER BY seq').all()
   if (left.length === 0) return 0
   const inserts = new Map(
     handle
@@ -20,12 +26,16 @@ export const putBacklog = (handle: BetterSqlite.Database): number => {
       .all()
       .map(({ number, width, text }) => [number, { width, statement: handle.prepare(text) }]),
   )
+  const insertOf = (number: number): Insert => inserts.get(number) as Insert
+  const put = (number: number, params: readonly Plain[]): void => {
+    const { width, statement } = insertOf(number)
+    for (let at = 0; at < params.length; at += width) statement.run(...params.slice(at, at + width))
+  }
   handle.transaction(() => {
     for (const { rows } of left)
-      for (const [number, ...params] of JSON.parse(rows) as [number, ...Plain[]][]) {
-        const { width, statement } = inserts.get(number) as { width: number; statement: BetterSqlite.Statement }
-        for (let at = 0; at < params.length; at += width) statement.run(...params.slice(at, at + width))
-      }
+      if (typeof rows !== 'string') readRecord(rows, (number) => insertOf(number).width, put)
+      // Builds before this one wrote them so.
+      else for (const [number, ...params] of JSON.parse(rows) as [number, ...Plain[]][]) put(number, params)
     handle.exec(CLEAR_ROWS)
   })()
   return left.length

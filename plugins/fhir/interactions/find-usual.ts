@@ -1,5 +1,5 @@
 /** A search of a usual shape, answered in the turn it arrived in: see search/usual. */
-import type { Ruling } from '../../../kernel/index.ts'
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
 import { checkAccept } from '../media.ts'
 import { AS_STORED } from '../query.ts'
@@ -19,45 +19,56 @@ export const findUsual = (
   type: string | undefined,
   ruling: Ruling,
 ): Eventually<FoundPage | undefined> => {
-  const { usual, registry } = server.search
+  const { usual } = server.search
   const { ctx, headers, url, body } = asked
   if (usual === undefined || type === undefined || ruling.restrictions.length > 0) return undefined
   if (body instanceof Uint8Array) return undefined
-  const query = readUsualQuery(queryOf(url))
-  if (query === undefined) return undefined
-  const { page, catalog, clock, random } = server
-  const count = Math.min(query.count ?? page.usual, page.most)
   const { baseUrl } = ctx
-
-  const toPage = (found: readonly StoredVersion[] | undefined): FoundPage | undefined => {
+  const toPage = (found: readonly StoredVersion[] | undefined, text: string, count: number): FoundPage | undefined => {
     if (found === undefined) return undefined
     checkAccept(headers.accept, undefined)
-    const isLast = found.length <= count
-    const versions = isLast ? found : found.slice(0, count)
-    const bound = `/${type}?${query.text}&_count=${count}`
-    const links = [{ relation: 'self', url: baseUrl + bound }]
-    if (!isLast) {
-      // Pages go on below the last rid shown: nothing newer than the first one can come.
-      const position = {
-        pin: (versions[0] as StoredVersion).rid,
-        rid: (versions.at(-1) as StoredVersion).rid,
-        keys: [],
-      }
-      const token = sealPage(registry.key, clock, ctx.caller, bound, position)
-      links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${token}` })
-    }
-    const text = toSearchSet({
-      id: random.id(),
-      lastUpdated: new Date(clock.now()).toISOString(),
-      baseUrl,
-      total: undefined,
-      links,
-      entries: versions.map((version) => ({ version, mode: 'match' })),
-      issues: [],
-      presentation: AS_STORED,
-      types: catalog.types,
-    })
-    return { text, versions }
+    return pageOf(server, ctx, `/${type}?${text}&_count=${count}`, found, count)
   }
-  return andThen(usual.find(type, query, baseUrl, count + 1), toPage)
+  const kept = usual.kept(url, type, baseUrl)
+  if (kept !== undefined) return andThen(usual.versions(kept), (found) => toPage(found, kept.text, kept.count))
+  const query = readUsualQuery(queryOf(url))
+  if (query === undefined) return undefined
+  const { page } = server
+  const count = Math.min(query.count ?? page.usual, page.most)
+  return andThen(usual.find({ url, type, baseUrl, query, count }), (found) => toPage(found, query.text, count))
+}
+
+/** `bound`: path and parameters, as links repeat them. */
+const pageOf = (
+  { search: { registry }, catalog, clock, random }: FhirServer,
+  { baseUrl, caller }: RequestContext,
+  bound: string,
+  found: readonly StoredVersion[],
+  count: number,
+): FoundPage => {
+  const isLast = found.length <= count
+  const versions = isLast ? found : found.slice(0, count)
+  const links = [{ relation: 'self', url: baseUrl + bound }]
+  if (!isLast) {
+    // Pages go on below the last rid shown: nothing newer than the first one can come.
+    const position = {
+      pin: (versions[0] as StoredVersion).rid,
+      rid: (versions.at(-1) as StoredVersion).rid,
+      keys: [],
+    }
+    const token = sealPage(registry.key, clock, caller, bound, position)
+    links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${token}` })
+  }
+  const text = toSearchSet({
+    id: random.id(),
+    lastUpdated: new Date(clock.now()).toISOString(),
+    baseUrl,
+    total: undefined,
+    links,
+    entries: versions.map((version) => ({ version, mode: 'match' })),
+    issues: [],
+    presentation: AS_STORED,
+    types: catalog.types,
+  })
+  return { text, versions }
 }

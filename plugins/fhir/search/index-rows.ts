@@ -19,6 +19,7 @@ import {
   mergeResourceRow,
   TABLES,
 } from './tables.ts'
+import type { Changes } from './usual/changes.ts'
 
 const KNOWN_DISPLAYS = 20_000
 const NONE: readonly number[] = []
@@ -72,7 +73,12 @@ const without = (kind: IndexKind, values: Values, others: Values): Values => {
   return rest
 }
 
-export const createIndexRows = (registry: Registry, codeOf: (type: string) => number | undefined): IndexRows => {
+/** `changes`: who is told of what is written; undefined where nobody asks. */
+export const createIndexRows = (
+  registry: Registry,
+  codeOf: (type: string) => number | undefined,
+  changes?: Changes,
+): IndexRows => {
   // Displays that were committed lately: they need not be written again.
   const displays = new Set<number>()
   // Those written with a version whose transaction may yet be undone.
@@ -166,6 +172,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       const earlier =
         previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Record<string, unknown>)
       const before = earlier === undefined ? undefined : registry.extract(earlier)
+      if (before !== undefined) changes?.note(next, before)
       const put = before === undefined ? putLater : insertNow
       const promises: Promise<void>[] = []
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
@@ -176,6 +183,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
         return done(promises)
       }
       const rows = registry.extract(resource)
+      changes?.note(next, rows)
       const masks = registry.masks(type, rows)
       const ref = registry.hasher.long(`${type}/${id}`)
       collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
@@ -194,6 +202,7 @@ export const createIndexRows = (registry: Registry, codeOf: (type: string) => nu
       return done(promises)
     },
     committed(versions) {
+      changes?.committed(versions)
       for (const version of versions) {
         const written = unconfirmed.get(version)
         if (written === undefined) continue

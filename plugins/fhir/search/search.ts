@@ -25,6 +25,8 @@ import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
+import { createChanges } from './usual/changes.ts'
+import { createKeptPages } from './usual/kept-pages.ts'
 import { createUsualSearches, type UsualSearches } from './usual/searches.ts'
 import { createWordRows, type WordMode, type WordRows } from './words/word-rows.ts'
 
@@ -76,10 +78,14 @@ export interface SearchParts {
   readonly settled: () => Promise<void>
   readonly definitions: Pick<Definitions, 'find'>
   readonly wordMode: WordMode
+  /** Most bytes of resources kept in memory; where none are, no pages are either. */
+  readonly cacheBytes: number
   readonly terminology?: Terminology | undefined
 }
 
 const MOST_SYSTEMS = 64
+/** One page is kept for so many bytes of resources. */
+const BYTES_OF_PAGE = 8_192
 const nextSystem = sql(
   'search.next-system',
   'SELECT x.sys FROM ix_token x WHERE x.param = ? AND x.val = ? AND x.sys > ? ORDER BY x.sys LIMIT 1',
@@ -92,8 +98,11 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const implies = createImpliedSystems(parts.definitions)
   const statements = createStatements()
   const words = createWordRows(database, parts.wordMode)
-  const index = words.beside(createIndexRows(registry, types.code))
   const shared = database.kind === 'postgres'
+  // Another process may write there, and tells nobody of it.
+  const changes = shared || parts.cacheBytes === 0 ? undefined : createChanges()
+  const kept = changes && { changes, pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE)) }
+  const index = words.beside(createIndexRows(registry, types.code, changes))
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
@@ -151,7 +160,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       index,
       criteria,
       usual: isCommitted
-        ? createUsualSearches({ source, registry, store, executor, statements, isPostgres: shared })
+        ? createUsualSearches({ source, registry, store, executor, statements, kept, isPostgres: shared })
         : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
       planner,

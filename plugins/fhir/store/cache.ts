@@ -13,6 +13,8 @@ const DOOR_PLACES = 65_536 // a power of two; each remembers one resource that w
 export interface VersionCache {
   /** The current version. */
   get(type: string, id: string): StoredVersion | undefined
+  /** The same by `Type/id`, and only looked at: it does not count as used. */
+  peek(path: string): StoredVersion | undefined
   /** One version by the number of its resource. */
   held(rid: number, version: number): StoredVersion | undefined
   /** Found by no `get`, read from the database, and current now: kept when it comes a second time. */
@@ -57,6 +59,7 @@ export const createCache = (mostBytes: number): VersionCache => {
       if (version !== undefined) cache.get(version.rid)
       return version
     },
+    peek: (path) => current.get(path),
     held(rid, number) {
       const version = cache.get(rid)
       return version?.version === number ? version : undefined

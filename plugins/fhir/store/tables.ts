@@ -5,8 +5,12 @@ import { sql } from '../../database/service.ts'
 /** Bits of the column `flags`: what a version is and how its body is stored. */
 export const DELETED = 1
 export const GZIP = 2
-/** Packed with the dictionary of small bodies. */
-export const SMALL = 16
+/** Raw deflate with the dictionary of small bodies: what earlier builds wrote. */
+export const DEFLATED = 16
+/** See small.ts. */
+export const SMALL = 32
+/** How a body is packed. */
+export const FORM = GZIP | DEFLATED | SMALL
 /** The interaction that made the version, for history: 0 POST, 1 PUT, 2 DELETE, 3 PATCH. */
 export const METHOD_SHIFT = 2
 export const METHOD_BITS = 3
@@ -44,6 +48,9 @@ export const migrations: readonly SchemaChange[] = [
     },
   },
 ]
+
+/** Nothing to change; a build that cannot read SMALL must not open the database any more. */
+export const smallBodyMigrations: readonly SchemaChange[] = [{ name: 'fhir/0006-small-bodies', sql: [] }]
 
 /** A row of `resource`, or of `history` with its `id` joined. */
 export interface VersionRow {

@@ -2,7 +2,7 @@
 import type { ResourceVersion } from '../../../kernel/index.ts'
 import { unpackBody } from './body.ts'
 import { toHttpDate, toMillis } from './stamp.ts'
-import { DELETED, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, SMALL, type VersionRow } from './tables.ts'
+import { DELETED, FORM, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
 
 export class StoredVersion {
   readonly rid: number
@@ -20,6 +20,9 @@ export class StoredVersion {
   readonly bytes: Buffer
   #text: string | undefined
   #httpDate: string | undefined
+  #length: number | undefined
+  #textHead: readonly string[] | undefined
+  #bytesHead: readonly string[] | undefined
 
   /** `text`: the body of a version made here, which is not unpacked to be sent. */
   constructor(type: string, row: VersionRow, text?: string) {
@@ -30,7 +33,7 @@ export class StoredVersion {
     this.stamp = row.upd
     this.deleted = (row.flags & DELETED) !== 0
     this.method = METHODS[(row.flags >> METHOD_SHIFT) & METHOD_BITS] ?? 'PUT'
-    this.form = row.flags & (GZIP | SMALL)
+    this.form = row.flags & FORM
     this.bytes = row.body ?? EMPTY
     this.#text = text
   }
@@ -41,6 +44,25 @@ export class StoredVersion {
     return this.#text
   }
 
+  /** Bytes of the text. */
+  get length(): number {
+    this.#length ??= Buffer.byteLength(this.text)
+    return this.#length
+  }
+
+  /** Headers of an answer with its text, or with its bytes: made once, because a hot read sends them again and again. */
+  head(
+    form: 'text' | 'bytes',
+    make: (version: StoredVersion, form: 'text' | 'bytes') => readonly string[],
+  ): readonly string[] {
+    if (form === 'text') {
+      this.#textHead ??= make(this, form)
+      return this.#textHead
+    }
+    this.#bytesHead ??= make(this, form)
+    return this.#bytesHead
+  }
+
   /** Are the bytes gzip, which a client may take as they are? */
   get gzip(): boolean {
     return this.form === GZIP
@@ -48,7 +70,7 @@ export class StoredVersion {
 
   /** About how many bytes it holds in memory, with its text. */
   get weight(): number {
-    return this.bytes.length * (this.form === SMALL ? 6 : this.form === GZIP ? 4 : 2)
+    return this.bytes.length * (this.form === GZIP ? 4 : this.form === 0 ? 2 : 6)
   }
 
   /** Last-Modified. Made once: a hot read asks for it as often as for the text. */

@@ -21,6 +21,7 @@ const notes = definePlugin({
         'CREATE TABLE word (text varchar(64) NOT NULL, id integer NOT NULL, PRIMARY KEY (text, id))',
         'CREATE TABLE note (id integer PRIMARY KEY)',
         'CREATE TABLE number (value double precision NOT NULL, id integer NOT NULL)',
+        'CREATE TABLE mixed (a double precision, b varchar(64), c varchar(64), d double precision)',
       ],
     },
   ],
@@ -41,6 +42,15 @@ const numbers: LaterInsert = {
   width: 2,
   counts: [sql('test.number', 'INSERT INTO number (value, id) VALUES (?, ?)')],
 }
+const mixed: LaterInsert = {
+  table: 'mixed',
+  width: 4,
+  counts: [
+    sql('test.mixed-1', 'INSERT INTO mixed (a, b, c, d) VALUES (?, ?, ?, ?)'),
+    sql('test.mixed-2', 'INSERT INTO mixed (a, b, c, d) VALUES (?, ?, ?, ?), (?, ?, ?, ?)'),
+  ],
+}
+const readMixed = sql('test.mixed-read', 'SELECT a, b, c, d FROM mixed ORDER BY d')
 const note = sql('test.note', 'INSERT INTO note (id) VALUES (?)')
 const find = sql('test.find', 'SELECT id FROM word WHERE text = ? ORDER BY id')
 const findBeside = sql('test.find-beside', 'SELECT n.id FROM note n JOIN word w ON w.id = n.id WHERE w.text = ?')
@@ -48,6 +58,19 @@ const drop = sql('test.drop', 'DELETE FROM word WHERE text = ?')
 const largest = sql('test.largest', 'SELECT id FROM number ORDER BY value DESC LIMIT 1')
 
 const idsOf = (rows: readonly { id: number }[]): readonly number[] => rows.map(({ id }) => id)
+
+/** Rows of `mixed`, told apart by their last value. */
+const MIXED: readonly (readonly Plain[])[] = [
+  [0, 'one', 'two', 1],
+  [-1.5, null, 'zwei \u00fc \ud83d\ude00', 2],
+  [null, null, null, 3],
+  [2 ** 53, '', null, 4],
+  [-(2 ** 47), 'a "quoted" \\ text\n', 'x', 5],
+  [1.7e308, 'one', null, 6],
+  [-1.7e308, null, 'Infinity', 7],
+  [5e-324, 'NaN', 'null', 8],
+]
+const toMixed = ([a, b, c, d]: readonly Plain[]) => ({ a, b, c, d })
 
 /** Rows as the file has them, by a connection of its own. */
 const rowsIn = (path: string, table: string): number => {
@@ -127,8 +150,32 @@ for (const kind of databaseKinds) {
     assert.equal(idsOf(await db.all(find, ['b'])), expected)
   })
 
+  test('values of every kind are as they were, in one transaction and in many', async ({ db }) => {
+    await db.transact((transaction) => transaction.later(mixed, MIXED.flat()))
+    for (const row of MIXED) await db.transact((transaction) => transaction.later(mixed, row))
+    assert.equal(
+      (await db.all(readMixed, [])).map((row) => ({ ...(row as object) })),
+      MIXED.flatMap((row) => [toMixed(row), toMixed(row)]),
+    )
+  })
+
+  test('many in no order are all there, once, whatever their first values are', async ({ db }) => {
+    const rows = Array.from({ length: 9_001 }, (_, at): readonly Plain[] => {
+      const mixedUp = (at * 7_919) % 9_001
+      return [mixedUp % 7 === 0 ? null : mixedUp % 2 === 0 ? mixedUp - 4_000 : mixedUp / 3, `${mixedUp}`, null, mixedUp]
+    })
+    for (let at = 0; at < rows.length; at += 500)
+      await db.transact((transaction) => transaction.later(mixed, rows.slice(at, at + 500).flat()))
+    const found = await db.all<{ d: number }>(readMixed, [])
+    const inOrder = [...rows].sort((one, other) => (one[3] as number) - (other[3] as number))
+    assert.equal(
+      found.map((row) => ({ ...row })),
+      inOrder.map(toMixed),
+    )
+  })
+
   if (kind.name !== 'postgres')
-    test('a number that no JSON holds is there as well', async ({ db }) => {
+    test('a number without end is there as well', async ({ db }) => {
       await db.transact(async (transaction) => {
         await transaction.later(numbers, [1, 1, Number.POSITIVE_INFINITY, 2, 3, 3])
       })
@@ -162,6 +209,21 @@ file('a killed process leaves them beside their table, once, and the next start 
   await db.transact((transaction) => transaction.later(words, ['a', 1]))
   await db.all(find, ['a'])
   await Promise.all([2, 3].map((id) => db.transact((transaction) => transaction.later(words, ['a', id, 'b', id]))))
+  const undone = (insert: LaterInsert, params: readonly Plain[]): Promise<void> =>
+    db.transact(async (transaction) => {
+      await transaction.later(insert, params)
+      throw new Error('undone')
+    })
+  const outcomes = await Promise.allSettled([
+    undone(numbers, [9, 9]),
+    db.transact((transaction) => transaction.later(mixed, MIXED.slice(0, 3).flat())),
+    undone(mixed, [0, 'not', 'this', 9]),
+    db.transact((transaction) => transaction.later(mixed, MIXED.slice(3).flat())),
+  ])
+  assert.equal(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'rejected', 'fulfilled'],
+  )
   await db.transact((transaction) => transaction.later(numbers, [1, 1, 2, 2]))
   assert.is(rowsIn(path, 'word'), 1)
   assert.ok(rowsIn(path, 'backlog') > 0)
@@ -169,6 +231,8 @@ file('a killed process leaves them beside their table, once, and the next start 
   await kernel.stop()
   assert.is(rowsIn(path, 'backlog'), 0)
   assert.is(rowsIn(path, 'word'), 5)
+  assert.is(rowsIn(path, 'number'), 2)
+  assert.is(rowsIn(path, 'mixed'), MIXED.length)
 
   const again = await open(`${path}.killed`)
   assert.is(rowsIn(`${path}.killed`, 'backlog'), 0)
@@ -176,10 +240,40 @@ file('a killed process leaves them beside their table, once, and the next start 
   // A table that would hold a row twice: it is put there once.
   assert.is(rowsIn(`${path}.killed`, 'number'), 2)
   assert.equal(idsOf(await again.get(Database).all(find, ['a'])), [1, 2, 3])
+  const found = await again.get(Database).all<object>(readMixed, [])
+  assert.equal(
+    found.map((row) => ({ ...row })),
+    MIXED.map(toMixed),
+  )
   await again.stop()
   const third = await open(`${path}.killed`)
   assert.is(rowsIn(`${path}.killed`, 'number'), 2)
   await third.stop()
+  await remove()
+})
+
+file('what an earlier build had left as JSON is put by this one', async () => {
+  const { settings, remove } = await sqliteKind.fresh()
+  const path = (settings.database as { sqlite_path: string }).sqlite_path
+  const open = async (): Promise<Kernel> => {
+    const kernel = await createKernel({ plugins: [database, notes], settings, log: { level: 'silent' } })
+    await kernel.start()
+    return kernel
+  }
+  await (await open()).stop()
+  const handle = new BetterSqlite(path)
+  handle.exec(`INSERT INTO backlog_insert (number, width, text) VALUES
+    (1, 2, 'INSERT OR IGNORE INTO word (text, id) VALUES (?, ?)'), (2, 4, 'INSERT INTO mixed (a, b, c, d) VALUES (?, ?, ?, ?)')`)
+  const leave = handle.prepare('INSERT INTO backlog (rows) VALUES (?)')
+  leave.run(JSON.stringify([[1, 'a', 1, 'b', 2]]))
+  leave.run(JSON.stringify([[2, ...MIXED.flat()] as const, [1, 'a', 3]]))
+  handle.close()
+  const kernel = await open()
+  assert.is(rowsIn(path, 'backlog'), 0)
+  const db = kernel.get(Database)
+  assert.equal(idsOf(await db.all(find, ['a'])), [1, 3])
+  assert.is((await db.all(readMixed, [])).length, MIXED.length)
+  await kernel.stop()
   await remove()
 })
 
@@ -198,10 +292,10 @@ file('they wait for a quarter of a second without a write, or until they are man
   assert.is(rowsIn(path, 'word'), 0)
   await clock.advance(200)
   assert.is(rowsIn(path, 'word'), 1)
-  const many = Array.from({ length: 5_000 }, (_, id) => ['b', id]).flat()
+  const many = Array.from({ length: 20_000 }, (_, id) => ['b', id]).flat()
   await db.transact((transaction) => transaction.later(words, many))
   await db.transact((transaction) => transaction.run(note, [1]))
-  assert.is(rowsIn(path, 'word'), 5_001)
+  assert.is(rowsIn(path, 'word'), 20_001)
   await kernel.stop()
   await remove()
 })

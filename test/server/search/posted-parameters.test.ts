@@ -2,83 +2,9 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
-import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
-import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
-import { searchDefinitions } from '../../support/search-definitions.ts'
-import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { until } from '../../support/until.ts'
-
-const plugins = [database, searchDefinitions(), fhir]
-const headers = { 'content-type': 'application/fhir+json' }
-type Resource = Record<string, any>
-
-let place: FreshDatabase
-let server: TestServer
-const start = async (): Promise<TestServer> =>
-  serverWith({ plugins, settings: { ...place.settings, conformance: { update_as_create: true } } })
-test.before.each(async () => {
-  place = await chosenKind.fresh()
-  server = await start()
-})
-test.after.each(async () => {
-  await server.stop()
-  await place.remove()
-})
-
-const send = (method: 'POST' | 'PUT', resource: Resource) =>
-  server.inject({
-    method,
-    url: method === 'POST' ? `/${resource.resourceType}` : `/${resource.resourceType}/${resource.id}`,
-    headers,
-    payload: JSON.stringify(resource),
-  })
-const put = async (resource: Resource): Promise<void> => {
-  const answer = await send('PUT', resource)
-  assert.ok(answer.statusCode < 300, answer.body)
-}
-const parameter = (given: Resource = {}): Resource => ({
-  resourceType: 'SearchParameter',
-  id: 'suffix',
-  url: 'http://example.org/suffix',
-  name: 'suffix',
-  status: 'active',
-  description: 'Suffix of a name',
-  code: 'suffix',
-  base: ['Patient'],
-  type: 'string',
-  expression: 'Patient.name.suffix',
-  ...given,
-})
-const patient = (id: string, suffix?: string, more: Resource = {}): Resource => ({
-  resourceType: 'Patient',
-  id,
-  name: [{ family: 'F', given: [`g${id}`], ...(suffix === undefined ? {} : { suffix: [suffix] }) }],
-  ...more,
-})
-/** Ids found, once the parameter is complete. */
-const find = async (url: string): Promise<string[]> => {
-  let found: string[] = []
-  await until(
-    async () => {
-      const answer = await server.inject(url)
-      if (answer.statusCode === 503) {
-        assert.is(answer.json().issue[0].code, 'transient')
-        assert.match(answer.json().issue[0].diagnostics, /being indexed: \d+ of (\d+|all) resources/)
-        return false
-      }
-      assert.is(answer.statusCode, 200, answer.body)
-      found = (answer.json().entry ?? []).map((entry: any) => entry.resource.id).sort()
-      return true
-    },
-    10_000,
-    `the index of ${url}`,
-  )
-  return found
-}
-const searchParams = async (type: string): Promise<Resource[]> =>
-  (await server.inject('/metadata')).json().rest[0].resource.find((one: any) => one.type === type).searchParam
+import { chosenKind } from '../../support/database-kinds.ts'
+import { find, parameter, patient, put, type Resource, restart, searchParams, send, server } from './posting.ts'
 
 test('an active parameter finds what was stored before it and after it', async () => {
   for (let at = 0; at < 150; at += 1) await put(patient(`p${at}`, at % 50 === 0 ? 'Jr' : 'Sr'))
@@ -134,11 +60,7 @@ test('a write that began before the parameter and ends after it is found', async
       })
     },
   })
-  await server.stop()
-  server = await serverWith({
-    plugins: [...plugins, gate],
-    settings: { ...place.settings, conformance: { update_as_create: true } },
-  })
+  await restart([gate])
   await put(patient('quick', 'Jr'))
   const slow = put(patient('slow', 'Jr'))
   await reached.promise
@@ -190,15 +112,12 @@ test('it is at work after a restart, and an index that was not complete is compl
   if (chosenKind.name === 'memory') return
   for (let at = 0; at < 250; at += 1) await put(patient(`p${at}`, 'Jr'))
   assert.is((await send('PUT', parameter())).statusCode, 201)
-  await server.stop()
-  server = await start()
+  await restart()
   assert.is((await find('/Patient?suffix=jr&_count=1000')).length, 250)
-  await server.stop()
-  server = await start()
+  await restart()
   assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 200)
   await put(parameter({ id: 'other', url: 'http://example.org/other', code: 'other' }))
-  await server.stop()
-  server = await start()
+  await restart()
   assert.is((await server.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })).statusCode, 204)
   assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 400)
   assert.is((await find('/Patient?other=jr&_count=1000')).length, 250)
@@ -297,11 +216,7 @@ test('resources that others contain are found by it as well, those from before t
 })
 
 test('what refers to a resource is known whatever becomes of the parameter that holds it', async () => {
-  await server.stop()
-  server = await serverWith({
-    plugins: [...plugins, references],
-    settings: { ...place.settings, conformance: { update_as_create: true, reference_policy: 'strict' } },
-  })
+  await restart([references], { reference_policy: 'strict' })
   await put({ resourceType: 'Organization', id: 'o', name: 'Acme' })
   const contact = parameter({ type: 'reference', target: ['Organization'], expression: 'Patient.contact.organization' })
   await put(patient('before', undefined, { contact: [{ organization: { reference: 'Organization/o' } }] }))
@@ -329,99 +244,6 @@ test('what refers to a resource is known whatever becomes of the parameter that 
   )
   assert.equal(await find('/Patient?organization=Organization/o'), ['before'])
   await isTold()
-})
-
-const REFUSED: readonly (readonly [string, Resource, RegExp])[] = [
-  ['an expression that cannot be read', { expression: 'Patient.name.(' }, /FHIRPath/],
-  ['a function that is none', { expression: 'Patient.name.frobnicate()' }, /frobnicate/],
-  [
-    'a pattern, which may take for ever',
-    { expression: "Patient.name.where(family.matches('(a+)+$')).given" },
-    /matches/,
-  ],
-  ['a walk through the whole tree', { expression: 'Patient.repeat(children())' }, /repeat/],
-  ['an element that is not there', { expression: 'Patient.nom' }, /selects nothing in Patient/],
-  ['a type that does not fit', { type: 'date' }, /parameter of type date/],
-  ['another type’s element', { expression: 'Observation.code' }, /selects nothing in Patient/],
-  ['no expression', { expression: undefined }, /no expression/],
-  ['an unknown base', { base: ['Patient', 'Pasient'] }, /Pasient/],
-  ['type special', { type: 'special' }, /special/],
-  ['a code with a dot', { code: 'a.b' }, /a\.b/],
-  ['a code of this server', { code: '_id' }, /_id/],
-  ['a code a package has', { code: 'gender' }, /gender of Patient is taken by http:\/\/hl7.org\/fhir\/SearchParameter/],
-  ['ten thousand brackets', { expression: `${'('.repeat(10_000)}Patient${')'.repeat(10_000)}` }, /nested/],
-  ['fifty nested brackets', { expression: `${'('.repeat(50)}Patient.name.suffix${')'.repeat(50)}` }, /nested/],
-  ['a composite without components', { type: 'composite', expression: 'Patient' }, /components/],
-  [
-    'another meaning for what a compartment goes by',
-    {
-      url: 'http://hl7.org/fhir/SearchParameter/Patient-link',
-      code: 'link',
-      type: 'reference',
-      expression: 'Patient.contact.organization',
-    },
-    /compartment/,
-  ],
-]
-test('what cannot be put to work is refused before it is stored, and named', async () => {
-  for (const [name, given, said] of REFUSED) {
-    const answer = await send('PUT', parameter(given))
-    assert.is(answer.statusCode, 422, `${name} ${answer.body.slice(0, 300)}`)
-    assert.match(
-      answer
-        .json()
-        .issue.map((one: any) => one.diagnostics)
-        .join(' '),
-      said,
-      name,
-    )
-    assert.match(answer.json().issue[0].expression[0], /^SearchParameter\./, name)
-    assert.is((await server.inject('/SearchParameter/suffix')).statusCode, 404, name)
-  }
-  assert.is((await server.inject('/Patient?gender=male')).statusCode, 200)
-  // The same in a transaction: the entry is named, nothing of it is stored.
-  const entry = (resource: Resource) => ({
-    resource,
-    request: { method: 'PUT', url: `${resource.resourceType}/${resource.id}` },
-  })
-  const bundle = await server.inject({
-    method: 'POST',
-    url: '/',
-    headers,
-    payload: JSON.stringify({
-      resourceType: 'Bundle',
-      type: 'transaction',
-      entry: [entry(patient('a')), entry(parameter({ code: 'gender' }))],
-    }),
-  })
-  assert.is(bundle.statusCode, 422, bundle.body)
-  assert.match(bundle.body, /Bundle\.entry\[1\]/)
-  assert.is((await server.inject('/Patient/a')).statusCode, 404)
-})
-
-test('two parameters with one url, or one code on a type, do not go together; on another type they do', async () => {
-  await put(parameter())
-  const same = await send('PUT', parameter({ id: 'two', code: 'other' }))
-  assert.is(same.statusCode, 422)
-  assert.match(same.body, /SearchParameter\/suffix has the url/)
-  const code = await send('PUT', parameter({ id: 'two', url: 'http://example.org/two' }))
-  assert.is(code.statusCode, 422)
-  assert.match(code.body, /suffix of Patient is taken by http:\/\/example.org\/suffix/)
-  await put(
-    parameter({
-      id: 'two',
-      url: 'http://example.org/two',
-      base: ['Practitioner'],
-      expression: 'Practitioner.name.suffix',
-    }),
-  )
-  // Many at once: one of them.
-  const answers = await Promise.all(
-    Array.from({ length: 5 }, (_, at) =>
-      send('PUT', parameter({ id: `r${at}`, url: `http://example.org/r${at}`, code: 'raced' })),
-    ),
-  )
-  assert.equal(answers.map(({ statusCode }) => statusCode).sort(), [201, 422, 422, 422, 422])
 })
 
 test('with the url of a package’s parameter it takes that one’s place, and gives it back', async () => {

@@ -10,6 +10,7 @@ import { referenceTargets } from '../reference-lookups.ts'
 import type { Parameter } from '../registry.ts'
 import { hashToken, readToken } from '../token-lookups.ts'
 import { LAST } from '../value-context.ts'
+import { keyOf } from './changes.ts'
 
 export interface Clause {
   readonly table: string
@@ -27,6 +28,8 @@ export interface Clause {
   readonly ordered: boolean
   /** How many rows it is likely to have, as against other clauses: a search starts from the one with the least. */
   readonly breadth: number
+  /** Keys of the index under which all that it finds stands: from what `bind` gave. */
+  keys(params: readonly Param[]): readonly number[]
   /** From the values of all parameters of the search; undefined for one that takes a closer look. */
   bind(values: readonly string[], baseUrl: string): readonly Param[] | undefined
 }
@@ -57,6 +60,7 @@ const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undef
     finds: 2,
     ordered: columns.length === 1,
     breadth: isBare ? BREADTH.code : BREADTH.token,
+    keys: ([value, system]) => columns.map((one) => keyOf(one.code, value as number, system as number)),
     bindOne(value) {
       if (isBare && value.includes('|')) return undefined
       const token = hashToken({ hasher }, readToken(code, value))
@@ -81,6 +85,7 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     finds: 1,
     ordered: true,
     breadth: BREADTH.reference,
+    keys: (texts) => texts.map((target) => keyOf(column.code, target as number)),
     bindOne(value, baseUrl) {
       const texts = referenceTargets({ name: code, baseUrl }, value, types, refers)
       return texts.length === 2 ? texts.map(hasher.long) : undefined
@@ -97,6 +102,7 @@ const stringClause = ({ columns }: Parameter): Made => {
     finds: 2,
     ordered: false,
     breadth: BREADTH.string,
+    keys: () => columns.map((one) => keyOf(one.code)),
     bindOne(value) {
       const text = fold(value)
       return text === '' || text.length > KEY_CHARS ? undefined : [text, text + LAST]
@@ -147,6 +153,7 @@ export const pairClause = (column: number, reference: Clause, token: Clause): Cl
     finds: 4,
     ordered: true,
     breadth: BREADTH.reference,
+    keys: ([target, code, , , other]) => [target, other].map((one) => keyOf(column, one as number, code as number)),
     bind(values, baseUrl) {
       const targets = reference.bind(values, baseUrl)
       const [value, system] = token.bind(values, baseUrl) ?? []

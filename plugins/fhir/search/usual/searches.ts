@@ -11,7 +11,9 @@ import type { StoredVersion } from '../../store/version.ts'
 import type { Executor } from '../execute.ts'
 import type { Statements } from '../plan.ts'
 import type { Registry } from '../registry.ts'
+import type { Changes } from './changes.ts'
 import { type Clause, compileClause, pairClause } from './clause.ts'
+import type { KeptPage, KeptPages } from './kept-pages.ts'
 import type { UsualQuery } from './query.ts'
 import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './statement.ts'
 
@@ -30,14 +32,23 @@ interface Shape {
   credit: number
 }
 
+/** What is asked, at which address. */
+export interface UsualAsked {
+  readonly url: string
+  readonly type: string
+  readonly baseUrl: string
+  readonly query: UsualQuery
+  /** Of matches on the page. */
+  readonly count: number
+}
+
 export interface UsualSearches {
-  /** At most `limit` matches, the newest first. */
-  find(
-    type: string,
-    query: UsualQuery,
-    baseUrl: string,
-    limit: number,
-  ): Eventually<readonly StoredVersion[] | undefined>
+  /** The matches of a page, the newest first; one more than `count` where there are more. */
+  find(asked: UsualAsked): Found
+  /** The page that was found at this address, while nothing about it has changed. */
+  kept(url: string, type: string, baseUrl: string): KeptPage | undefined
+  /** Its matches; undefined when one was changed right now. */
+  versions(page: KeptPage): Found
 }
 
 export interface UsualParts {
@@ -46,6 +57,8 @@ export interface UsualParts {
   readonly store: Pick<Store, 'held'>
   readonly executor: Pick<Executor, 'version' | 'fetch'>
   readonly statements: Statements
+  /** Undefined where no pages are kept. */
+  readonly kept: { readonly changes: Pick<Changes, 'under'>; readonly pages: KeptPages } | undefined
   readonly isPostgres: boolean
 }
 
@@ -53,7 +66,7 @@ type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
 type Found = Eventually<readonly StoredVersion[] | undefined>
 
 export const createUsualSearches = (parts: UsualParts): UsualSearches => {
-  const { source, registry, store, executor, statements, isPostgres } = parts
+  const { source, registry, store, executor, statements, kept, isPostgres } = parts
   let shapes = new Map<string, Shape | null>()
   let state = registry.state
 
@@ -148,13 +161,21 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     return more && rows.length < limit ? undefined : rows
   }
 
-  const paramsOf = ({ clauses, statement }: Shape, values: readonly string[], baseUrl: string, limit: number) => {
+  /** Parameters of each clause; undefined for a value that takes a closer look. */
+  const bindAll = (
+    { clauses }: Shape,
+    values: readonly string[],
+    baseUrl: string,
+  ): readonly (readonly Param[])[] | undefined => {
     const bound: (readonly Param[])[] = []
     for (const clause of clauses) {
       const params = clause.bind(values, baseUrl)
       if (params === undefined) return undefined
       bound.push(params)
     }
+    return bound
+  }
+  const paramsOf = ({ clauses, statement }: Shape, bound: readonly (readonly Param[])[], limit: number): Param[] => {
     const { driver, checked, isCollected, notesStrays, notesMore } = statement
     const first = bound[driver] as readonly Param[]
     const { finds } = clauses[driver] as Clause
@@ -165,22 +186,42 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as Param)
     return params
   }
+  const keep = (
+    { url, type, baseUrl, query, count }: UsualAsked,
+    { clauses, statement: { driver } }: Shape,
+    bound: readonly (readonly Param[])[],
+    rows: readonly BriefRow[],
+  ): void => {
+    if (kept === undefined) return
+    const keys = (clauses[driver] as Clause).keys(bound[driver] as readonly Param[])
+    const changes = kept.changes.under(keys)
+    const { text } = query
+    kept.pages.put(url, { type, baseUrl, meaning: registry.state, keys, changes, text, count, rows })
+  }
 
   return {
-    find(type, { names, values }, baseUrl, limit) {
-      const shape = shapeOf(type, names)
+    kept: (url, type, baseUrl) => kept?.pages.get(url, type, baseUrl, registry.state),
+    versions: ({ rows }) => versionsOf(rows),
+    find(asked) {
+      const { type, query, baseUrl, count } = asked
+      const shape = shapeOf(type, query.names)
       if (shape === null || shape.credit < 0) return undefined
-      const params = paramsOf(shape, values, baseUrl, limit)
-      if (params === undefined) return undefined
+      const bound = bindAll(shape, query.values, baseUrl)
+      if (bound === undefined) return undefined
       const { statement } = shape
-      // Over a network bodies that are not in memory come with the first statement rather than by a second one.
+      // Bodies that are not in memory come with the first statement rather than by a second one.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
-      return andThen(source.all<BriefRow | VersionRow>(sql, params), (rows) => {
-        const page = wholePage(rows, statement, limit)
+      let isNow = true
+      const found = andThen(source.all<BriefRow | VersionRow>(sql, paramsOf(shape, bound, count + 1)), (rows) => {
+        const page = wholePage(rows, statement, count + 1)
         shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
         if (page === undefined) return undefined
+        // What was waited for may have changed since.
+        if (isNow) keep(asked, shape, bound, page)
         return versionsOf(page)
       })
+      isNow = false
+      return found
     },
   }
 }

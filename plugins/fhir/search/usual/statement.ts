@@ -19,7 +19,7 @@ export interface UsualStatement {
    * driver's other parameters and once more what `find` takes, where there are such rows.
    */
   readonly sql: Sql
-  /** The same with the bodies; undefined where another statement for those that are not in memory costs little. */
+  /** The same with the bodies; undefined where it may find more than a page. */
   readonly withBodies: Sql | undefined
   /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
   readonly isCollected: boolean
@@ -80,7 +80,7 @@ export const toStatement = (
   }
   return {
     sql: select(BRIEF),
-    withBodies: dialect === 'postgres' ? select(FULL) : undefined,
+    withBodies: select(FULL),
     isCollected: false,
     notesStrays: strays !== undefined,
     notesMore: !isBounded,

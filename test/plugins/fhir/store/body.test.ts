@@ -1,12 +1,13 @@
 // database: memory, none is used
 /** Bodies as they are stored: small ones with a dictionary, larger ones as gzip, and every one comes back as it was. */
 import { createHash } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
+import { deflateRawSync, gunzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { packBody, unpackBody } from '../../../../plugins/fhir/store/body.ts'
 import { DICTIONARY } from '../../../../plugins/fhir/store/dictionary.ts'
-import { GZIP, SMALL } from '../../../../plugins/fhir/store/tables.ts'
+import { unpackSmall } from '../../../../plugins/fhir/store/small.ts'
+import { DEFLATED, GZIP, SMALL } from '../../../../plugins/fhir/store/tables.ts'
 
 const observation = (note: string): string =>
   JSON.stringify({
@@ -37,6 +38,65 @@ test('what was packed comes back byte for byte, whatever its size and letters', 
     assert.is(form, 0)
     assert.is(bytes.toString(), text)
   }
+})
+
+test('letters that look like a UUID, or are one in capitals or twice, come back as they were', () => {
+  const uuid = '01a200db-2cdd-7c62-9f25-71fd0ba0a6e5'
+  for (const note of [
+    uuid,
+    uuid + uuid,
+    `${uuid} ${uuid.toUpperCase()}`,
+    `${uuid.slice(0, 35)}g`,
+    `-${uuid}-`,
+    `a${uuid}`,
+    `${uuid.slice(0, 8)}-${uuid.slice(0, 8)}-${uuid}`,
+    `${uuid.slice(0, 20)}${uuid}`,
+    `${uuid.slice(0, 34)}`,
+    '--------------------------------',
+    'x'.repeat(700),
+  ])
+    for (const text of [observation(note), `${note.padEnd(100, '-')}`, `${'"'.repeat(100)}${note}`]) {
+      const { bytes, form } = packBody(text)
+      assert.is(unpackBody(bytes, form).toString('utf8'), text)
+    }
+})
+
+test('any bytes come back, of text that repeats and text that does not', () => {
+  let state = 1
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return (state >>> 8) % below
+  }
+  const known = DICTIONARY.toString('utf8')
+  for (let round = 0; round < 2_000; round += 1) {
+    let text = ''
+    while (text.length < 100 + next(1_300)) {
+      const kind = next(4)
+      if (kind === 0) text += String.fromCharCode(32 + next(95))
+      else if (kind === 1) text += String.fromCodePoint(160 + next(60_000 - 160 - 8_000))
+      else {
+        const from = kind === 2 ? known : text
+        const at = next(Math.max(1, from.length))
+        text += from.slice(at, at + next(200))
+      }
+    }
+    const { bytes, form } = packBody(text)
+    if (unpackBody(bytes, form).toString('utf8') !== Buffer.from(text).toString('utf8')) assert.is(text, '')
+  }
+})
+
+test('what an earlier build deflated can be read', () => {
+  const text = observation('of long ago')
+  const bytes = deflateRawSync(text, { level: 1, windowBits: 13, memLevel: 6, dictionary: DICTIONARY })
+  assert.is(unpackBody(bytes, DEFLATED).toString('utf8'), text)
+})
+
+test('the packed form is the one that bodies were stored in', () => {
+  const bytes = Buffer.from(
+    'wQGAWBCcRQ1/AaIA2yzdfGKfJXH9C6Cm5ahlDRQ2LTExLTIyVDAxOjI0OjUzLjU5N1qAORCONQ6ByBCZCA+PXg8ENzE4LTeJrw8JSGVtb2dsb2JpboD7Dp2MD38BogDbGyx9Po9AWmt8jZ4PgDkQgYkQkH0QAjMuMoWREIHPEKqgEILPEAMsIm5vgNcKgOUNgoQPCGFzIGV2ZXIsIIODEoD7Dg==',
+    'base64',
+  )
+  assert.is(unpackSmall(bytes).toString('utf8'), observation('as ever, as ever'))
 })
 
 test('a small resource takes less than half of its size', () => {

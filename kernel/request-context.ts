@@ -1,0 +1,45 @@
+/** What a request of HTTP is to the hooks: one RequestContext, made of its head and of where it came from. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import type { Clock, Random } from './clock.ts'
+import { type RequestClass, RequestContext } from './context.ts'
+
+export interface ContextParts {
+  readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
+  readonly publicUrl: string | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+}
+
+/** `prefix` is that of the mount, `route` the path as it was declared. */
+export type ContextBuilder = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  prefix: string,
+  route: string | undefined,
+  requestClass: RequestClass,
+) => RequestContext
+
+const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
+
+export const createContextBuilder =
+  ({ readAddress, publicUrl, clock, random, log }: ContextParts): ContextBuilder =>
+  (request, response, prefix, route, requestClass) => {
+    const { headers, socket, url = '/', method = 'GET' } = request
+    const given = headers['x-request-id']
+    const secure = (socket as { encrypted?: boolean }).encrypted === true
+    return new RequestContext({
+      id: typeof given === 'string' && WELL_FORMED_ID.test(given) ? given : random.id(),
+      method,
+      url: prefix !== '' && url.startsWith(prefix) ? url.slice(prefix.length) || '/' : url,
+      baseUrl: publicUrl ?? `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}${prefix}`,
+      address: readAddress(socket.remoteAddress ?? '', headers['x-forwarded-for']),
+      headers,
+      requestClass,
+      route,
+      startedAt: clock.now(),
+      log,
+      response,
+    })
+  }

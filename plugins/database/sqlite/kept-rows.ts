@@ -1,0 +1,188 @@
+/**
+ * Rows of one insert that wait in the backlog, flat and without an object per row: thousands wait at a time, and what
+ * the collector does not see it does not copy.
+ */
+import type { LaterInsert, Param, Plain, Sql } from '../service.ts'
+
+/** Among values: the next of the texts. No number that is kept is either. */
+export const TEXT = Number.POSITIVE_INFINITY
+const NULL = Number.NaN
+
+/** Can it be kept? */
+export const isKeepable = (param: Plain): boolean => typeof param !== 'number' || Number.isFinite(param)
+
+/** As it was before it was kept. */
+export const toPlain = (value: number, texts: () => string): Plain =>
+  value === TEXT ? texts() : Number.isNaN(value) ? null : value
+
+const FIRST_ROWS = 64
+/** Bits of a number in which its neighbours are told apart. */
+const SAFE_BITS = 53
+/** Of those, at most as many for the first parameter of a row. */
+const MOST_FIRST_BITS = 26
+const ROWS_OF_A_PART = 2_048 // put in about four milliseconds
+
+/** About where a text comes among others. */
+const placeOf = (text: string): number =>
+  (text.charCodeAt(0) || 0) * 2 ** 32 + (text.charCodeAt(1) || 0) * 2 ** 16 + (text.charCodeAt(2) || 0)
+
+interface Range {
+  readonly least: number
+  /** Half of the distance to the greatest: the whole one may be more than the greatest number. */
+  readonly half: number
+}
+
+const rangeOf = (values: Float64Array): Range => {
+  let least = Number.POSITIVE_INFINITY
+  let most = Number.NEGATIVE_INFINITY
+  for (const value of values) {
+    if (value < least) least = value
+    if (value > most) most = value
+  }
+  return { least, half: most / 2 - least / 2 }
+}
+
+/** Makes them whole numbers of so many bits, in the same order. */
+const toPlaces = (values: Float64Array, { least, half }: Range, bits: number): void => {
+  const scale = half === 0 ? 0 : (2 ** bits - 1) / half
+  for (let at = 0; at < values.length; at += 1)
+    values[at] = Math.floor(((values[at] as number) / 2 - least / 2) * scale)
+}
+
+/** How many rows and texts there were. */
+export interface KeptLength {
+  readonly rows: number
+  readonly texts: number
+}
+
+export class KeptRows {
+  readonly insert: LaterInsert
+  rows = 0
+  /** Rows from the beginning that are on disk. */
+  written: KeptLength = { rows: 0, texts: 0 }
+  /** Parameters, row after row. */
+  #values: Float64Array
+  readonly #texts: string[] = []
+  /** Of each row: which of the texts is its first. */
+  readonly #textsOf: number[] = []
+
+  constructor(insert: LaterInsert) {
+    this.insert = insert
+    this.#values = new Float64Array(FIRST_ROWS * insert.width)
+  }
+
+  get length(): KeptLength {
+    return { rows: this.rows, texts: this.#texts.length }
+  }
+
+  /** Parameters of one row after the other, all of them keepable. */
+  add(params: readonly Plain[]): void {
+    const { width } = this.insert
+    let at = this.rows * width
+    if (at + params.length > this.#values.length) this.#grow(at + params.length)
+    const values = this.#values
+    for (let from = 0; from < params.length; from += width) {
+      this.#textsOf.push(this.#texts.length)
+      for (let n = from; n < from + width; n += 1) {
+        const param = params[n] as Plain
+        if (typeof param === 'number') values[at] = param
+        else if (param === null) values[at] = NULL
+        else {
+          values[at] = TEXT
+          this.#texts.push(param)
+        }
+        at += 1
+      }
+    }
+    this.rows += params.length / width
+  }
+
+  /** To how many there were. */
+  cut({ rows, texts }: KeptLength): void {
+    this.rows = rows
+    this.#texts.length = texts
+    this.#textsOf.length = rows
+  }
+
+  /** What is behind a length. */
+  behind({ rows, texts }: KeptLength): { readonly values: Float64Array; readonly texts: readonly string[] } {
+    const { width } = this.insert
+    return { values: this.#values.subarray(rows * width, this.rows * width), texts: this.#texts.slice(texts) }
+  }
+
+  /** Runs the inserts in the order of the table, about; yields now and then. Rows of one place in the order they came. */
+  *put(run: (statement: Sql, params: readonly Param[]) => void): Generator<undefined> {
+    if (this.rows === 0) return
+    const { width, counts } = this.insert
+    const order = this.#order()
+    let sinceYield = 0
+    for (let from = 0; from < order.length; from += counts.length) {
+      const to = Math.min(from + counts.length, order.length)
+      const all: Plain[] = new Array((to - from) * width)
+      let next = 0
+      for (let row = from; row < to; row += 1) next = this.#copy(order[row] as number, all, next)
+      run(counts[to - from - 1] as Sql, all)
+      sinceYield += to - from
+      if (sinceYield < ROWS_OF_A_PART) continue
+      sinceYield = 0
+      yield
+    }
+  }
+
+  #copy(row: number, into: Plain[], at: number): number {
+    const { width } = this.insert
+    const start = row * width
+    let text = this.#textsOf[row] as number
+    let next = at
+    for (let n = start; n < start + width; n += 1) {
+      const value = this.#values[n] as number
+      into[next++] = value === TEXT ? (this.#texts[text++] as string) : Number.isNaN(value) ? null : value
+    }
+    return next
+  }
+
+  #grow(least: number): void {
+    const grown = new Float64Array(Math.max(least, 2 * this.#values.length))
+    grown.set(this.#values)
+    this.#values = grown
+  }
+
+  /** The rows in the order of their first two parameters: neighbours need not be told apart. */
+  #order(): Float64Array {
+    const count = this.rows
+    const rowBits = Math.ceil(Math.log2(count + 1))
+    const keys = this.#column(0)
+    const range = rangeOf(keys)
+    // Columns of the index are whole numbers: few bits tell them apart.
+    const bits = Math.min(MOST_FIRST_BITS, Math.ceil(Math.log2(2 * range.half + 1)))
+    toPlaces(keys, range, bits)
+    if (this.insert.width > 1) {
+      const others = this.#column(1)
+      const restBits = SAFE_BITS - rowBits - bits
+      toPlaces(others, rangeOf(others), restBits)
+      for (let row = 0; row < count; row += 1)
+        keys[row] = (keys[row] as number) * 2 ** restBits + (others[row] as number)
+    }
+    // The row at the end of each number: those are sorted without asking which of two comes first.
+    for (let row = 0; row < count; row += 1) keys[row] = (keys[row] as number) * 2 ** rowBits + row
+    keys.sort()
+    for (let at = 0; at < count; at += 1) keys[at] = (keys[at] as number) % 2 ** rowBits
+    return keys
+  }
+
+  #column(column: 0 | 1): Float64Array {
+    const { width } = this.insert
+    const found = new Float64Array(this.rows)
+    for (let row = 0; row < this.rows; row += 1) {
+      const value = this.#values[row * width + column] as number
+      if (value === TEXT) found[row] = placeOf(this.#textAt(row, column))
+      else if (!Number.isNaN(value)) found[row] = value
+    }
+    return found
+  }
+
+  #textAt(row: number, column: 0 | 1): string {
+    const isSecond = column === 1 && this.#values[row * this.insert.width] === TEXT
+    return this.#texts[(this.#textsOf[row] as number) + (isSecond ? 1 : 0)] as string
+  }
+}

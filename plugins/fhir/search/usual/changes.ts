@@ -1,0 +1,58 @@
+/**
+ * What has changed since, told by keys of the index: pages that searches found are kept for as long as nothing was
+ * written under the key they started from. A write counts with all keys of the resource, before and after it, changed or
+ * not: whatever is on such a page, or would be now, has that key. It counts after COMMIT and before anybody is told of it,
+ * so what was read in between does not pass for what came later.
+ *
+ * Keys share counters: one that is met by chance makes a page count as changed that is not, never the reverse.
+ */
+import type { StoredVersion } from '../../store/version.ts'
+import { COMPOSITE_WIDTH, REFERENCE_WIDTH, type Rows, STRING_WIDTH, TOKEN_WIDTH } from '../rows.ts'
+
+const COUNTERS = 32_768 // a power of two
+
+/** Of a column, and of a value in it; a string is found by a range, so all of its column are one key. */
+export const keyOf = (column: number, value = 0, system = 0): number => {
+  const mixed = Math.imul(column, 0x9e3779b1) ^ Math.imul(value | 0, 0x85ebca6b) ^ Math.imul(system | 0, 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 15)) & (COUNTERS - 1)
+}
+
+export interface Changes {
+  /** Rows of a resource, before or after a change that makes `version`. */
+  note(version: StoredVersion, rows: Rows): void
+  /** After COMMIT. */
+  committed(versions: readonly StoredVersion[]): void
+  /** Changes under some keys so far: grows with each. */
+  under(keys: readonly number[]): number
+}
+
+export const createChanges = (): Changes => {
+  const counters = new Float64Array(COUNTERS)
+  // By versions whose transactions may yet be undone.
+  const noted = new WeakMap<StoredVersion, number[]>()
+  return {
+    note(version, { token, reference, string, composite }) {
+      let keys = noted.get(version)
+      if (keys === undefined) {
+        keys = []
+        noted.set(version, keys)
+      }
+      for (let at = 0; at < token.length; at += TOKEN_WIDTH)
+        keys.push(keyOf(token[at] as number, token[at + 1], token[at + 2]))
+      for (let at = 0; at < reference.length; at += REFERENCE_WIDTH)
+        keys.push(keyOf(reference[at] as number, reference[at + 1]))
+      for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH)
+        keys.push(keyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
+      for (let at = 0; at < string.length; at += STRING_WIDTH) keys.push(keyOf(string[at] as number))
+    },
+    committed(versions) {
+      for (const version of versions)
+        for (const key of noted.get(version) ?? []) counters[key] = (counters[key] as number) + 1
+    },
+    under(keys) {
+      let sum = 0
+      for (const key of keys) sum += counters[key] as number
+      return sum
+    },
+  }
+}

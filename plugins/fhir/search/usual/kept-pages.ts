@@ -1,0 +1,85 @@
+/**
+ * Pages that searches of a usual shape found, by the address that was asked: which versions, not their texts. One is good
+ * for as long as parameters mean what they meant and nothing was written under its keys. Only where this process is the
+ * one writer.
+ */
+import type { Changes } from './changes.ts'
+
+export interface KeptPage {
+  readonly type: string
+  readonly baseUrl: string
+  /** What parameters meant: an object of its own each time. */
+  readonly meaning: object
+  /** Keys of the index under which all of it stands, and what had changed there. */
+  readonly keys: readonly number[]
+  readonly changes: number
+  /** The parameters as links repeat them. */
+  readonly text: string
+  readonly count: number
+  readonly rows: readonly KeptRow[]
+}
+
+export interface KeptRow {
+  readonly rid: number
+  readonly ver: number
+}
+
+export interface KeptPages {
+  /** As good as asked for now. */
+  get(url: string, type: string, baseUrl: string, meaning: object): KeptPage | undefined
+  /** Found now. */
+  put(url: string, page: KeptPage): void
+}
+
+const DOOR_PLACES = 16_384 // a power of two; each remembers one address that was met once
+const MOST_ROWS = 100
+
+const hashOf = (url: string): number => {
+  let hash = url.length
+  for (let at = 0; at < url.length; at += 1) hash = Math.imul(hash ^ url.charCodeAt(at), 0x9e3779b1)
+  return hash ^ (hash >>> 15)
+}
+
+/**
+ * Up to twice as many pages as `most`: those asked for lately, and those before them. A page is kept when it is found a
+ * second time: most are asked for once.
+ */
+export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number): KeptPages => {
+  const door = new Int32Array(DOOR_PLACES)
+  const wasMet = (url: string): boolean => {
+    const hash = hashOf(url)
+    const place = hash & (DOOR_PLACES - 1)
+    if (door[place] === hash) return true
+    door[place] = hash
+    return false
+  }
+  let lately = new Map<string, KeptPage>()
+  let before = new Map<string, KeptPage>()
+  const put = (url: string, page: KeptPage): void => {
+    if (lately.size >= most) {
+      before = lately
+      lately = new Map()
+    }
+    lately.set(url, page)
+  }
+  return {
+    get(url, type, baseUrl, meaning) {
+      const recent = lately.get(url)
+      const page = recent ?? before.get(url)
+      if (page === undefined) return undefined
+      const isGood =
+        page.meaning === meaning &&
+        page.baseUrl === baseUrl &&
+        page.type === type &&
+        page.changes === changes.under(page.keys)
+      if (!isGood) return undefined
+      if (recent === undefined) put(url, page)
+      return page
+    },
+    put(url, page) {
+      if (page.rows.length > MOST_ROWS || !wasMet(url)) return
+      // Without the bodies that may have come with them.
+      put(url, { ...page, rows: page.rows.map(({ rid, ver }) => ({ rid, ver })) })
+    },
+  }
+}
