@@ -10,9 +10,10 @@ import type { StoredVersion } from './store/version.ts'
 /** What it has no use for, such as a query or another spelling of an id, is not found in memory under the whole URL. */
 export const directRead = (server: () => FhirServer): DirectRoute<StoredVersion> => ({
   path: '/:type/:id',
-  meet: (url) => server().store.peek(url.slice(1)),
-  answer(ctx, { type, id }, { headers, url = '' }) {
-    const asked: Asked = { ctx, headers, method: 'GET', url, params: { type, id } }
+  meet: (url) => server().store.current(url.slice(1)),
+  answer(ctx, current, { headers, url = '' }) {
+    const { type, id } = current
+    const asked: Asked = { ctx, headers, method: 'GET', url, params: { type, id }, current }
     return andThen(perform(server(), 'read', asked), (answer) => toHttp(asked, answer))
   },
 })
