@@ -1,5 +1,5 @@
 /**
- * A read that is answered in front of the router is answered as the router would have it: byte for byte, with the same
+ * A read or a search that is answered in front of the router is answered as the router would have it: byte for byte, with the same
  * fact for the trail, the same line in the log and the same usage. Two servers with the same data are asked the same; one
  * of them has no direct way.
  */
@@ -232,6 +232,26 @@ const TABLE: readonly (readonly [string, 'direct' | 'usual' | 'none'])[] = [
   [get('/Binary/b'), 'direct'],
   [get('/Binary/b', 'accept: text/plain\r\n'), 'direct'],
   [get('/Binary/b', 'accept: image/png\r\n'), 'direct'],
+  [get('/Patient?_id=hot'), 'direct'],
+  [get('/Patient?family=%C3%85ngstr%C3%B6m'), 'direct'],
+  [get('/Patient?name=nobody'), 'direct'],
+  [get('/Patient?name=hot&_count=1'), 'direct'],
+  [get('/Patient?'), 'direct'],
+  [get('/Patient?_summary=count'), 'direct'],
+  [get('/Patient?_id=hot&_pretty=true'), 'direct'],
+  [get('/Patient?_id=hot&_format=xml'), 'direct'],
+  [get('/Patient?_id=%ff'), 'direct'],
+  [get('/Patient?unknown=1'), 'direct'],
+  [get('/Patient?unknown=1', 'prefer: handling=lenient\r\n'), 'direct'],
+  [get('/Patient?_id=hot', 'accept: text/html\r\n'), 'direct'],
+  [get('/Observation?code:text=x&_revinclude=Observation:subject'), 'direct'],
+  [get('/Nothing?_id=hot'), 'usual'],
+  [get('/patient?_id=hot'), 'usual'],
+  [get('/?_id=hot'), 'usual'],
+  [get('/Patient/?_id=hot'), 'usual'],
+  [get('/P%61tient?_id=hot'), 'usual'],
+  [get('/Patient?_id=hot').replace('GET', 'HEAD'), 'usual'],
+  [get('/metadata?_pretty=true'), 'usual'],
 ]
 
 test('one request after the other, the answer and what is told of it are the same', () =>
@@ -388,6 +408,7 @@ for (const [name, tap] of Object.entries(TAPS))
       async (direct, usual) => {
         await compare(direct, usual, get('/Patient/hot'))
         await compare(direct, usual, get('/Patient/cold'))
+        await compare(direct, usual, get('/Patient?_id=hot,cold'))
         await compare(direct, usual, get('/Patient/hot') + get('/Patient/hot', 'x-request-id: mine\r\n'), 2)
         assert.is(counts[0], counts[1])
         assert.ok((counts[0] as number) >= 4)
