@@ -8,6 +8,7 @@ import { createAdditions } from './additions.ts'
 import { allErrors } from './all-errors.ts'
 import { conformanceSection, fhirSection } from './config.ts'
 import { directRead } from './direct-read.ts'
+import { directSearch } from './direct-search.ts'
 import { createLateServer } from './late.ts'
 import { ownOperations } from './operations/own-operations.ts'
 import { fhirRoutes } from './routes.ts'
@@ -35,6 +36,7 @@ export default definePlugin({
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, ...additions }))
     direct(directRead(late.get))
+    direct(directSearch(late.get))
     return {
       async start(signal) {
         busy('reading the definitions')

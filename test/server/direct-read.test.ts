@@ -1,5 +1,5 @@
 /**
- * A read that is answered in front of the router is answered as the router would have it: byte for byte, with the same
+ * A read or a search that is answered in front of the router is answered as the router would have it: byte for byte, with the same
  * fact for the trail, the same line in the log and the same usage. Two servers with the same data are asked the same; one
  * of them has no direct way.
  */
@@ -18,7 +18,14 @@ import { serverWith, type TestServer } from '../support/server-with.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
 import { until } from '../support/until.ts'
 
-const basic = [database, stubDefinitions(['Patient', 'Observation', 'Binary', 'AuditEvent']), fhir]
+const basic = [
+  database,
+  stubDefinitions(
+    ['Patient', 'HumanName', 'Observation', 'Binary', 'AuditEvent'],
+    /^SearchParameter-individual-family/,
+  ),
+  fhir,
+]
 
 /** Takes addresses that nobody asks for, of which the kernel cannot tell which they are: so the router is always asked. */
 const noDirectWay = definePlugin({
@@ -243,6 +250,31 @@ test('one request after the other, the answer and what is told of it are the sam
       assert.match(text, /^HTTP\/1\.1 \d{3} /)
     }
     assert.ok(usual.ways.every((way) => way === 'usual'))
+  }))
+
+test('so is a search whose page is kept, and one that has to look anew', () =>
+  withBoth(async (direct, usual) => {
+    const path = '/Patient?family=%C3%85ng'
+    const waysOf = async (bytes: string): Promise<readonly string[]> => (await compare(direct, usual, bytes)).ways
+    const first: string[] = []
+    for (let time = 0; time < 4; time += 1) first.push(...(await waysOf(get(path))))
+    assert.equal([first[0], first.at(-1)], ['usual', 'direct'])
+    assert.match((await compare(direct, usual, get(path))).text, /"id":"hot"/)
+    for (const headers of ['accept: text/html\r\n', 'x-forwarded-for: 10.0.0.1\r\n', 'connection: close\r\n'])
+      assert.equal(await waysOf(get(path, headers)), ['direct'], headers)
+    assert.equal(await waysOf(get(path).replace('host: a', 'host: b')), ['direct'])
+    for (const other of [
+      '/Patient/_search?family=%C3%85ng',
+      `${path}&_count=2`,
+      `${path}&`,
+      '/patient?family=%C3%85ng',
+    ])
+      assert.equal(await waysOf(get(other)), ['usual'], other)
+    for (const { server } of [direct, usual])
+      await put(server, { resourceType: 'Patient', id: 'new', name: [{ family: 'Ångel' }] })
+    const { text, ways } = await compare(direct, usual, get(path))
+    assert.equal(ways.at(-1), 'direct')
+    assert.match(text, /"id":"new".*"id":"hot"/s)
   }))
 
 test('pipelined requests are answered in their order', () =>
