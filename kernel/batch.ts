@@ -1,6 +1,6 @@
 /** Text that is written in batches: a log line for each request would be a system call for each request. */
 
-const BATCH_CHARS = 16 * 1024
+const BATCH_CHARS = 64 * 1024 // some hundred lines: handing them over takes about as long as making ten
 const FLUSH_MS = 100 // how long a line may wait for others, and what a killed process may lose
 
 export interface Batch {

@@ -85,7 +85,7 @@ export interface Front {
 interface Opened {
   readonly route: DirectRoute
   readonly mounted: MountedGet
-  /** Beginnings of URLs that the router may give to somebody else: `/Patient/`. */
+  /** Beginnings of URLs that the router may give to somebody else: `/Patient`. */
   readonly others: readonly string[]
 }
 
@@ -106,7 +106,7 @@ const openRoute = ({ plugin, route }: DeclaredDirect, all: readonly MountedGet[]
     if (one.plugin === plugin || !mayMeet(path, segments)) continue
     const [first = ''] = segments
     if (OPEN_SEGMENT.test(first)) return undefined
-    others.add(`/${first}/`)
+    others.add(`/${first}`)
   }
   return { route, mounted, others: [...others] }
 }

@@ -32,10 +32,13 @@ const withoutCredentials = (line: string): string =>
 const WARN = 40 // pino's number of the level
 const METADATA = Symbol.for('pino.metadata') // a stream with it is told the level of each line
 
-/** Standard output in batches; what is no good news does not wait, since the process may be about to end. */
-const batchedOutput = (): DestinationStream & { flush(): void } => {
+/**
+ * Standard output in batches, masked when they are written; what is no good news does not wait, since the process may be
+ * about to end.
+ */
+const batchedOutput = (mask: (text: string) => string): DestinationStream & { flush(): void } => {
   const output = pino.destination({ dest: 1, sync: false })
-  const { add, flush } = createBatch((text) => void output.write(text))
+  const { add, flush } = createBatch((text) => void output.write(mask(text)))
   const stream = {
     [METADATA]: true,
     lastLevel: 0,
@@ -72,20 +75,20 @@ export interface RootLog {
 
 export const createLog = (options: LogOptions): RootLog => {
   let secrets: string[] = []
-  const own = options.stream === undefined ? batchedOutput() : undefined
+  /** One line or several: none of what is looked for reaches over the end of one. */
+  const maskAll = (text: string): string => {
+    let masked = withoutCredentials(text)
+    for (const secret of secrets) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK)
+    return masked
+  }
+  const own = options.stream === undefined ? batchedOutput(maskAll) : undefined
   const log = pino(
     {
       level: options.level ?? 'info',
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: {
-        streamWrite: (line) => {
-          let masked = withoutCredentials(line)
-          for (const secret of secrets) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK)
-          return masked
-        },
-      },
+      ...(own === undefined && { hooks: { streamWrite: maskAll } }),
     },
     options.stream ?? (own as DestinationStream),
   )

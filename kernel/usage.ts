@@ -32,10 +32,7 @@ export const createUsageWatch = (meter: NonNullable<Runners['meter']>, clock: Cl
   return (ctx, request, response, sent) => {
     const { socket } = request
     const began = clock.monotonic()
-    let isOver = false
     const end = (): void => {
-      if (isOver) return
-      isOver = true
       const status = response.headersSent ? response.statusCode : CLIENT_LEFT
       const { bytesRead, bytesWritten } = socket
       let bytesIn = bytesRead
@@ -56,7 +53,7 @@ export const createUsageWatch = (meter: NonNullable<Runners['meter']>, clock: Cl
       }
       meter({ request: ctx, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
     }
-    // The first of the two: a client that leaves early never lets an answer finish.
-    response.on('finish', end).on('close', end)
+    // Behind the last byte, or when the client has left.
+    response.once('close', end)
   }
 }

@@ -80,21 +80,28 @@ export const pack = (entries: readonly Entry[]): Pack => {
   const told: Told[] = []
   const list: Packed[] = []
   let at = 0
-  let before: TrailEvent | undefined
+  let before: Partial<TrailEvent> = {}
   let patientBefore: string | undefined
   for (const { event, patient } of entries) {
     const { kind, status, type, id, version, client, user, tokenId, address, request, operation, number } = event
     const one: Packed = [event.at - at, codeOf(kind), status, id ?? null, version ?? null, request ?? null]
-    const texts = [
-      sameOr(type, before?.type),
-      sameOr(patient, patientBefore),
-      sameOr(client, before?.client),
-      sameOr(user, before?.user),
-      sameOr(tokenId, before?.tokenId),
-      sameOr(address, before?.address),
-    ]
     const isPlain = operation === undefined && event.query === undefined && number === undefined
-    if (!isPlain || texts.some((text) => text !== SAME)) one.push(...texts)
+    const isSame =
+      type === before.type &&
+      patient === patientBefore &&
+      address === before.address &&
+      client === before.client &&
+      user === before.user &&
+      tokenId === before.tokenId
+    if (!isPlain || !isSame)
+      one.push(
+        sameOr(type, before.type),
+        sameOr(patient, patientBefore),
+        sameOr(client, before.client),
+        sameOr(user, before.user),
+        sameOr(tokenId, before.tokenId),
+        sameOr(address, before.address),
+      )
     if (!isPlain) one.push(operation ?? null, queryOf(event) ?? null, number ?? null)
     list.push(one)
     told.push({ at: event.at, id, patient, client, person: user })

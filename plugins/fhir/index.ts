@@ -7,8 +7,7 @@ import { Validator } from '../validation/service.ts'
 import { createAdditions } from './additions.ts'
 import { allErrors } from './all-errors.ts'
 import { conformanceSection, fhirSection } from './config.ts'
-import { directRead } from './direct-read.ts'
-import { directSearch } from './direct-search.ts'
+import { directRoutes } from './direct.ts'
 import { createLateServer } from './late.ts'
 import { ownOperations } from './operations/own-operations.ts'
 import { fhirRoutes } from './routes.ts'
@@ -35,8 +34,7 @@ export default definePlugin({
     provide(Fhir, additions.service)
     const updateAsCreate = conformance.update_as_create
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, ...additions }))
-    direct(directRead(late.get))
-    direct(directSearch(late.get))
+    for (const route of directRoutes(late.get)) direct(route)
     return {
       async start(signal) {
         busy('reading the definitions')

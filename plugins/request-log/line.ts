@@ -2,53 +2,71 @@
  * The log line of a request. It says which address was met, never which resource: paths, queries, headers and bodies are
  * the client's own text. Made by hand, because a line for each request must cost less than the logger takes to make one.
  */
-import type { Clock, Usage } from '../../kernel/index.ts'
+import type { Clock, RequestContext, Usage } from '../../kernel/index.ts'
 
-/** `2026-11-21T21:45:00.`: the same for a second of lines. */
+/** As in any line; the same for a millisecond of lines. */
 const createTime = () => {
-  let second = Number.NaN
+  let at = Number.NaN
   let text = ''
   return (ms: number): string => {
-    const now = Math.floor(ms / 1000)
-    if (now !== second) {
-      second = now
-      text = new Date(now * 1000).toISOString().slice(0, 20)
+    if (ms !== at) {
+      at = ms
+      text = new Date(ms).toISOString()
     }
-    const rest = Math.floor(ms) - now * 1000
-    return `${text}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
+    return text
   }
 }
 
 /** A member for each part of who calls: client and user when known, else the address. */
-const callerOf = ({ caller, address }: Usage['request']): string => {
+const callerOf = ({ caller, address }: RequestContext): string => {
   if (caller.client === undefined) return `,"address":${JSON.stringify(address)}`
   const user = caller.user === undefined ? '' : `,"user":${JSON.stringify(caller.user)}`
   return `,"client":${JSON.stringify(caller.client)}${user}`
 }
 
-/** Routes are few, and the same texts again and again. */
-const createQuoted = () => {
-  const known = new Map<string, string>()
-  return (route: string): string => {
-    let quoted = known.get(route)
-    if (quoted === undefined) {
-      quoted = JSON.stringify(route)
-      known.set(route, quoted)
-    }
-    return quoted
-  }
-}
-
 /** Milliseconds to the microsecond. */
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000
 
+/** What requests that are asked again and again have in common, between their id and their bytes; and who asks. */
+const createCommon = () => {
+  let last: Pick<RequestContext, 'method' | 'route' | 'requestClass'> | undefined
+  let lastStatus = 0
+  let middle = ''
+  let caller: RequestContext['caller'] | undefined
+  let address = ''
+  let end = ''
+  return {
+    middle(request: RequestContext, status: number): string {
+      const { method, route, requestClass } = request
+      if (
+        last === undefined ||
+        status !== lastStatus ||
+        route !== last.route ||
+        requestClass !== last.requestClass ||
+        method !== last.method
+      ) {
+        const path = route === undefined ? '' : `,"route":${JSON.stringify(route)}`
+        middle = `","method":"${method}"${path},"class":"${requestClass}","status":${status},"bytes_in":`
+        last = { method, route, requestClass }
+        lastStatus = status
+      }
+      return middle
+    },
+    end(request: RequestContext): string {
+      if (request.caller !== caller || request.address !== address) {
+        caller = request.caller
+        address = request.address
+        end = `${callerOf(request)},"msg":"request"}\n`
+      }
+      return end
+    },
+  }
+}
+
 export const createLineMaker = (clock: Clock): ((usage: Usage) => string) => {
   const timeOf = createTime()
-  const quoted = createQuoted()
+  const common = createCommon()
   // Of what stands between quotes as it is, Node has checked the method, and the kernel the id.
-  return ({ request, status, bytesIn, bytesOut, duration }) => {
-    const { id, method, route, requestClass } = request
-    const path = route === undefined ? '' : `,"route":${quoted(route)}`
-    return `{"level":"info","time":"${timeOf(clock.now())}","plugin":"request-log","request":"${id}","method":"${method}"${path},"class":"${requestClass}","status":${status},"bytes_in":${bytesIn},"bytes_out":${bytesOut},"ms":${rounded(duration)}${callerOf(request)},"msg":"request"}\n`
-  }
+  return ({ request, status, bytesIn, bytesOut, duration }) =>
+    `{"level":"info","time":"${timeOf(clock.now())}","plugin":"request-log","request":"${request.id}${common.middle(request, status)}${bytesIn},"bytes_out":${bytesOut},"ms":${rounded(duration)}${common.end(request)}`
 }

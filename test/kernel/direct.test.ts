@@ -102,7 +102,7 @@ test('what another plugin has a route for is its own', async () => {
     })
   })
   assert.is(await bodyOf([pages().plugin, other], '/page/one'), 'other')
-  assert.is(await bodyOf([pages().plugin, other], '/pages/one'), 'direct')
+  assert.is(await bodyOf([pages().plugin, other], '/book/one'), 'direct')
 })
 
 test('where it cannot be told whose an address is, the router is asked', async () => {

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext } from '../../../kernel/index.ts'
+import type { StoredVersion } from '../store/version.ts'
 
 /** What the address names: `/[type]/[id]/_history/[version]`, `/[type]/[id]/[other]`, `/[type]/[id]/$[operation]`. */
 export interface AskedParams {
@@ -24,6 +25,8 @@ export interface Asked {
   readonly params: AskedParams
   /** Bytes of an HTTP request; the resource of an entry, read already. */
   readonly body?: unknown
+  /** What is current at the address of a read, where that is known already. */
+  readonly current?: StoredVersion
   /** `Type/id` of what the same transaction deletes: a condition does not match it. */
   readonly gone?: ReadonlySet<string>
   /** Index of the Bundle entry this is. */

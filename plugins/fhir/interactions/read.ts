@@ -26,6 +26,16 @@ const readPast = async (
 ): Promise<StoredVersion | undefined> =>
   isId(id) && VERSION.test(number) ? store.vread(type, id, Number(number)) : undefined
 
+const look = (
+  server: FhirServer,
+  type: string,
+  id: string,
+  number: string | undefined,
+): Eventually<StoredVersion | undefined> => {
+  if (number !== undefined) return readPast(server, type, id, number)
+  return isId(id) ? server.store.read(type, id) : undefined
+}
+
 /** Throws 404 and 410. */
 const checkFound = ({ params }: Asked, type: string, found: StoredVersion | undefined): StoredVersion => {
   const { id = '', version: number } = params
@@ -42,8 +52,7 @@ const checkFound = ({ params }: Asked, type: string, found: StoredVersion | unde
 /** The version to answer with. Throws 404 and 410. What must not be seen is not there. */
 const find = (server: FhirServer, asked: Asked, type: string, ruling: Ruling): Eventually<StoredVersion> => {
   const { id = '', version: number } = asked.params
-  const held =
-    number !== undefined ? readPast(server, type, id, number) : isId(id) ? server.store.read(type, id) : undefined
+  const held = asked.current ?? look(server, type, id, number)
   if (ruling.restrictions.length === 0 && !(held instanceof Promise)) return checkFound(asked, type, held)
   return findSeen(server, asked, type, ruling, held)
 }

@@ -13,8 +13,8 @@ const DOOR_PLACES = 65_536 // a power of two; each remembers one resource that w
 export interface VersionCache {
   /** The current version. */
   get(type: string, id: string): StoredVersion | undefined
-  /** The same by `Type/id`, and only looked at: it does not count as used. */
-  peek(path: string): StoredVersion | undefined
+  /** The same by `Type/id`. */
+  current(path: string): StoredVersion | undefined
   /** One version by the number of its resource. */
   held(rid: number, version: number): StoredVersion | undefined
   /** Found by no `get`, read from the database, and current now: kept when it comes a second time. */
@@ -52,14 +52,15 @@ export const createCache = (mostBytes: number): VersionCache => {
     // What is too large was not taken.
     if (cache.peek(version.rid) === version) current.set(keyOf(version), version)
   }
+  const find = (path: string): StoredVersion | undefined => {
+    const version = current.get(path)
+    // It was used.
+    if (version !== undefined) cache.get(version.rid)
+    return version
+  }
   return {
-    get(type, id) {
-      const version = current.get(`${type}/${id}`)
-      // It was used.
-      if (version !== undefined) cache.get(version.rid)
-      return version
-    },
-    peek: (path) => current.get(path),
+    get: (type, id) => find(`${type}/${id}`),
+    current: find,
     held(rid, number) {
       const version = cache.get(rid)
       return version?.version === number ? version : undefined

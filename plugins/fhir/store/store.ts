@@ -53,7 +53,7 @@ export interface Store extends Reads {
   /** The number of the newest resource this process knows to be committed. */
   readonly newestRid: () => number
   /** What `read` would find in memory under `Type/id`, where it looks there. */
-  peek(path: string): StoredVersion | undefined
+  current(path: string): StoredVersion | undefined
   /** A version that is in memory; it may not be the current one. */
   held(rid: number, version: number): StoredVersion | undefined
   /** Keeps a version for `held`. */
@@ -138,7 +138,7 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
       return rid
     },
     newestRid: () => newestRid,
-    peek: (path) => (isAlone ? cache?.peek(path) : undefined),
+    current: (path) => (isAlone ? cache?.current(path) : undefined),
     held: (number, version) => cache?.held(number, version),
     keep: (version) => cache?.keep(version),
     committed(versions) {

@@ -25,8 +25,6 @@ export interface KeptRow {
 }
 
 export interface KeptPages {
-  /** Whether it is good or not. */
-  peek(url: string): KeptPage | undefined
   /** As good as asked for now. */
   get(url: string, type: string, baseUrl: string, meaning: object): KeptPage | undefined
   /** Found now. */
@@ -64,11 +62,10 @@ export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number): 
     }
     lately.set(url, page)
   }
-  const peek = (url: string): KeptPage | undefined => lately.get(url) ?? before.get(url)
   return {
-    peek,
     get(url, type, baseUrl, meaning) {
-      const page = peek(url)
+      const recent = lately.get(url)
+      const page = recent ?? before.get(url)
       if (page === undefined) return undefined
       const isGood =
         page.meaning === meaning &&
@@ -76,7 +73,7 @@ export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number): 
         page.type === type &&
         page.changes === changes.under(page.keys)
       if (!isGood) return undefined
-      if (!lately.has(url)) put(url, page)
+      if (recent === undefined) put(url, page)
       return page
     },
     put(url, page) {

@@ -45,8 +45,6 @@ export interface UsualAsked {
 export interface UsualSearches {
   /** The matches of a page, the newest first; one more than `count` where there are more. */
   find(asked: UsualAsked): Found
-  /** The type searched at an address of which a page is kept, good or not. Has no effect. */
-  peek(url: string): string | undefined
   /** The page that was found at this address, while nothing about it has changed. */
   kept(url: string, type: string, baseUrl: string): KeptPage | undefined
   /** Its matches; undefined when one was changed right now. */
@@ -202,7 +200,6 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
   }
 
   return {
-    peek: (url) => kept?.pages.peek(url)?.type,
     kept: (url, type, baseUrl) => kept?.pages.get(url, type, baseUrl, registry.state),
     versions: ({ rows }) => versionsOf(rows),
     find(asked) {
