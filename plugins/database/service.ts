@@ -47,12 +47,24 @@ export interface LaterInsert {
   readonly counts: readonly Sql[]
 }
 
-/** Inserts rows at once: `params` of one after the other. */
+/** Rows that lack the last of their parameters, which all of them share, with it. `width` of a row with it. */
+const withLast = <T extends Param>(params: readonly T[], width: number, last: T): readonly T[] => {
+  const whole: T[] = []
+  for (let at = 0; at < params.length; ) {
+    for (let n = 1; n < width; n += 1) whole.push(params[at++] as T)
+    whole.push(last)
+  }
+  return whole
+}
+
+/** Inserts rows at once: `params` of one after the other, and the last of all of them if it is not among theirs. */
 export const insertNow = (
   transaction: Pick<Transaction, 'run'>,
   { counts, width }: LaterInsert,
-  params: readonly Param[],
+  given: readonly Param[],
+  last?: Plain,
 ): Eventually<void> => {
+  const params = last === undefined ? given : withLast(given, width, last)
   const most = counts.length * width
   if (params.length <= most)
     return params.length === 0 ? undefined : transaction.run(counts[params.length / width - 1] as Sql, params)
@@ -88,9 +100,10 @@ export interface Transaction {
    * Inserts rows, `params` of one after the other, at the latest when a statement that names their table is asked here
    * or by `Database.get`, `all` or `slow`. On SQLite they are kept with COMMIT in one place, as durable as everything
    * else, and many are put into their tables at once: a page they share is written once. PostgreSQL, where several
-   * processes write, inserts them now. For what a row written before does not depend on.
+   * processes write, inserts them now. For what a row written before does not depend on. `last`: the last parameter of
+   * all these rows, which then is left out of `params`.
    */
-  later(insert: LaterInsert, params: readonly Plain[]): Eventually<void>
+  later(insert: LaterInsert, params: readonly Plain[], last?: Plain): Eventually<void>
   get<R>(statement: Sql, params: readonly Param[]): Eventually<R | undefined>
   all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */

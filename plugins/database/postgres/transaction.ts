@@ -136,8 +136,8 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
         check()
         leavings.add(closing, item)
       },
-      later(insert, params) {
-        return insertNow(this, insert, params)
+      later(insert, params, last) {
+        return insertNow(this, insert, params, last)
       },
       get: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params))[0] as R | undefined,
       all: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params)) as R[],

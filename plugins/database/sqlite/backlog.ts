@@ -25,8 +25,8 @@ export interface BacklogMark {
 export interface Backlog {
   /** Rows that wait. */
   readonly rows: number
-  /** Rows of a transaction, one after the other. */
-  keep(insert: LaterInsert, params: readonly Plain[]): void
+  /** Rows of a transaction, one after the other, with what is the last parameter of all of them if it is not among theirs. */
+  keep(insert: LaterInsert, params: readonly Plain[], last: Plain | undefined): void
   /** Must rows be put before this statement? */
   concerns(statement: Sql): boolean
   /**
@@ -84,7 +84,7 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
     get rows() {
       return rows
     },
-    keep(insert, params) {
+    keep(insert, params, last) {
       if (params.length === 0) return
       let own = kept.get(insert)
       if (own === undefined) {
@@ -92,8 +92,9 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
         own = new KeptRows(insert)
         kept.set(insert, own)
       }
-      if (!own.add(params)) return void insertNow({ run }, insert, params)
-      rows += params.length / insert.width
+      const added = own.add(params, last)
+      if (added === 0) insertNow({ run }, insert, params, last)
+      rows += added
     },
     concerns(statement) {
       if (rows === 0) return false

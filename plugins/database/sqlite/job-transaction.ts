@@ -52,9 +52,9 @@ export const createJobTransaction = (statements: Statements, backlog: Backlog): 
       wrote = true
       prepare(statement).run(...params)
     },
-    later(insert, params) {
+    later(insert, params, last) {
       wrote = true
-      backlog.keep(insert, params)
+      backlog.keep(insert, params, last)
     },
     presume: () => false,
   }

@@ -71,33 +71,44 @@ export class KeptRows {
     return { rows: this.rows, texts: this.#texts.length }
   }
 
-  /** Parameters of one row after the other. False, and nothing was kept, when one is a number without end or none at all. */
-  add(params: readonly Plain[]): boolean {
+  /**
+   * Parameters of one row after the other, and the last of all of them if it is not among theirs. Returns how many rows
+   * were kept: none when a parameter is a number without end or no number.
+   */
+  add(params: readonly Plain[], last: Plain | undefined): number {
     const { width } = this.insert
-    let at = this.rows * width
-    if (at + params.length > this.#values.length) this.#grow(at + params.length)
-    const values = this.#values
+    const given = last === undefined ? width : width - 1
+    const count = params.length / given
+    if ((this.rows + count) * width > this.#values.length) this.#grow((this.rows + count) * width)
     const before = this.length
-    for (let from = 0; from < params.length; from += width) {
+    let at = this.rows * width
+    for (let from = 0; from < params.length; from += given) {
       this.#textsOf.push(this.#texts.length)
-      for (let n = from; n < from + width; n += 1) {
-        const param = params[n] as Plain
-        if (typeof param === 'number') {
-          if (!Number.isFinite(param)) {
-            this.cut(before)
-            return false
-          }
-          values[at] = param
-        } else if (param === null) values[at] = NULL
-        else {
-          values[at] = TEXT
-          this.#texts.push(param)
-        }
-        at += 1
-      }
+      for (let n = from; n < from + given; n += 1, at += 1)
+        if (!this.#set(at, params[n] as Plain)) return this.#refuse(before)
+      if (last === undefined) continue
+      if (!this.#set(at, last)) return this.#refuse(before)
+      at += 1
     }
-    this.rows += params.length / width
+    this.rows += count
+    return count
+  }
+
+  #set(at: number, param: Plain): boolean {
+    if (typeof param === 'number') {
+      if (!Number.isFinite(param)) return false
+      this.#values[at] = param
+    } else if (param === null) this.#values[at] = NULL
+    else {
+      this.#values[at] = TEXT
+      this.#texts.push(param)
+    }
     return true
+  }
+
+  #refuse(before: KeptLength): 0 {
+    this.cut(before)
+    return 0
   }
 
   /** To how many there were. */

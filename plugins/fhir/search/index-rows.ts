@@ -52,8 +52,8 @@ export interface IndexRows {
 
 type Values = readonly Plain[]
 /** How rows come into their tables: now, or later. */
-type Put = (transaction: Transaction, insert: LaterInsert, params: Values) => Eventually<void>
-const putLater: Put = (transaction, insert, params) => transaction.later(insert, params)
+type Put = (transaction: Transaction, insert: LaterInsert, params: Values, last?: Plain) => Eventually<void>
+const putLater: Put = (transaction, insert, params, last) => transaction.later(insert, params, last)
 
 const identify = (kind: IndexKind, values: Values, at: number): string => {
   const { key } = TABLES[kind]
@@ -95,14 +95,7 @@ export const createIndexRows = (
     rid: number,
     put: Put,
   ): void => {
-    if (values.length === 0) return
-    const { width } = TABLES[kind]
-    const params: Plain[] = new Array((values.length / width) * (width + 1))
-    for (let at = 0, to = 0; at < values.length; ) {
-      for (let n = 0; n < width; n += 1) params[to++] = values[at++] as Plain
-      params[to++] = rid
-    }
-    collect(promises, put(transaction, insertRows[kind], params))
+    if (values.length > 0) collect(promises, put(transaction, insertRows[kind], values, rid))
   }
   const remove = (
     transaction: Transaction,

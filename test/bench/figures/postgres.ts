@@ -40,8 +40,8 @@ const recording = (creates: Step[][]): AnyPlugin => {
               presume: (statement, params) => transaction.presume(statement, params),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),
-              later(insert, params) {
-                return insertNow(this, insert, params)
+              later(insert, params, last) {
+                return insertNow(this, insert, params, last)
               },
               run: (statement, params) => {
                 steps.push({ statement, params })

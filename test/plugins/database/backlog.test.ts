@@ -159,6 +159,23 @@ for (const kind of databaseKinds) {
     )
   })
 
+  test('rows may share the last of their values', async ({ db }) => {
+    await db.transact((transaction) => transaction.later(mixed, [1, 'a', null, null, 'b', 'c', 1.5, null, null], 7))
+    await db.transact(async (transaction) => {
+      await transaction.later(words, ['x', 'y', 'x'], 5)
+      await transaction.later(words, ['x'], 6)
+    })
+    const rows = await db.all<object>(readMixed, [])
+    assert.equal(
+      rows.map((row) => JSON.stringify({ ...row })).sort(),
+      [toMixed([1, 'a', null, 7]), toMixed([null, 'b', 'c', 7]), toMixed([1.5, null, null, 7])]
+        .map((row) => JSON.stringify(row))
+        .sort(),
+    )
+    assert.equal(idsOf(await db.all(find, ['x'])), [5, 6])
+    assert.equal(idsOf(await db.all(find, ['y'])), [5])
+  })
+
   test('many in no order are all there, once, whatever their first values are', async ({ db }) => {
     const rows = Array.from({ length: 9_001 }, (_, at): readonly Plain[] => {
       const mixedUp = (at * 7_919) % 9_001
@@ -178,6 +195,7 @@ for (const kind of databaseKinds) {
     test('a number without end is there as well', async ({ db }) => {
       await db.transact(async (transaction) => {
         await transaction.later(numbers, [1, 1, Number.POSITIVE_INFINITY, 2, 3, 3])
+        await transaction.later(numbers, [0, Number.NEGATIVE_INFINITY], 4)
       })
       assert.equal(await db.get(largest, []), { id: 2 })
     })
