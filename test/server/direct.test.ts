@@ -1,6 +1,6 @@
 /**
- * A read or a search that is answered in front of the router is answered as the router would have it: byte for byte, with the same
- * fact for the trail, the same line in the log and the same usage. Two servers with the same data are asked the same; one
+ * A read or a search that is answered in front of the router is answered as the router would have it: byte for byte, with
+ * the same fact for the trail, the same line in the log and the same usage. Two servers with the same data are asked the same; one
  * of them has no direct way.
  */
 // database: memory
@@ -18,7 +18,14 @@ import { serverWith, type TestServer } from '../support/server-with.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
 import { until } from '../support/until.ts'
 
-const basic = [database, stubDefinitions(['Patient', 'Observation', 'Binary', 'AuditEvent']), fhir]
+const basic = [
+  database,
+  stubDefinitions(
+    ['Patient', 'HumanName', 'Observation', 'Binary', 'AuditEvent'],
+    /^SearchParameter-individual-family/,
+  ),
+  fhir,
+]
 
 /** Takes addresses that nobody asks for, of which the kernel cannot tell which they are: so the router is always asked. */
 const noDirectWay = definePlugin({
@@ -263,6 +270,21 @@ test('one request after the other, the answer and what is told of it are the sam
       assert.match(text, /^HTTP\/1\.1 \d{3} /)
     }
     assert.ok(usual.ways.every((way) => way === 'usual'))
+  }))
+
+test('so is a search that is asked again and again, until what it finds has changed', () =>
+  withBoth(async (direct, usual) => {
+    const path = '/Patient?family=%C3%85ng'
+    for (const host of ['a', 'a', 'a', 'b']) {
+      const { ways, text } = await compare(direct, usual, get(path).replace('host: a', `host: ${host}`))
+      assert.equal(ways, ['direct'])
+      assert.match(text, /"id":"hot"/)
+    }
+    for (const { server } of [direct, usual])
+      await put(server, { resourceType: 'Patient', id: 'new', name: [{ family: 'Ångel' }] })
+    const { text, ways } = await compare(direct, usual, get(path))
+    assert.equal(ways, ['direct'])
+    assert.match(text, /"id":"new".*"id":"hot"/s)
   }))
 
 test('pipelined requests are answered in their order', () =>

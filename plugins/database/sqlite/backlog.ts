@@ -10,7 +10,7 @@ import type BetterSqlite from 'better-sqlite3'
 import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../service.ts'
 import { toRecord } from './backlog-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './backlog-tables.ts'
-import { isKeepable, type KeptLength, KeptRows } from './kept-rows.ts'
+import { type KeptLength, KeptRows } from './kept-rows.ts'
 import type { Statements } from './statements.ts'
 
 type Kept = Map<LaterInsert, KeptRows>
@@ -30,7 +30,7 @@ export interface Backlog {
   /** Must rows be put before this statement? */
   concerns(statement: Sql): boolean
   /**
-   * Puts all rows into their tables, inside the transaction that is open. Yields every few milliseconds: nothing may be
+   * Puts all rows into their tables, inside the transaction that is open. Yields after a part of them: nothing may be
    * kept before it is done.
    */
   put(): Generator<undefined>
@@ -43,6 +43,7 @@ export interface Backlog {
   restore(mark: BacklogMark): void
 }
 
+const ROWS_OF_A_PART = 1_024 // put in about two milliseconds
 const NOTHING: KeptLength = { rows: 0, texts: 0 }
 
 /** `isKept`: a database in memory has nothing that outlives it. */
@@ -85,14 +86,13 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
     },
     keep(insert, params) {
       if (params.length === 0) return
-      if (!params.every(isKeepable)) return void insertNow({ run }, insert, params)
       let own = kept.get(insert)
       if (own === undefined) {
         if (!tables.has(insert.table)) learn(insert.table)
         own = new KeptRows(insert)
         kept.set(insert, own)
       }
-      own.add(params)
+      if (!own.add(params)) return void insertNow({ run }, insert, params)
       rows += params.length / insert.width
     },
     concerns(statement) {
@@ -105,7 +105,14 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
       return concerned
     },
     *put() {
-      for (const own of kept.values()) yield* own.put(run)
+      let part = 0
+      for (const own of kept.values())
+        for (const count of own.put(run)) {
+          part += count
+          if (part < ROWS_OF_A_PART) continue
+          part = 0
+          yield
+        }
       if (isKept && isWritten()) clear.run()
       // New lists, and the old ones left as they are: a mark may stand for them.
       kept = new Map()

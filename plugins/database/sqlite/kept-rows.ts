@@ -8,9 +8,6 @@ import type { LaterInsert, Param, Plain, Sql } from '../service.ts'
 export const TEXT = Number.POSITIVE_INFINITY
 const NULL = Number.NaN
 
-/** Can it be kept? */
-export const isKeepable = (param: Plain): boolean => typeof param !== 'number' || Number.isFinite(param)
-
 /** As it was before it was kept. */
 export const toPlain = (value: number, texts: () => string): Plain =>
   value === TEXT ? texts() : Number.isNaN(value) ? null : value
@@ -20,7 +17,6 @@ const FIRST_ROWS = 64
 const SAFE_BITS = 53
 /** Of those, at most as many for the first parameter of a row. */
 const MOST_FIRST_BITS = 26
-const ROWS_OF_A_PART = 2_048 // put in about four milliseconds
 
 /** About where a text comes among others. */
 const placeOf = (text: string): number =>
@@ -75,18 +71,24 @@ export class KeptRows {
     return { rows: this.rows, texts: this.#texts.length }
   }
 
-  /** Parameters of one row after the other, all of them keepable. */
-  add(params: readonly Plain[]): void {
+  /** Parameters of one row after the other. False, and nothing was kept, when one is a number without end or none at all. */
+  add(params: readonly Plain[]): boolean {
     const { width } = this.insert
     let at = this.rows * width
     if (at + params.length > this.#values.length) this.#grow(at + params.length)
     const values = this.#values
+    const before = this.length
     for (let from = 0; from < params.length; from += width) {
       this.#textsOf.push(this.#texts.length)
       for (let n = from; n < from + width; n += 1) {
         const param = params[n] as Plain
-        if (typeof param === 'number') values[at] = param
-        else if (param === null) values[at] = NULL
+        if (typeof param === 'number') {
+          if (!Number.isFinite(param)) {
+            this.cut(before)
+            return false
+          }
+          values[at] = param
+        } else if (param === null) values[at] = NULL
         else {
           values[at] = TEXT
           this.#texts.push(param)
@@ -95,6 +97,7 @@ export class KeptRows {
       }
     }
     this.rows += params.length / width
+    return true
   }
 
   /** To how many there were. */
@@ -110,22 +113,21 @@ export class KeptRows {
     return { values: this.#values.subarray(rows * width, this.rows * width), texts: this.#texts.slice(texts) }
   }
 
-  /** Runs the inserts in the order of the table, about; yields now and then. Rows of one place in the order they came. */
-  *put(run: (statement: Sql, params: readonly Param[]) => void): Generator<undefined> {
+  /**
+   * Runs the inserts in the order of the table, about, and rows of one place in the order they came. Yields how many rows
+   * each has put.
+   */
+  *put(run: (statement: Sql, params: readonly Param[]) => void): Generator<number> {
     if (this.rows === 0) return
     const { width, counts } = this.insert
     const order = this.#order()
-    let sinceYield = 0
     for (let from = 0; from < order.length; from += counts.length) {
       const to = Math.min(from + counts.length, order.length)
       const all: Plain[] = new Array((to - from) * width)
       let next = 0
       for (let row = from; row < to; row += 1) next = this.#copy(order[row] as number, all, next)
       run(counts[to - from - 1] as Sql, all)
-      sinceYield += to - from
-      if (sinceYield < ROWS_OF_A_PART) continue
-      sinceYield = 0
-      yield
+      yield to - from
     }
   }
 

@@ -1,46 +1,24 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
-import { isUtf8 } from 'node:buffer'
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
-import { NotUtf8, TypeForbidden } from '../errors.ts'
-import { checkAccept } from '../media.ts'
-import { readPairs, readPrefer } from '../query.ts'
-import { type Access, OPEN, toAccess } from '../search/access.ts'
-import type { Asking } from '../search/asking.ts'
-import { toSearchSet } from '../search/bundle.ts'
+import { TypeForbidden } from '../errors.ts'
+import { type SearchSet, toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
 import { askContained } from '../search/contained/ask.ts'
 import { containedPage, countContained } from '../search/contained/page.ts'
+import type { Match } from '../search/execute.ts'
 import { explainPlans } from '../search/explain.ts'
-import { MOST_INCLUDED } from '../search/include.ts'
-import { linkParameters } from '../search/link-parameters.ts'
-import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
-import { createPatience, type SearchPatience } from '../search/patience.ts'
+import { type Included, MOST_INCLUDED } from '../search/include.ts'
+import { type PagePosition, sealPage } from '../search/page-token.ts'
+import { createPatience } from '../search/patience.ts'
 import type { Plan } from '../search/plan.ts'
-import { readSearch, type SearchRequest } from '../search/request.ts'
+import { readSearch } from '../search/request.ts'
 import type { FhirServer } from '../server.ts'
 import type { Asked } from './asked.ts'
+import { addressOf, checkIncludes, type Finding, parametersOf, positionOf, toFinding } from './finding.ts'
 import type { FoundPage } from './found-page.ts'
-import { queryOf } from './query-of.ts'
-import { type Scope, typesOf } from './search-scope.ts'
-import { understand } from './understand.ts'
+import type { Scope } from './search-scope.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
-
-/** Parameters of the query, then those of the form. */
-const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string])[] => {
-  const query = readPairs(queryOf(url))
-  if (!(body instanceof Uint8Array)) return query
-  if (!isUtf8(body)) throw NotUtf8()
-  return [...query, ...readPairs(Buffer.from(body).toString('utf8'))]
-}
-
-/** Whatever in a search may name a parameter. */
-const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
-  // A filter names its parameters in its value.
-  ...criteria.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name])),
-  ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
-  sort,
-]
 
 const refuse = (error: ServerError): never => {
   throw error
@@ -58,48 +36,33 @@ export const findPlanned = async (
   const tracer = request.explain ? search.tracer() : undefined
   const patience = createPatience(asked.ctx, clock, tracer?.trace)
   try {
-    return await find(server, asked, scope, ruling, request, patience, tracer)
+    return await find(await toFinding({ server, asked, scope, patience, tracer }, ruling, request))
   } catch (error) {
     throw patience.refusal(error)
   }
 }
 
-const find = async (
-  server: FhirServer,
-  asked: Asked,
-  scope: Scope,
-  ruling: Ruling,
-  request: SearchRequest,
-  patience: SearchPatience,
-  tracer: ReturnType<FhirServer['search']['tracer']> | undefined,
-): Promise<FoundPage> => {
-  const { search, catalog, clock } = server
-  const { criteria, planner, executor, includer, registry } = search
-  const { ctx, headers } = asked
-  const prefer = readPrefer(headers.prefer)
-  checkAccept(headers.accept, request.presentation.format)
-  await search.catchUp?.(namesOf(request))
-  const types = await typesOf(server, scope, request)
-  const base = { baseUrl: ctx.baseUrl, now: clock.now(), pin: await search.pin() }
-  const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, criteria, base)
-  const asking: Asking = { ...base, allowed: access.conditions }
-  // With nothing stored there is still a right and a wrong way to ask.
-  const understood = await understand(
-    server,
-    request,
-    types.length > 0 ? types : [...catalog.types.keys()].slice(0, 1),
-    asking,
-    prefer.lenient,
-  )
-  for (const include of [...request.includes, ...request.revincludes])
-    includer.check(include, (type) => catalog.types.has(type))
+const find = async (finding: Finding): Promise<FoundPage> => {
+  checkIncludes(finding)
+  const address = addressOf(finding)
+  const position = positionOf(finding, address)
+  const plans = await plansOf(finding)
+  const matches = await matchesOf(finding, plans, position)
+  const notes = notesBefore(finding, plans)
+  const found = finding.countOnly ? [] : await matches.page(finding.understood.count + 1)
+  const shown = found.slice(0, finding.understood.count)
+  const total = await totalOf(finding, matches)
+  const included = await includedBy(finding, shown)
+  notes.push(...(await notesAfter(finding, included)))
+  const next = found.length > shown.length ? shown.at(-1) : undefined
+  const links = linksOf(finding, address, position, next)
+  return toPage(finding, { shown, included, total, links, issues: notes })
+}
 
-  const parameters = linkParameters(understood.request, understood.count)
-  const bound = `${scope.path}?${parameters}`
-  const position: PagePosition =
-    request.page === undefined
-      ? { pin: base.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }
-      : openPage(registry.key, clock, ctx.caller, bound, request.page)
+/** One for each type that may be seen and can have matches. Throws 403 when the one type asked for may not. */
+const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
+  const { server, asked, scope, types, access, understood } = finding
+  const { criteria, planner } = server.search
   const plans: Plan[] = []
   for (const type of types) {
     const seen = await access.conditions(type)
@@ -107,87 +70,124 @@ const find = async (
       if (scope.type !== undefined) refuse(TypeForbidden(type))
       continue
     }
-    const inside = scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, ctx.baseUrl)]
+    const inside =
+      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, asked.ctx.baseUrl)]
     if (inside.includes(undefined)) continue
     const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as Condition[])]
     plans.push(await planner(server.store.types.code(type) ?? 0, conditions))
   }
+  return plans
+}
 
+/** How matches are come by. */
+interface Matches {
+  page(limit: number): Promise<readonly Match[]>
+  /** All, or `most` of them. */
+  count(most: number | undefined): Promise<number>
+}
+
+/** Resources by themselves, or those that others contain. */
+const matchesOf = async (finding: Finding, plans: readonly Plan[], position: PagePosition): Promise<Matches> => {
+  const { server, scope, patience, asking, access, understood } = finding
+  const { search, store } = server
+  const { executor } = search
+  const { request } = understood
+  const { pin } = position
+  const type = scope.compartment === undefined ? scope.type : undefined
   const inner =
     request.contained === 'false'
       ? undefined
-      : await askContained(
-          search,
-          server.store.types,
-          scope.compartment === undefined ? scope.type : undefined,
-          understood.request,
-          asking,
-          access,
-          plans[0],
-        )
-  const countOnly = understood.count === 0 || request.presentation.summary === 'count'
-  const issues: Issue[] = understood.ignored.map(({ name, reason }) => ({
-    severity: 'warning',
-    code: 'not-supported',
-    diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
-  }))
-  const isOpen = access.open
-  if (tracer !== undefined)
-    issues.push(...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name, isOpen }))
-  const limit = understood.count + 1
-  const found =
-    countOnly || plans.length === 0
-      ? []
-      : inner === undefined
-        ? await executor.page(plans, position, understood.keys, limit, patience)
-        : await containedPage(executor, inner, position, limit, patience)
-  const shown = found.slice(0, understood.count)
-  const last = shown.at(-1)
-  const accurate = countOnly || request.total === 'accurate'
-  let total: number | undefined
-  if (accurate || request.total === 'estimate')
-    total =
-      plans.length === 0
-        ? 0
-        : inner === undefined
-          ? await executor.count(plans, position.pin, accurate ? undefined : ESTIMATE_MOST, patience)
-          : await countContained(executor, inner, position.pin, patience)
-  const included = await includer.include(
-    request,
+      : await askContained(search, store.types, type, request, asking, access, plans[0])
+  if (plans.length === 0) return { page: async () => [], count: async () => 0 }
+  if (inner === undefined)
+    return {
+      page: (limit) => executor.page(plans, position, understood.keys, limit, patience),
+      count: (most) => executor.count(plans, pin, most, patience),
+    }
+  return {
+    page: (limit) => containedPage(executor, inner, position, limit, patience),
+    count: () => countContained(executor, inner, pin, patience),
+  }
+}
+
+const totalOf = async ({ understood, countOnly }: Finding, matches: Matches): Promise<number | undefined> => {
+  const { total } = understood.request
+  const accurate = countOnly || total === 'accurate'
+  if (!accurate && total !== 'estimate') return undefined
+  return matches.count(accurate ? undefined : ESTIMATE_MOST)
+}
+
+const includedBy = (
+  { server: { search, catalog }, access, understood, patience }: Finding,
+  shown: readonly Match[],
+): Promise<Included> =>
+  search.includer.include(
+    understood.request,
     shown.map(({ version: { rid, type } }) => ({ rid, type })),
     access,
     [...catalog.types.keys()],
     patience,
   )
-  if (tracer !== undefined) issues.push(...(await tracer.tell(isOpen)))
+
+/** What was passed over, and for `_explain` what is about to be done. */
+const notesBefore = ({ server, tracer, access, understood }: Finding, plans: readonly Plan[]): Issue[] => {
+  const notes: Issue[] = understood.ignored.map(({ name, reason }) => ({
+    severity: 'warning',
+    code: 'not-supported',
+    diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
+  }))
+  if (tracer !== undefined)
+    notes.push(
+      ...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name, isOpen: access.open }),
+    )
+  return notes
+}
+
+/** For `_explain` what was done, and what was left out. */
+const notesAfter = async ({ tracer, access }: Finding, included: Included): Promise<readonly Issue[]> => {
+  const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.tell(access.open))]
   if (included.cut)
-    issues.push({
+    notes.push({
       severity: 'warning',
       code: 'too-costly',
       diagnostics: `More resources were to be included than the ${MOST_INCLUDED} a page may hold; the others are left out.`,
     })
-  const links = [{ relation: 'self', url: `${ctx.baseUrl}${scope.path}?${parameters}` }]
-  if (found.length > shown.length && last !== undefined) {
-    const page = sealPage(registry.key, clock, ctx.caller, bound, {
-      pin: position.pin,
-      rid: last.place ?? last.version.rid,
-      keys: last.keys,
-    })
-    links.push({ relation: 'next', url: `${ctx.baseUrl}${scope.path}?${parameters}&_page=${page}` })
-  }
+  return notes
+}
+
+/** `last`: the last match shown, when there are more. */
+const linksOf = (
+  { server: { search, clock }, asked: { ctx } }: Finding,
+  address: string,
+  { pin }: PagePosition,
+  last: Match | undefined,
+): SearchSet['links'] => {
+  const self = { relation: 'self', url: ctx.baseUrl + address }
+  if (last === undefined) return [self]
+  const position = { pin, rid: last.place ?? last.version.rid, keys: last.keys }
+  const page = sealPage(search.registry.key, clock, ctx.caller, address, position)
+  return [self, { relation: 'next', url: `${ctx.baseUrl}${address}&_page=${page}` }]
+}
+
+const toPage = (
+  { server: { random, clock, catalog }, asked: { ctx }, understood }: Finding,
+  {
+    shown,
+    included,
+    ...told
+  }: Pick<SearchSet, 'total' | 'links' | 'issues'> & { readonly shown: readonly Match[]; readonly included: Included },
+): FoundPage => {
   const entries = [
     ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
     ...included.versions.map((version) => ({ version, mode: 'include' as const })),
   ]
   const text = toSearchSet({
-    id: server.random.id(),
+    ...told,
+    id: random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: ctx.baseUrl,
-    total,
-    links,
     entries,
-    issues,
-    presentation: request.presentation,
+    presentation: understood.request.presentation,
     types: catalog.types,
   })
   return { text, versions: entries.map(({ version }) => version) }

@@ -46,6 +46,9 @@ const hash = (bytes: Uint8Array, at: number): number => {
 const KNOWN = new Uint16Array(2 ** HASH_BITS)
 for (let at = 0; at + LEAST_COPY <= START; at += 1) KNOWN[hash(DICTIONARY, at)] = at
 
+/** One more than where bytes with a hash were, of the body that is being packed: making it anew takes as long as packing. */
+const SEEN = new Uint16Array(2 ** OWN_BITS)
+
 /** How many bytes of `bytes` from `at` to `end` are those of `others` from `from` on. */
 const sameLength = (bytes: Uint8Array, at: number, end: number, others: Uint8Array, from: number): number => {
   const most = Math.min(end - at, others.length - from, MOST_COPY)
@@ -117,16 +120,15 @@ export const packSmall = (plain: Buffer): Buffer => {
   let length = HEAD_BYTES
   /** Up to there everything is packed. */
   let done = 0
-  /** One more than where bytes with a hash were. */
-  const seen = new Uint16Array(2 ** OWN_BITS)
+  SEEN.fill(0)
   let uuid = nextUuid(plain, 0)
   for (let at = 0; at + LEAST_COPY <= plain.length; ) {
     const isAtUuid = at === uuid
     // No copy ends inside a UUID, of which the rest would be left.
     if (isAtUuid) uuid = nextUuid(plain, at + UUID_CHARS)
     const key = hash(plain, at)
-    const own = seen[key >>> (HASH_BITS - OWN_BITS)] as number
-    seen[key >>> (HASH_BITS - OWN_BITS)] = at + 1
+    const own = SEEN[key >>> (HASH_BITS - OWN_BITS)] as number
+    SEEN[key >>> (HASH_BITS - OWN_BITS)] = at + 1
     let others: Uint8Array = DICTIONARY
     let from = KNOWN[key] as number
     let size = sameLength(plain, at, uuid, others, from)

@@ -11,7 +11,7 @@ import {
   toIssues,
   type Write,
 } from '../../../kernel/index.ts'
-import type { Eventually, Transaction } from '../../database/service.ts'
+import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
 import { Deleted, NotFound, UpdateAsCreateOff } from '../errors.ts'
 import type { Patients } from '../patients.ts'
@@ -49,44 +49,49 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
   const { types } = store
   const followers = checks.filter((check) => check.committed !== undefined)
 
-  const save = async (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Promise<void> => {
+  const save = (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Eventually<void> => {
     const flags = flagsOf(change, next.form)
     const body = next.deleted ? null : next.bytes
     if (isNew) {
       const code = types.code(next.type) ?? 0
-      await transaction.run(insertResource, [next.rid, code, next.id, next.version, next.stamp, flags, body])
-      return
+      return transaction.run(insertResource, [next.rid, code, next.id, next.version, next.stamp, flags, body])
     }
-    await transaction.run(archiveCurrent, [next.rid])
-    await transaction.run(updateResource, [next.version, next.stamp, flags, body, next.rid])
+    return andThen(transaction.run(archiveCurrent, [next.rid]), () =>
+      transaction.run(updateResource, [next.version, next.stamp, flags, body, next.rid]),
+    )
   }
 
-  const tell = async (request: RequestContext, transaction: Transaction, changed: Changed): Promise<void> => {
+  const tellWrite = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
+    if (run.onWrite === null || !changed.written) return undefined
+    const { interaction, version, previous, resource } = changed
+    const write: Write = {
+      request,
+      interaction,
+      previous: previous?.deleted === false ? previous.toFact() : undefined,
+      next: version.toFact(),
+      resource,
+      transaction,
+    }
+    return run.onWrite(write)
+  }
+
+  const tellAudit = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
+    if (run.onAudit === null) return undefined
     const { interaction, version, previous, resource, created } = changed
     const status = version.deleted ? 204 : created ? 201 : 200
-    if (run.onWrite !== null && changed.written) {
-      const write: Write = {
-        request,
-        interaction,
-        previous: previous?.deleted === false ? previous.toFact() : undefined,
-        next: version.toFact(),
-        resource,
-        transaction,
-      }
-      await run.onWrite(write)
+    const { type, id } = version
+    const details: FactDetails = {
+      patients: () =>
+        resource === undefined
+          ? patients.ofVersion(version.deleted && previous !== undefined ? previous : version)
+          : patients.ofResource(type, id, resource),
     }
-    if (run.onAudit !== null) {
-      const { type, id } = version
-      const details: FactDetails = {
-        patients: () =>
-          resource === undefined
-            ? patients.ofVersion(version.deleted && previous !== undefined ? previous : version)
-            : patients.ofResource(type, id, resource),
-      }
-      const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
-      await run.onAudit(fact)
-    }
+    const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
+    return run.onAudit(fact)
   }
+
+  const tell = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> =>
+    andThen(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
 
   /** What is to be stored; undefined for a deletion. Throws 404, 405, 410 where there is nothing to change. */
   const contentOf = (change: Change, previous: StoredVersion | undefined): Content | undefined => {
@@ -126,7 +131,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     if (change.kind === 'revise' && content === undefined && previous !== undefined)
       return { interaction, version: previous, previous, resource: undefined, created, written: false }
     const version = nextVersion(store, change, content, previous)
-    await save(transaction, change, version, previous === undefined)
+    const saved = save(transaction, change, version, previous === undefined)
+    if (saved instanceof Promise) await saved
     const indexed = isRehearsal ? undefined : index.write(transaction, version, content?.resource, previous)
     if (indexed !== undefined) await indexed
     return { interaction, version, previous, resource: content?.resource, created, written: true }
@@ -141,7 +147,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
   ): Promise<void> => {
     for (const check of checks) {
       if (!concerns(check, changes)) continue
-      const refusals = (await check.confirm?.(request, transaction, changes)) ?? []
+      const asked = check.confirm?.(request, transaction, changes)
+      const refusals = (asked instanceof Promise ? await asked : asked) ?? []
       const [first] = refusals
       if (first === undefined) continue
       const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
@@ -170,7 +177,8 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       if (run.onWrite === null && run.onAudit === null) return
       for (const changed of changes) {
         if (progress !== undefined) progress.interaction = changed.interaction
-        await tell(request, transaction, changed)
+        const told = tell(request, transaction, changed)
+        if (told instanceof Promise) await told
       }
       if (progress !== undefined) progress.interaction = undefined
     },

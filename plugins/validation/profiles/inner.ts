@@ -1,6 +1,10 @@
 /** The resources inside a resource: contained ones, entries of a Bundle, parameters. */
 import type { Path } from './spot.ts'
 
+/** Whether there may be any: most resources have none. */
+export const mayHoldResources = ({ contained, resourceType }: Readonly<Record<string, unknown>>): boolean =>
+  contained !== undefined || resourceType === 'Bundle' || resourceType === 'Parameters'
+
 /** The resources directly inside a resource, with their places. */
 export const innerResources = function* (
   resource: Readonly<Record<string, unknown>>,

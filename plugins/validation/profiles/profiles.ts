@@ -6,7 +6,7 @@ import type { Issue } from '../../../kernel/index.ts'
 import { Pending } from '../fhirpath/compile.ts'
 import { MOST_WORK, TooCostly } from '../fhirpath/work.ts'
 import { typeUrl } from '../structure/definition.ts'
-import { innerResources } from './inner.ts'
+import { innerResources, mayHoldResources } from './inner.ts'
 import { type Path, type Spot, textOf } from './spot.ts'
 import { createVisitor, type ProfileSources, type Visit } from './visit.ts'
 
@@ -18,12 +18,18 @@ export interface Profiles {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+const NONE: readonly Issue[] = Object.freeze([])
+
+const claimsNothing = ({ meta }: Readonly<Record<string, unknown>>): boolean =>
+  meta === undefined || (isObject(meta) && meta.profile === undefined)
+
 export const createProfiles = (sources: ProfileSources): Profiles => {
   const work = { left: MOST_WORK }
   const { tree, visit, shapeOf } = createVisitor(sources, work)
 
   return {
     check(resource, asked, limit) {
+      if (asked.length === 0 && claimsNothing(resource) && !mayHoldResources(resource)) return NONE
       const issues: Issue[] = []
       work.left = MOST_WORK
       const told = new Set<string>()

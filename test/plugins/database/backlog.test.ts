@@ -300,6 +300,25 @@ file('they wait for a quarter of a second without a write, or until they are man
   await remove()
 })
 
+file('while many are put others have their turn, and find none of them before all are there', async () => {
+  const { settings, remove } = await sqliteKind.fresh()
+  const path = (settings.database as { sqlite_path: string }).sqlite_path
+  const kernel = await createKernel({ plugins: [database, notes], settings, log: { level: 'silent' } })
+  await kernel.start()
+  const db = kernel.get(Database)
+  const many = Array.from({ length: 20_000 }, (_, id) => ['b', id]).flat()
+  await db.transact((transaction) => transaction.later(words, many))
+  const counts: number[] = []
+  while (counts.at(-1) !== 20_000 && counts.length < 1_000) {
+    await new Promise(setImmediate)
+    counts.push(rowsIn(path, 'word'))
+  }
+  assert.equal([...new Set(counts)], [0, 20_000])
+  assert.ok(counts.length > 10, `${counts.length} turns`)
+  await kernel.stop()
+  await remove()
+})
+
 file('who reads the file past the backlog is no plugin that has rows in it, and no plugin opens it by itself', () => {
   const root = fileURLToPath(new URL('../../../plugins/', import.meta.url))
   const sources = globSync('**/*.ts', { cwd: root })
