@@ -21,7 +21,7 @@ test('lines that come together are written together, soon', async () => {
 
 test('a full batch does not wait, and nothing is lost or changes places', () => {
   const { writes, output } = outputOf()
-  const lines = Array.from({ length: 1000 }, (_, at) => `line ${at} ${'.'.repeat(80)}\n`)
+  const lines = Array.from({ length: 5000 }, (_, at) => `line ${at} ${'.'.repeat(80)}\n`)
   for (const line of lines) output.write(line)
   assert.ok(writes.length > 1 && writes.length < 20, `${writes.length} writes`)
   output.flush()
