@@ -1,7 +1,7 @@
 /**
  * A read or a search that is answered in front of the router is answered as the router would have it: byte for byte, with
- * the same fact for the trail, the same line in the log and the same usage. Two servers with the same data are asked the same; one
- * of them has no direct way.
+ * the same fact for the trail, the same line in the log and the same usage. Two servers with the same data are asked the
+ * same; one of them has no direct way.
  */
 // database: memory
 import { test } from 'uvu'

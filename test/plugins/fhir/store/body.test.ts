@@ -93,10 +93,35 @@ test('what an earlier build deflated can be read', () => {
 
 test('the packed form is the one that bodies were stored in', () => {
   const bytes = Buffer.from(
-    'wQGAWBCcRQ1/AaIA2yzdfGKfJXH9C6Cm5ahlDRQ2LTExLTIyVDAxOjI0OjUzLjU5N1qAORCONQ6ByBCZCA+PXg8ENzE4LTeJrw8JSGVtb2dsb2JpboD7Dp2MD38BogDbGyx9Po9AWmt8jZ4PgDkQgYkQkH0QAjMuMoWREIHPEKqgEILPEAMsIm5vgNcKgOUNgoQPCGFzIGV2ZXIsIIODEoD7Dg==',
+    'wQHOKoBYEJxFDX8BogDbLN18Yp8lcf0LoKblqGUNFDYtMTEtMjJUMDE6MjQ6NTMuNTk3WoA5EI41DoHIEJkID49eDwQ3MTgtN4mvDwlIZW1vZ2xvYmlugPsOnYwPfwGiANsbLH0+j0Baa3yNng+AORCBiRCQfRACMy4yhZEQgc8QqqAQgs8QAywibm+A1wqA5Q2ChA8IYXMgZXZlciwgg4MSgPsO',
     'base64',
   )
   assert.is(unpackSmall(bytes).toString('utf8'), observation('as ever, as ever'))
+})
+
+test('what is damaged in the database does not pass for what was stored', () => {
+  const text = observation('as usual')
+  const { bytes, form } = packBody(text)
+  const isTold = (damaged: Buffer): boolean => {
+    try {
+      return unpackBody(damaged, form).toString('utf8') === text
+    } catch (error) {
+      assert.match((error as Error).message, /damaged in the database/)
+      return true
+    }
+  }
+  for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+    const damaged = Buffer.from(bytes)
+    damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))
+    assert.ok(isTold(damaged), `bit ${bit}`)
+  }
+  for (let length = 0; length < bytes.length; length += 1) {
+    assert.ok(isTold(bytes.subarray(0, length)), `cut to ${length}`)
+    assert.ok(
+      isTold(Buffer.concat([bytes.subarray(0, length), Buffer.alloc(bytes.length - length)])),
+      `zero at ${length}`,
+    )
+  }
 })
 
 test('a small resource takes less than half of its size', () => {
