@@ -38,6 +38,8 @@ const stopProfile = async (path: string): Promise<void> => {
 /** Answers `cpu`, profiles, and what `answers` names; must name `stop`. Ends when the parent lets go. */
 export const answerWith = (answers: Answers): void => {
   const known: Answers = { cpu, startProfile, stopProfile, ...answers }
+  // Stopped before, or its parent died: a server without anybody who measures it would run for ever.
+  process.once('disconnect', () => process.exit())
   process.on('message', async ({ number, kind, payload }: Question) => {
     try {
       const answer = known[kind]
