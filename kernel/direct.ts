@@ -4,6 +4,7 @@
  * so does a request that began here and cannot be finished at once, from where it got to: nothing is done twice.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyReply } from 'fastify'
 import type { RequestClass, RequestContext } from './context.ts'
 import { PluginRoutes, type ServerError } from './errors.ts'
 import type { Reply } from './hooks.ts'
@@ -130,6 +131,13 @@ const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswe
   if (body !== undefined) all.push('content-length', String(length ?? Buffer.byteLength(body)))
   response.writeHead(status, all)
   response.end(body)
+}
+
+/** The same through the router. */
+export const sendAnswer = (reply: FastifyReply, { status, headers, body }: DirectAnswer): FastifyReply => {
+  reply.code(status)
+  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
+  return reply.send(body)
 }
 
 export const createFront = (turns: Turns): Front => {

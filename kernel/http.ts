@@ -7,7 +7,7 @@ import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply
 import type { Logger } from 'pino'
 import { blame } from './blame.ts'
 import type { RequestClass, RequestContext } from './context.ts'
-import type { DeclaredDirect, DirectAnswer, Front, MountedGet } from './direct.ts'
+import { type DeclaredDirect, type Front, type MountedGet, sendAnswer } from './direct.ts'
 import {
   BodyTooLarge,
   Internal,
@@ -143,12 +143,6 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     return reply.send(answer.body)
   }
 
-  const sendDirect = (reply: FastifyReply, { status, headers, body }: DirectAnswer): void => {
-    reply.code(status)
-    for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
-    reply.send(body)
-  }
-
   /** Errors of a scope: ours are answered, those of the host's own hooks go on to the host's own handler. */
   const answerErrors = (scope: FastifyInstance, { isHosts }: MountOptions, plugin?: string): void => {
     scope.setErrorHandler((error, request, reply) => {
@@ -173,7 +167,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       // Text of unknown origin must not become a page or a script because a browser guesses so.
       reply.header('x-content-type-options', 'nosniff')
       if (begun?.answer !== undefined) {
-        begun.answer.then((answer) => sendDirect(reply, answer), done)
+        begun.answer.then((answer) => void sendAnswer(reply, answer), done)
         return
       }
       const refused = checkHead(raw)

@@ -14,7 +14,7 @@ export {
   RequestContext,
 } from './context.ts'
 export type { PluginDescription } from './describe.ts'
-export type { DirectAnswer, DirectRoute } from './direct.ts'
+export { type DirectAnswer, type DirectRoute, sendAnswer } from './direct.ts'
 export {
   AdminFormat,
   AdminParameter,

@@ -23,7 +23,10 @@ export const readContent = (version: StoredVersion, accept: string): Content => 
   return { type, bytes: Buffer.from(typeof data === 'string' ? data : '', 'base64') }
 }
 
-/** Headers: a document of unknown origin must not run in a browser on this server's origin. What it is not guessed to be, the kernel says of every answer. */
+/**
+ * Headers: a document of unknown origin must not run in a browser on this server's origin. That its type must not be
+ * guessed, the kernel says of every answer.
+ */
 export const GUARDS: readonly string[] = Object.freeze([
   ...['content-security-policy', "sandbox; default-src 'none'"],
   ...['content-disposition', 'attachment'],

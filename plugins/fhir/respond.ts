@@ -1,7 +1,7 @@
 /** Versions and outcomes → HTTP answers: status, ETag, Last-Modified, Location, body. https://hl7.org/fhir/R4/http.html#ops */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { DirectAnswer, Issue, RequestContext } from '../../kernel/index.ts'
+import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../kernel/index.ts'
 import { GUARDS } from './binary.ts'
 import type { Answer } from './interactions/answer.ts'
 import { FHIR_JSON, takesGzip } from './media.ts'
@@ -93,9 +93,5 @@ export const toHttp = (sent: Sent, answer: Answer): DirectAnswer => {
 }
 
 /** Sends what became of an interaction. */
-export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply => {
-  const { status, headers, body } = toHttp(request, answer)
-  reply.code(status)
-  for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
-  return reply.send(body)
-}
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
+  sendAnswer(reply, toHttp(request, answer))
