@@ -4,6 +4,7 @@
  * found by id is what is current. Only where this process is the one writer.
  */
 import { LRUCache } from 'lru-cache'
+import { createDoor } from './door.ts'
 import type { StoredVersion } from './version.ts'
 
 const OVERHEAD_BYTES = 400 // the object, its key and its place in the list
@@ -40,13 +41,8 @@ export const createCache = (mostBytes: number): VersionCache => {
   })
   // Most of what is read once or written once is not read again soon. Keeping it would push out what is, and objects
   // that live just long enough to be moved by the garbage collector cost more than reading them again.
-  const door = new Float64Array(DOOR_PLACES)
-  const wasMet = ({ rid }: StoredVersion): boolean => {
-    const place = rid % DOOR_PLACES
-    if (door[place] === rid) return true
-    door[place] = rid
-    return false
-  }
+  const door = createDoor(DOOR_PLACES)
+  const wasMet = ({ rid }: StoredVersion): boolean => door(rid)
   const put = (version: StoredVersion): void => {
     cache.set(version.rid, version)
     // What is too large was not taken.

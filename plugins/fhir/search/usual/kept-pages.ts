@@ -3,6 +3,7 @@
  * for as long as parameters mean what they meant and nothing was written under its keys. Only where this process is the
  * one writer.
  */
+import { createDoor } from '../../store/door.ts'
 import type { Changes } from './changes.ts'
 
 export interface KeptPage {
@@ -37,7 +38,7 @@ const MOST_ROWS = 100
 const hashOf = (url: string): number => {
   let hash = url.length
   for (let at = 0; at < url.length; at += 1) hash = Math.imul(hash ^ url.charCodeAt(at), 0x9e3779b1)
-  return hash ^ (hash >>> 15)
+  return (hash ^ (hash >>> 15)) >>> 0
 }
 
 /**
@@ -45,14 +46,7 @@ const hashOf = (url: string): number => {
  * second time: most are asked for once.
  */
 export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number): KeptPages => {
-  const door = new Int32Array(DOOR_PLACES)
-  const wasMet = (url: string): boolean => {
-    const hash = hashOf(url)
-    const place = hash & (DOOR_PLACES - 1)
-    if (door[place] === hash) return true
-    door[place] = hash
-    return false
-  }
+  const wasMet = createDoor(DOOR_PLACES)
   let lately = new Map<string, KeptPage>()
   let before = new Map<string, KeptPage>()
   const put = (url: string, page: KeptPage): void => {
@@ -77,7 +71,7 @@ export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number): 
       return page
     },
     put(url, page) {
-      if (page.rows.length > MOST_ROWS || !wasMet(url)) return
+      if (page.rows.length > MOST_ROWS || !wasMet(hashOf(url))) return
       // Without the bodies that may have come with them.
       put(url, { ...page, rows: page.rows.map(({ rid, ver }) => ({ rid, ver })) })
     },
