@@ -98,14 +98,19 @@ export const COLUMNS = [
 const HEAD = 'chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal'
 
 export const readHead = sql('audit.head', `SELECT ${HEAD} FROM audit_head WHERE one = 1`)
+/** Chain, seq, mac, count, key, seal: is that still the head? */
+export const findHead = sql(
+  'audit.head-find',
+  'SELECT 1 AS found FROM audit_head WHERE one = 1 AND chain = ? AND seq = ? AND mac = ? AND count = ? AND key = ? AND seal = ?',
+)
 /** Inside a transaction: nobody else appends before COMMIT. SQLite has one writer. */
 export const lockHead = sql('audit.head-lock', {
   sqlite: `SELECT ${HEAD} FROM audit_head WHERE one = 1`,
   postgres: `SELECT ${HEAD} FROM audit_head WHERE one = 1 FOR UPDATE`,
 })
-/** With what is in the table at the same moment. */
 /** The newest row. */
 export const readLast = sql('audit.last', `SELECT ${COLUMNS.join(', ')} FROM audit_event ORDER BY seq DESC LIMIT 1`)
+/** With what is in the table at the same moment. */
 export const readHeadAndLast = sql(
   'audit.head-last',
   `SELECT ${HEAD}, (SELECT max(seq) FROM audit_event) AS last FROM audit_head WHERE one = 1`,

@@ -10,6 +10,8 @@ import type { Unplaced } from './rows.ts'
 /** Only what the next row needs. */
 export type Head = Pick<HeadRow, 'chain' | 'seq' | 'mac' | 'count'>
 
+export type SealedHead = Head & Pick<HeadRow, 'seal'>
+
 /** A chain without rows. */
 export const newHead = (key: ChainKey, chain: Buffer): HeadRow => {
   const head = { chain, seq: 0, mac: GENESIS, count: 0, key: key.id }
@@ -29,7 +31,7 @@ export const appendRows = async (
   head: Head,
   rows: readonly Unplaced[],
   next: ChainKey = key,
-): Promise<Head> => {
+): Promise<SealedHead> => {
   let { seq, mac } = head
   for (const row of rows) {
     row.seq = seq + 1
@@ -39,6 +41,7 @@ export const appendRows = async (
   }
   await insertRows(transaction, rows)
   const after = { chain: head.chain, seq, mac, count: head.count + seq - head.seq }
-  await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, sealHead(next, after), head.seq])
-  return after
+  const seal = sealHead(next, after)
+  await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, seal, head.seq])
+  return { ...after, seal }
 }

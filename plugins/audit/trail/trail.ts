@@ -1,7 +1,7 @@
 /**
- * The trail: events are appended at the end of the transaction they belong to, in one order for all. On PostgreSQL the
- * head is remembered between transactions, so that appending asks nothing; another server that appended meanwhile is
- * found out because its rows have the same numbers, and then the head is read again, and locked.
+ * The trail: events are appended at the end of the transaction they belong to, in one order for all. The head is
+ * remembered between transactions. On PostgreSQL another server that appended meanwhile is found out because its rows have
+ * the same numbers, and then the head is read again, and locked; on SQLite it is asked for by all it was left with.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Closing, Database, Transaction, TransactOptions } from '../../database/service.ts'
@@ -11,8 +11,8 @@ import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, KeyMismatch, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import { spanOf } from '../pack.ts'
-import { type HeadRow, lockHead, touchHead } from '../tables.ts'
-import { appendRows, type Head } from './head.ts'
+import { findHead, type HeadRow, lockHead, touchHead } from '../tables.ts'
+import { appendRows, type Head, type SealedHead } from './head.ts'
 import { packsOf, rowsOf, type Unplaced } from './rows.ts'
 
 const REMEMBERED_MS = 10_000 // long before another server could prune what this one has not seen
@@ -33,6 +33,12 @@ export interface TrailParts {
   readonly blocks: BlockMaker
   readonly clock: Clock
   readonly log: Logger
+}
+
+interface Remembered {
+  readonly head: SealedHead
+  /** On the monotonic clock; nothing more is asked until then. */
+  readonly until: number
 }
 
 /** One event of a change, or those of a moment. */
@@ -57,13 +63,19 @@ const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { '
 
 export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts): Trail => {
   const isShared = database.kind === 'postgres'
-  let remembered: { readonly head: Head; readonly until: number } | undefined
+  let remembered: Remembered | undefined
   let toAsk = 0
-  let next: Head | undefined
+  let next: SealedHead | undefined
 
+  /** Is the head as it was left? On PostgreSQL that is not asked: nobody else is likely to have moved it. */
+  const isThere = async (transaction: Transaction, { head, until }: Remembered): Promise<boolean> => {
+    if (isShared) return toAsk === 0 && clock.monotonic() < until
+    const { chain, seq, mac, count, seal } = head
+    return (await transaction.get(findHead, [chain, seq, mac, count, keys.current.id, seal])) !== undefined
+  }
   /** And whether it is as this trail left it. */
   const headNow = async (transaction: Transaction): Promise<{ readonly head: Head; readonly isSound: boolean }> => {
-    if (remembered !== undefined && toAsk === 0 && clock.monotonic() < remembered.until)
+    if (remembered !== undefined && (await isThere(transaction, remembered)))
       return { head: remembered.head, isSound: true }
     toAsk = Math.max(0, toAsk - 1)
     const head = await transaction.get<HeadRow>(lockHead, [])
@@ -90,9 +102,7 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       else blocks.undone()
       if (!committed && remembered !== undefined) toAsk = SHARED_CLOSINGS
       remembered =
-        committed && isShared && next !== undefined
-          ? { head: next, until: clock.monotonic() + REMEMBERED_MS }
-          : undefined
+        committed && next !== undefined ? { head: next, until: clock.monotonic() + REMEMBERED_MS } : undefined
     },
     refuse,
   }
