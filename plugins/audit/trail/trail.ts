@@ -10,10 +10,9 @@ import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, KeyMismatch, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
-import { spanOf } from '../pack.ts'
 import { findHead, type HeadRow, lockHead, touchHead } from '../tables.ts'
 import { appendRows, type Head, type SealedHead } from './head.ts'
-import { packsOf, rowsOf, type Unplaced } from './rows.ts'
+import { packsOf, type Unplaced } from './rows.ts'
 
 const REMEMBERED_MS = 10_000 // long before another server could prune what this one has not seen
 const SHARED_CLOSINGS = 100 // after another server was met, the head is asked for so often
@@ -46,16 +45,13 @@ type Left = TrailEvent | readonly TrailEvent[]
 
 const isSeveral = (left: Left): left is readonly TrailEvent[] => Array.isArray(left)
 
-/** In the order they were left, behind so many events. */
+/** In the order they were left, behind so many events: those of changes that share a COMMIT are of one moment too. */
 const rowsBehind = (seq: number, all: readonly Left[]): readonly Unplaced[] => {
-  const rows: Unplaced[] = []
-  let last = seq
+  const events: TrailEvent[] = []
   for (const left of all)
-    for (const row of isSeveral(left) ? packsOf(left, last) : rowsOf([left])) {
-      rows.push(row)
-      last += spanOf(row)
-    }
-  return rows
+    if (isSeveral(left)) for (const event of left) events.push(event)
+    else events.push(left)
+  return packsOf(events, seq)
 }
 
 /** Why is for the log. */
