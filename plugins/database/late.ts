@@ -28,7 +28,9 @@ export const createLateDatabase = (kind: Database['kind'], look: Database['look'
       slow: async (statement, params, signal) => behind().slow(statement, params, signal),
       place: () => behind().place(),
       look,
-      transact: async (work, options) => behind().transact(work, options),
+      // A change waits for the promise itself: one more around it is three turns of the queue.
+      transact: (work, options) =>
+        opened === undefined ? Promise.reject(DatabaseUnavailable()) : opened.database.transact(work, options),
       orm: async () => behind().orm(),
       status: () => behind().status(),
       isShared: async () => behind().isShared(),

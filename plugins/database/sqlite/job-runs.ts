@@ -25,22 +25,33 @@ export const createJobRuns = (handle: BetterSqlite.Database, transaction: JobTra
   const release = handle.prepare('RELEASE job')
   const undo = handle.prepare('ROLLBACK TO job')
 
-  const runWork = async (job: Job): Promise<Done> => {
+  const runWork = (job: Job): Eventually<unknown> => {
     transaction.start()
-    const value = await job.work(transaction)
-    return { job, value, left: transaction.left }
+    return job.work(transaction)
   }
+  const toDone = (job: Job, value: unknown): Done => ({ job, value, left: transaction.left })
 
-  /** One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. */
-  const runBoldly = async (job: Job, done: Done[]): Promise<boolean> => {
-    try {
-      done.push(await runWork(job))
+  /**
+   * One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. No promise
+   * for work that waits for nothing: its transactions follow one another in one turn.
+   */
+  const runBoldly = (job: Job, done: Done[]): Eventually<boolean> => {
+    const keep = (value: unknown): boolean => {
+      done.push(toDone(job, value))
       return true
-    } catch (error) {
+    }
+    const fail = (error: unknown): boolean => {
       if (transaction.wrote) return false
       job.reject(fromSqlite(error))
       return true
     }
+    let value: unknown
+    try {
+      value = runWork(job)
+    } catch (error) {
+      return fail(error)
+    }
+    return value instanceof Promise ? value.then(keep, fail) : keep(value)
   }
 
   /** One job in its savepoint; in `done` when its changes stand and wait for the commit. */
@@ -48,9 +59,9 @@ export const createJobRuns = (handle: BetterSqlite.Database, transaction: JobTra
     savepoint.run()
     const mark = backlog.mark()
     try {
-      const one = await runWork(job)
+      const value = await runWork(job)
       release.run()
-      done.push(one)
+      done.push(toDone(job, value))
     } catch (error) {
       // A full disk may already have rolled everything back; then the whole group is lost and must hear so.
       if (!handle.inTransaction) {

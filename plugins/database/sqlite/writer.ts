@@ -7,7 +7,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
 import { Leavings } from '../leavings.ts'
-import type { Eventually, Transaction, TransactOptions } from '../service.ts'
+import { andThen, type Eventually, type Transaction, type TransactOptions } from '../service.ts'
 import type { Backlog, BacklogMark } from './backlog.ts'
 import { fromSqlite } from './failure.ts'
 import { createJobRuns, type Done, type Job } from './job-runs.ts'
@@ -63,11 +63,12 @@ export const createWriter = (
   const { runBoldly, runCarefully } = createJobRuns(handle, transaction, backlog)
 
   /** Takes jobs out of the queue, whatever fits in two milliseconds: whatever happens then, none is taken twice. */
-  const runWaiting = async (run: (job: Job) => Promise<boolean>): Promise<void> => {
+  const runWaiting = async (run: (job: Job) => Eventually<boolean>): Promise<void> => {
     const started = clock.monotonic()
     for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false) {
       if (isRelaxed && waiting[0]?.isRelaxed === false) return
-      if (!(await run(waiting.shift() as Job))) return
+      const stands = run(waiting.shift() as Job)
+      if (!(stands instanceof Promise ? await stands : stands)) return
     }
   }
 
@@ -78,11 +79,12 @@ export const createWriter = (
       return runWaiting((job) => runCarefully(job, done).then(() => true))
     }
     let failed: Job | undefined
-    await runWaiting(async (job) => {
-      const stands = await runBoldly(job, done)
-      if (!stands) failed = job
-      return stands
-    })
+    await runWaiting((job) =>
+      andThen(runBoldly(job, done), (stands) => {
+        if (!stands) failed = job
+        return stands
+      }),
+    )
     if (failed === undefined) return
     // A full disk may already have rolled everything back.
     if (handle.inTransaction) rollback.run()

@@ -187,7 +187,8 @@ export const transaction = async (
           await tell(here, progress.interaction, ready.settled)
           answered(one.step, ready.settled)
         } else {
-          const made = await write.apply(opened, ready.change)
+          const applied = write.apply(opened, ready.change)
+          const made = applied instanceof Promise ? await applied : applied
           changed.push(made)
           answered(one.step, ready.answer(made))
         }

@@ -4,7 +4,7 @@
  * applied inside a transaction.
  */
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
+import { andThen, type Transaction } from '../../database/service.ts'
 import { change } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
 import { permitChange } from '../owned.ts'
@@ -120,12 +120,13 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
         if (run.onAudit !== null) await run.onAudit({ request: ctx, interaction, status, version: version?.version })
         return prepared.settled
       }
-      const changed = await store.database.transact(async (transaction) => {
-        if (target.verify !== undefined) await target.verify(within(server, transaction), transaction)
-        const one = await write.apply(transaction, prepared.change)
-        await write.settle(ctx, transaction, [one])
-        return one
-      })
+      const changed = await store.database.transact((transaction) =>
+        andThen(target.verify?.(within(server, transaction), transaction), () =>
+          andThen(write.apply(transaction, prepared.change), (one) =>
+            andThen(write.settle(ctx, transaction, [one]), () => one),
+          ),
+        ),
+      )
       const later = write.committed(ctx, [changed])
       if (later !== undefined) await later
       return prepared.answer(changed)

@@ -16,7 +16,7 @@ import { issuesOfEntry } from '../bundle/entry-error.ts'
 import { Deleted, NotFound, UpdateAsCreateOff } from '../errors.ts'
 import type { Patients } from '../patients.ts'
 import type { IndexRows } from '../search/index-rows.ts'
-import type { WriteCheck } from '../service.ts'
+import type { RefusedChange, WriteCheck } from '../service.ts'
 import type { Change, Changed, Content, Progress } from './change.ts'
 import { checkPrecondition } from './check-precondition.ts'
 import { absent, flagsOf, nextVersion } from './next-version.ts'
@@ -107,12 +107,13 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     return previous.version === change.base.version ? change.content : change.redo(previous)
   }
 
-  /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
-  const apply = async (transaction: Transaction, change: Change, isRehearsal = false): Promise<Changed> => {
+  const applyTo = (
+    transaction: Transaction,
+    change: Change,
+    previous: StoredVersion | undefined,
+    isRehearsal: boolean,
+  ): Eventually<Changed> => {
     const { interaction, type, id } = change
-    // A create has an id nobody else can know: there is nothing to look for.
-    const previous =
-      change.kind === 'create' ? undefined : await store.lock(transaction, type, id, change.kind === 'delete')
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
     if (change.kind === 'delete' && created) {
@@ -131,32 +132,69 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     if (change.kind === 'revise' && content === undefined && previous !== undefined)
       return { interaction, version: previous, previous, resource: undefined, created, written: false }
     const version = nextVersion(store, change, content, previous)
-    const saved = save(transaction, change, version, previous === undefined)
-    if (saved instanceof Promise) await saved
-    const indexed = isRehearsal ? undefined : index.write(transaction, version, content?.resource, previous)
-    if (indexed !== undefined) await indexed
-    return { interaction, version, previous, resource: content?.resource, created, written: true }
+    const changed: Changed = { interaction, version, previous, resource: content?.resource, created, written: true }
+    return andThen(save(transaction, change, version, previous === undefined), () =>
+      isRehearsal ? changed : andThen(index.write(transaction, version, content?.resource, previous), () => changed),
+    )
   }
 
-  /** Asks the checks about all changes at once: what one of them makes may be what another needs. */
-  const confirm = async (
+  /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
+  const apply = (transaction: Transaction, change: Change, isRehearsal = false): Eventually<Changed> => {
+    const { type, id, kind } = change
+    // A create has an id nobody else can know: there is nothing to look for.
+    if (kind === 'create') return applyTo(transaction, change, undefined, isRehearsal)
+    return store
+      .lock(transaction, type, id, kind === 'delete')
+      .then((previous) => applyTo(transaction, change, previous, isRehearsal))
+  }
+
+  const throwFirst = (refusals: readonly RefusedChange[] | undefined, progress: Progress | undefined): void => {
+    const first = refusals?.[0]
+    if (refusals === undefined || first === undefined) return
+    const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
+      entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
+    )
+    if (progress !== undefined) progress.interaction = first.interaction
+    throw first.error.with({ issues })
+  }
+
+  /** Asks the checks about all changes at once: what one of them makes may be what another needs. `from` the first of them on. */
+  const confirm = (
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
     progress?: Progress,
-  ): Promise<void> => {
-    for (const check of checks) {
+    from = 0,
+  ): Eventually<void> => {
+    for (let at = from; at < checks.length; at += 1) {
+      const check = checks[at] as WriteCheck
       if (!concerns(check, changes)) continue
       const asked = check.confirm?.(request, transaction, changes)
-      const refusals = (asked instanceof Promise ? await asked : asked) ?? []
-      const [first] = refusals
-      if (first === undefined) continue
-      const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
-        entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
-      )
-      if (progress !== undefined) progress.interaction = first.interaction
-      throw first.error.with({ issues })
+      if (asked instanceof Promise)
+        return asked.then((refusals) => {
+          throwFirst(refusals, progress)
+          return confirm(request, transaction, changes, progress, at + 1)
+        })
+      throwFirst(asked, progress)
     }
+  }
+
+  /** Tells the hooks of each change, `from` one of them on. */
+  const tellAll = (
+    request: RequestContext,
+    transaction: Transaction,
+    changes: readonly Changed[],
+    progress: Progress | undefined,
+    from = 0,
+  ): Eventually<void> => {
+    if (run.onWrite === null && run.onAudit === null) return
+    for (let at = from; at < changes.length; at += 1) {
+      const changed = changes[at] as Changed
+      if (progress !== undefined) progress.interaction = changed.interaction
+      const told = tell(request, transaction, changed)
+      if (told instanceof Promise) return told.then(() => tellAll(request, transaction, changes, progress, at + 1))
+    }
+    if (progress !== undefined) progress.interaction = undefined
   }
 
   return {
@@ -165,22 +203,17 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     /** Asks the checks only: nobody is told. Throws 4xx. */
     confirm,
     /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
-    async settle(
+    settle(
       request: RequestContext,
       transaction: Transaction,
       changes: readonly Changed[],
       progress?: Progress,
-    ): Promise<void> {
+    ): Eventually<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      if (checks.some((check) => concerns(check, changes))) await confirm(request, transaction, changes, progress)
-      if (run.onWrite === null && run.onAudit === null) return
-      for (const changed of changes) {
-        if (progress !== undefined) progress.interaction = changed.interaction
-        const told = tell(request, transaction, changed)
-        if (told instanceof Promise) await told
-      }
-      if (progress !== undefined) progress.interaction = undefined
+      return andThen(confirm(request, transaction, changes, progress), () =>
+        tellAll(request, transaction, changes, progress),
+      )
     },
     /** After COMMIT returned. A promise when the answer has to wait for something. */
     committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
