@@ -54,9 +54,10 @@ const interact =
   (name: InteractionName): Handler =>
   (server, request, reply) => {
     const answer = perform(server, name, request as Asked)
-    if (answer instanceof Promise) return answer.then((one) => send(request, reply, one))
-    // Not returned: Fastify takes a reply for a promise to wait for.
-    send(request, reply, answer)
+    // Not returned: Fastify takes a reply for a promise to wait for, and waits longer for a promise than we have to.
+    if (answer instanceof Promise)
+      answer.then((one) => void send(request, reply, one)).catch((error) => void reply.send(error))
+    else send(request, reply, answer)
   }
 
 const postBundle: Handler = async (server, request, reply) =>
