@@ -190,6 +190,8 @@ export const createWriter = (
         if (!isPut && waiting.length + readers.length === 0) break
       }
       if (waiting.length > 0) await runGroup()
+      // A batch goes on from one entry to the next in the same turn, and would let nobody else in.
+      if (waiting.length > 0) await new Promise(setImmediate)
     }
     running = undefined
     if (backlog.rows > 0 && !closed) putWhenIdle()
