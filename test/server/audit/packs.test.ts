@@ -7,7 +7,7 @@ import { prune } from '../../../plugins/audit/trail/prune.ts'
 import { Database, type Param, sql } from '../../../plugins/database/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import type { TestServer } from '../../support/server-with.ts'
-import { type AuditEvent, audited, create, eventsOf, KEY, send, verdictOf } from './audited.ts'
+import { type AuditEvent, audited, create, eventsOf, KEY, patientOf, send, verdictOf } from './audited.ts'
 
 let made = 0
 const rows = async <R>(server: TestServer, text: string): Promise<readonly R[]> => {
@@ -237,6 +237,36 @@ test('servers that write by turns, many events or one, go on where the other one
   assert.is((await eventsOf(one, 'subtype=read')).length, 4 * 61)
   for (const server of servers) await server.stop()
   await remove()
+})
+
+test('changes that share a COMMIT share a row of the trail, and each has its event', async () => {
+  const server = await audited()
+  const entry = Array.from({ length: 20 }, () => ({
+    resource: { resourceType: 'Patient' },
+    request: { method: 'POST', url: 'Patient' },
+  }))
+  const before = (await verdictOf(server)).head.seq
+  const answer = await send(server, 'POST', '/', { resourceType: 'Bundle', type: 'transaction', entry })
+  assert.is(answer.statusCode, 200, answer.body)
+  const packs = (await packsIn(server)).filter(({ seq }) => seq > before)
+  assert.is(packs.length, 1)
+  assert.is(packs[0]?.number, entry.length + 1, 'the transaction has one of its own')
+  const { entry: answered } = answer.json() as { entry: { response: { location: string } }[] }
+  for (const { response } of answered) {
+    const [, id] = /Patient\/([^/]+)\/_history/.exec(response.location) ?? []
+    const [event, ...more] = await eventsOf(server, `entity=Patient/${id}&subtype=create`)
+    assert.is(more.length, 0)
+    assert.is(patientOf(event as AuditEvent), `Patient/${id}`)
+  }
+  assert.is((await verdictOf(server)).ok, true)
+  const [pack] = packs
+  const changed = Buffer.from(pack?.pack as Uint8Array)
+  changed[changed.length >> 1] = (changed[changed.length >> 1] as number) ^ 1
+  await change(server, 'UPDATE audit_event SET pack = ? WHERE seq = ?', [changed, pack?.seq as number])
+  const { ok, broken } = await verdictOf(server)
+  assert.is(ok, false)
+  assert.is(broken?.seq, pack?.seq)
+  await server.stop()
 })
 
 test('a patient found by many searches at once has an event of each', async () => {
