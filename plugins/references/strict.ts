@@ -17,7 +17,19 @@ interface Kept {
   readonly references: readonly ReadReference[]
 }
 
+const SLASH = 47
 const keyOf = ({ type, id }: Target): string => `${type}/${id}`
+
+/** The same, where the text of a reference is just that: one that was read is found faster than one that is made. */
+const keyIn = (text: string, target: Target): string => {
+  const { type, id } = target
+  const isKey =
+    text.length === type.length + 1 + id.length &&
+    text.charCodeAt(type.length) === SLASH &&
+    text.startsWith(type) &&
+    text.endsWith(id)
+  return isKey ? text : keyOf(target)
+}
 
 const readAll = (references: References, request: RequestContext, changes: readonly MadeChange[]): readonly Kept[] => {
   const kept: Kept[] = []
@@ -40,7 +52,7 @@ const wantedBy = (kept: readonly Kept[], known: KnownTargets): ReadonlyMap<strin
       if (pointing.to !== 'here') continue
       const { target } = pointing
       if (target.version === undefined) {
-        const key = keyOf(target)
+        const key = keyIn(text, target)
         if (own.has(key) || known.has(key)) continue
       }
       wanted.set(text, target)
