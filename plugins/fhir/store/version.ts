@@ -18,6 +18,8 @@ export class StoredVersion {
   readonly form: number
   /** As stored; empty for a deletion. */
   readonly bytes: Buffer
+  /** Of the index, under which it is written and its previous version was, until its transaction is committed: changes.ts */
+  keys: number[] | undefined
   #text: string | undefined
   #httpDate: string | undefined
   #length: number | undefined

@@ -28,15 +28,10 @@ export interface Changes {
 
 export const createChanges = (): Changes => {
   const counters = new Float64Array(COUNTERS)
-  // By versions whose transactions may yet be undone.
-  const noted = new WeakMap<StoredVersion, number[]>()
   return {
     note(version, { token, reference, string, composite }) {
-      let keys = noted.get(version)
-      if (keys === undefined) {
-        keys = []
-        noted.set(version, keys)
-      }
+      version.keys ??= []
+      const { keys } = version
       for (let at = 0; at < token.length; at += TOKEN_WIDTH)
         keys.push(keyOf(token[at] as number, token[at + 1], token[at + 2]))
       for (let at = 0; at < reference.length; at += REFERENCE_WIDTH)
@@ -46,8 +41,15 @@ export const createChanges = (): Changes => {
       for (let at = 0; at < string.length; at += STRING_WIDTH) keys.push(keyOf(string[at] as number))
     },
     committed(versions) {
-      for (const version of versions)
-        for (const key of noted.get(version) ?? []) counters[key] = (counters[key] as number) + 1
+      for (const version of versions) {
+        const { keys } = version
+        if (keys === undefined) continue
+        for (let at = 0; at < keys.length; at += 1) {
+          const key = keys[at] as number
+          counters[key] = (counters[key] as number) + 1
+        }
+        version.keys = undefined
+      }
     },
     under(keys) {
       let sum = 0
