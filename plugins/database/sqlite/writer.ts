@@ -149,6 +149,8 @@ export const createWriter = (
     atEnd.closed(true)
     counters.groups += 1
     counters.transactions += done.length
+    // Counted from the COMMIT on, whatever those who hear of it do next.
+    if (backlog.rows > 0 && !closed) putWhenIdle()
     for (const { job, value } of done) job.resolve(value)
     const pause = onGroup()
     if (pause !== undefined) await pause
