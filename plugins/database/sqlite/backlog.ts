@@ -10,7 +10,7 @@ import type BetterSqlite from 'better-sqlite3'
 import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../service.ts'
 import { toRecord } from './backlog-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './backlog-tables.ts'
-import { type KeptLength, KeptRows } from './kept-rows.ts'
+import { KeptRows } from './kept-rows.ts'
 import type { Statements } from './statements.ts'
 
 type Kept = Map<LaterInsert, KeptRows>
@@ -18,7 +18,8 @@ type Kept = Map<LaterInsert, KeptRows>
 /** How the backlog stood, for a transaction or savepoint that may be undone. */
 export interface BacklogMark {
   readonly kept: Kept
-  readonly lengths: ReadonlyMap<KeptRows, KeptLength>
+  /** Rows and texts of each insert that was kept by then, one after the other. */
+  readonly lengths: readonly number[]
   readonly rows: number
 }
 
@@ -44,7 +45,6 @@ export interface Backlog {
 }
 
 const ROWS_OF_A_PART = 1_024 // put in about two milliseconds
-const NOTHING: KeptLength = { rows: 0, texts: 0 }
 
 /** `isKept`: a database in memory has nothing that outlives it. */
 export const createBacklog = (handle: BetterSqlite.Database, statements: Statements, isKept: boolean): Backlog => {
@@ -127,10 +127,19 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
     committed() {
       for (const own of kept.values()) own.written = own.length
     },
-    mark: () => ({ kept, lengths: new Map(Array.from(kept.values(), (own) => [own, own.length])), rows }),
+    mark() {
+      const lengths: number[] = []
+      for (const own of kept.values()) lengths.push(own.rows, own.texts)
+      return { kept, lengths, rows }
+    },
     restore(mark) {
       kept = mark.kept
-      for (const own of kept.values()) own.cut(mark.lengths.get(own) ?? NOTHING)
+      // In the order they came: behind those of the mark are inserts that were met since.
+      let at = 0
+      for (const own of kept.values()) {
+        own.cut({ rows: mark.lengths[at] ?? 0, texts: mark.lengths[at + 1] ?? 0 })
+        at += 2
+      }
       rows = mark.rows
       // Numbers that were given since may be gone with the rest.
       numbers.clear()

@@ -67,8 +67,12 @@ export class KeptRows {
     this.#values = new Float64Array(FIRST_ROWS * insert.width)
   }
 
+  get texts(): number {
+    return this.#texts.length
+  }
+
   get length(): KeptLength {
-    return { rows: this.rows, texts: this.#texts.length }
+    return { rows: this.rows, texts: this.texts }
   }
 
   /**
