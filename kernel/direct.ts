@@ -130,7 +130,9 @@ const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswe
   const all = ['x-request-id', ctx.id, ...NOSNIFF, ...headers]
   if (body !== undefined) all.push('content-length', String(length ?? Buffer.byteLength(body)))
   response.writeHead(status, all)
-  response.end(body)
+  // What is all ASCII need not be encoded.
+  if (typeof body === 'string' && body.length === length) response.end(body, 'latin1')
+  else response.end(body)
 }
 
 /** The same through the router. */

@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns/promises'
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { createFront } from './direct.ts'
 import {
@@ -97,6 +98,19 @@ const guardServer = ({ server }: FastifyInstance, turns: Turns, limits: Connecti
   )
 }
 
+/**
+ * The stream of a request without a body is over before it arrives, and says nothing any more (optimizeEmptyRequests).
+ * So whoever waits for its end is given another one (preParsing), and the hook onRequestAbort is told here.
+ */
+const tellAbort = (request: IncomingMessage, response: ServerResponse): void => {
+  if (!request.readableEnded) return
+  response.on('close', () => {
+    if (response.writableFinished) return
+    request.aborted = true
+    request.emit('close')
+  })
+}
+
 /** A Fastify app, with what answers in front of its router. */
 export interface OwnApp {
   readonly app: FastifyInstance
@@ -112,7 +126,9 @@ export const createApp = async (
   const turns = createTurns()
   const front = createFront(turns)
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!front.answers(request, response)) app.routing(request, response)
+    if (front.answers(request, response)) return
+    tellAbort(request, response)
+    app.routing(request, response)
   }
   const app = fastify({
     logger: false,
@@ -127,6 +143,7 @@ export const createApp = async (
           keepAliveTimeout: limits.keepAliveMs,
           connectionsCheckingInterval: limits.checkMs,
           requireHostHeader: false, // checkHead says it with an OperationOutcome
+          optimizeEmptyRequests: true, // most requests have no body, and a stream for it takes longer than the rest
         },
         handle,
       ),
@@ -140,6 +157,9 @@ export const createApp = async (
   })
   guardServer(app, turns, limits)
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
+  app.addHook('preParsing', (request, _reply, payload, done) =>
+    done(null, request.raw.readableEnded ? Readable.from([]) : payload),
+  )
   app.register(house, { front })
   try {
     await app.ready()

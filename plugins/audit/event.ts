@@ -1,5 +1,5 @@
 /** One event of the trail: names and numbers only, never content. */
-import type { InteractionKind } from '../../kernel/index.ts'
+import type { FactDetails, InteractionKind } from '../../kernel/index.ts'
 
 /** What the trail tells beside interactions. `request` is one that was refused before it was known what it asks for. */
 export type EventKind = InteractionKind | 'start' | 'stop' | 'sampled' | 'prune' | 'rekey' | 'alarm' | 'request'
@@ -45,8 +45,8 @@ export interface TrailEvent {
   readonly type?: string | undefined
   readonly id?: string | undefined
   readonly version?: number | undefined
-  /** Asked when the event is written: one row for each, `Patient/p1`. */
-  readonly patients?: (() => readonly string[]) | undefined
+  /** Asked when the event is written: which patients it is about, a row for each, and what was searched for. */
+  readonly details?: FactDetails | undefined
   readonly client?: string | undefined
   readonly user?: string | undefined
   readonly tokenId?: string | undefined
@@ -55,7 +55,6 @@ export interface TrailEvent {
   readonly request?: string | undefined
   /** Name of an operation, path of an admin endpoint, method of a `request`. */
   readonly operation?: string | undefined
-  readonly query?: (() => string) | undefined
   /** How many a `sampled` stands for, up to which event a `prune` went. */
   readonly number?: number | undefined
   /** Proof of a new key. */

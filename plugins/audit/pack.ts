@@ -26,21 +26,11 @@ type Member = string | number | null | undefined
  */
 type Packed = Member[]
 
-/** What the filters of blocks are made of, as it is told. */
-export interface Told {
-  readonly at: number
-  readonly id: string | undefined
-  readonly patient: string | undefined
-  readonly client: string | undefined
-  readonly person: string | undefined
-}
-
 export interface Pack {
   readonly count: number
   /** Milliseconds, of the last one. */
   readonly at: number
   readonly bytes: Buffer
-  readonly told: readonly Told[]
 }
 
 /** How many events a row is. */
@@ -63,7 +53,7 @@ const START = 'Patient/'.length
 export const entriesOf = (events: readonly TrailEvent[]): readonly Entry[] => {
   const entries: Entry[] = []
   for (const event of events) {
-    const patients = event.patients?.()
+    const patients = event.details?.patients?.()
     if (patients === undefined || patients.length === 0) entries.push({ event, patient: undefined })
     else for (const patient of patients) entries.push({ event, patient: patient.slice(START) })
   }
@@ -73,11 +63,11 @@ export const entriesOf = (events: readonly TrailEvent[]): readonly Entry[] => {
 const QUERY_CHARS = 8_192 // what is longer is cut: it is a record, not the search itself
 
 /** What was searched for, as it is kept. */
-export const queryOf = ({ query }: TrailEvent): string | undefined => query?.().slice(0, QUERY_CHARS).toWellFormed()
+export const queryOf = ({ details }: TrailEvent): string | undefined =>
+  details?.query?.().slice(0, QUERY_CHARS).toWellFormed()
 
 /** Entries → one row's worth of them. */
 export const pack = (entries: readonly Entry[]): Pack => {
-  const told: Told[] = []
   const list: Packed[] = []
   let at = 0
   let before: Partial<TrailEvent> = {}
@@ -85,7 +75,7 @@ export const pack = (entries: readonly Entry[]): Pack => {
   for (const { event, patient } of entries) {
     const { kind, status, type, id, version, client, user, tokenId, address, request, operation, number } = event
     const one: Packed = [event.at - at, codeOf(kind), status, id ?? null, version ?? null, request ?? null]
-    const isPlain = operation === undefined && event.query === undefined && number === undefined
+    const isPlain = operation === undefined && event.details?.query === undefined && number === undefined
     const isSame =
       type === before.type &&
       patient === patientBefore &&
@@ -104,12 +94,11 @@ export const pack = (entries: readonly Entry[]): Pack => {
       )
     if (!isPlain) one.push(operation ?? null, queryOf(event) ?? null, number ?? null)
     list.push(one)
-    told.push({ at: event.at, id, patient, client, person: user })
     at = event.at
     before = event
     patientBefore = patient
   }
-  return { count: entries.length, at, bytes: Buffer.from(JSON.stringify(list), 'utf8'), told }
+  return { count: entries.length, at, bytes: Buffer.from(JSON.stringify(list), 'utf8') }
 }
 
 const packedOr = (id: Member): Buffer | null => (typeof id === 'string' ? packId(id) : null)

@@ -3,7 +3,7 @@
  * makes it makes the same.
  */
 import { packId } from '../id.ts'
-import type { Told } from '../pack.ts'
+import type { Entry } from '../pack.ts'
 import type { Row } from '../tables.ts'
 import { type KeyColumn, keyOf, makeFilter } from './filter.ts'
 
@@ -47,13 +47,14 @@ export class Gathering {
   }
 
   /** An event of a pack. The same names come again and again, and making their keys takes longer than knowing them. */
-  tell({ at, id, patient, client, person }: Told): void {
+  tell({ event, patient }: Entry): void {
+    const { at, id, client, user } = event
     if (at < this.#from) this.#from = at
     if (at > this.#to) this.#to = at
     if (id !== undefined) this.#know('id', id)
     if (patient !== undefined) this.#know('patient', patient)
     if (client !== undefined) this.#know('client', client)
-    if (person !== undefined) this.#know('person', person)
+    if (user !== undefined) this.#know('person', user)
   }
 
   #know(column: KeyColumn, value: string): void {

@@ -5,7 +5,7 @@
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
-import { lastSeqOf, type Told, unpack } from '../pack.ts'
+import { type Entry, lastSeqOf, unpack } from '../pack.ts'
 import { type HeadRow, insertBlock, type Row, readBlockFirsts, readHead, readRows } from '../tables.ts'
 import { BLOCK_ROWS, type Block, firstOf, Gathering } from './block.ts'
 
@@ -13,7 +13,7 @@ const LATER_MS = 1_000
 const LOOK_BLOCKS = 1_000 // looked for at once
 
 /** A row that is written, with what is in it when it is a pack. */
-export type Followed = Omit<Row, 'pack'> & { readonly told?: readonly Told[] }
+export type Followed = Omit<Row, 'pack'> & { readonly told?: readonly Entry[] }
 
 export interface BlockMaker {
   /** Rows in the order they are written; writes the blocks they complete. */
@@ -104,7 +104,7 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
         else if (row.seq !== next) gathering = undefined
         next = lastSeqOf(row) + 1
         if (row.told === undefined) gathering?.add(row)
-        else for (const event of row.told) gathering?.tell(event)
+        else for (const entry of row.told) gathering?.tell(entry)
         if (next !== first + BLOCK_ROWS) continue
         if (gathering !== undefined) await write(transaction, gathering.toBlock(first))
         if (gathering !== undefined) completed.push(first)

@@ -104,12 +104,14 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   }
   /** What holds on to the bodies of resources is asked at once when the queue does not get shorter. */
   const settled = (event: TrailEvent): TrailEvent => {
-    const patients = event.patients?.()
-    const query = event.query?.()
+    const patients = event.details?.patients?.()
+    const query = event.details?.query?.()
     return {
       ...event,
-      patients: patients === undefined ? undefined : () => patients,
-      query: query === undefined ? undefined : () => query,
+      details: {
+        ...(patients !== undefined && { patients: () => patients }),
+        ...(query !== undefined && { query: () => query }),
+      },
     }
   }
 

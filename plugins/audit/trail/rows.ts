@@ -2,14 +2,14 @@
 import { BLOCK_ROWS } from '../blocks/block.ts'
 import { codeOf, type TrailEvent } from '../event.ts'
 import { packId } from '../id.ts'
-import { type Entry, entriesOf, FEWEST, MOST, PACK, pack, queryOf, type Told } from '../pack.ts'
+import { type Entry, entriesOf, FEWEST, MOST, PACK, pack, queryOf } from '../pack.ts'
 import type { Row } from '../tables.ts'
 
 const NOTHING = Buffer.alloc(0)
 const OK = 200
 
 /** Its number and seal are given to it when it is written; `told` is what is in it when it is a pack. */
-export type Unplaced = { -readonly [Column in keyof Row]: Row[Column] } & { readonly told?: readonly Told[] }
+export type Unplaced = { -readonly [Column in keyof Row]: Row[Column] } & { readonly told?: readonly Entry[] }
 
 const packed = (id: string | undefined): Buffer | null => (id === undefined ? null : packId(id))
 
@@ -47,7 +47,8 @@ export const packsOf = (events: readonly TrailEvent[], seq: number): readonly Un
   const rows: Unplaced[] = []
   for (let from = 0; from < entries.length; ) {
     const room = BLOCK_ROWS - ((seq + from) % BLOCK_ROWS)
-    const { count, at, bytes, told } = pack(entries.slice(from, from + Math.min(room, MOST)))
+    const told = entries.slice(from, from + Math.min(room, MOST))
+    const { count, at, bytes } = pack(told)
     rows.push({
       seq: 0,
       at,

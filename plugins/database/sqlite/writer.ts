@@ -95,12 +95,12 @@ export const createWriter = (
 
   /** For a group of which nobody asks that it waits for the disk. The level cannot change inside it. */
   const lowerLevel = (): void => {
-    handle.pragma('synchronous = NORMAL')
+    handle.exec('PRAGMA synchronous = NORMAL')
     isRelaxed = true
   }
   /** Nobody else who writes with this handle may find it lowered. */
   const restoreLevel = (): void => {
-    if (isRelaxed) handle.pragma('synchronous = FULL')
+    if (isRelaxed) handle.exec('PRAGMA synchronous = FULL')
     isRelaxed = false
   }
 

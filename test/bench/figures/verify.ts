@@ -41,7 +41,7 @@ const fill = async (sqlitePath: string, count: number): Promise<void> => {
     type: 'Observation',
     id: randomUUID(),
     version: 1,
-    patients: () => [patients[at % PEOPLE] as string],
+    details: { patients: () => [patients[at % PEOPLE] as string] },
     address: '127.0.0.1',
     request: randomUUID(),
   })

@@ -305,4 +305,13 @@ test('two requests with one X-Request-Id are both served and both logged (row 83
   assert.is(lines.length, 2)
 })
 
+test('a body that is announced by its type and never comes is refused as an empty one', async () => {
+  for (const head of ['POST /Patient', 'PUT /Patient/p1', 'POST /']) {
+    const type = 'Content-Type: application/fhir+json\r\n'
+    const { answers } = await exchange(base, `${head} HTTP/1.1\r\nHost: x\r\n${type}\r\n`, 1)
+    assertRefused(answers[0]!, MALFORMED, head)
+  }
+  await assertServes(server, 'no body')
+})
+
 test.run()
