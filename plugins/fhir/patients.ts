@@ -7,6 +7,7 @@ import { readLiteral } from './links/literal.ts'
 import type { Branch, Step } from './search/branches.ts'
 import type { StoredModel } from './search/model.ts'
 import type { FhirServer } from './server.ts'
+import { namesNone, soleReference } from './sole-reference.ts'
 import type { StoredVersion } from './store/version.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -92,9 +93,21 @@ const branchesOf = ({ parameters, columns }: StoredModel): ReadonlyMap<string, r
   return found
 }
 
+/** Members whose references are all that the paths reach; undefined where a path goes on or chooses by anything else. */
+const plainMembers = (paths: readonly Branch[]): ReadonlySet<string> | undefined => {
+  const members = new Set<string>()
+  for (const { steps } of paths) {
+    const [first, ...rest] = steps
+    if (first?.step !== 'member' || !rest.every((one) => one.step === 'where' && one.where.test === 'refers'))
+      return undefined
+    members.add(first.name)
+  }
+  return members
+}
+
 export const createPatients = (model: StoredModel): Patients => {
   const branches = branchesOf(model)
-  const known = new WeakMap<StoredVersion, readonly string[]>()
+  const plain = new Map([...branches].map(([type, paths]) => [type, plainMembers(paths)]))
 
   const ofResource: Patients['ofResource'] = (type, id, resource) => {
     if (type === 'Patient') return [`Patient/${id}`]
@@ -112,9 +125,13 @@ export const createPatients = (model: StoredModel): Patients => {
   }
   const read = (version: StoredVersion): readonly string[] => {
     const { type, id, text } = version
-    // Most of what names no patient is told apart without being parsed.
-    if (!text.includes('Patient/')) return NONE
-    return ofResource(type, id, JSON.parse(text) as Json)
+    // Most of what names no patient, or one, is told apart without being parsed.
+    if (namesNone(text)) return NONE
+    const members = plain.get(type)
+    const reference = members && soleReference(text, members)
+    if (reference === undefined) return ofResource(type, id, JSON.parse(text) as Json)
+    const patient = patientIn({ reference })
+    return patient === undefined ? NONE : [patient]
   }
   return {
     ofResource,
@@ -122,9 +139,7 @@ export const createPatients = (model: StoredModel): Patients => {
       const { type, id } = version
       if (type === 'Patient') return [`Patient/${id}`]
       if (!branches.has(type) || version.deleted) return NONE
-      const held = known.get(version) ?? read(version)
-      known.set(version, held)
-      return held
+      return version.patients(read)
     },
   }
 }

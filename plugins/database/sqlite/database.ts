@@ -14,7 +14,8 @@ import { checkWritable, inspectFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
 import { openReader, openWriter, readRecordedSchema } from './open.ts'
 import { putBacklog } from './put-backlog.ts'
-import { createStatements, type Statements } from './statements.ts'
+import { createReader } from './reader.ts'
+import { createStatements } from './statements.ts'
 import { createWriter } from './writer.ts'
 
 const READERS = 4 // spec: default db_pool, read connections for SQLite
@@ -95,7 +96,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   const writer = createWriter(handle, statements, backlog, options.clock, !inMemory, () => checkpointer?.committed())
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)
-  const reader: Statements = inMemory ? statements : createStatements(readHandle)
+  const reader = inMemory ? statements : createReader(handle, createStatements(readHandle))
   const lane: Lane | undefined = inMemory ? undefined : createLane(path, options.pool ?? READERS)
   let orm: Promise<MikroORM> | undefined
 

@@ -1,12 +1,13 @@
 /** Opens the handles of a SQLite database. https://sqlite.org/pragma.html */
 import BetterSqlite from 'better-sqlite3'
 import { MIGRATION_TABLE, type RecordedSchema } from '../schema.ts'
+import { cacheKib } from './cache-size.ts'
 import { APPLICATION_ID } from './inspect.ts'
 
 // An index row that is written dirties its page, and all of the page goes into the log: small pages write half as much.
 const PAGE_BYTES = 4_096
 const BUSY_MS = 2_000 // the writer waits on the main thread: not for long
-const CACHE_KIB = 32_768
+const READER_CACHE_KIB = 32_768 // of a handle that forgets its pages with every commit of the writer
 const LOG_BYTES = 64 * 1024 * 1024
 
 /** The writing handle: WAL, and FULL so that a commit that returned is on disk. */
@@ -22,14 +23,14 @@ export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database 
   handle.pragma('wal_autocheckpoint = 0')
   // A burst may have made the log longer than it has to be: when it starts over it is cut.
   handle.pragma(`journal_size_limit = ${LOG_BYTES}`)
-  handle.pragma(`cache_size = -${CACHE_KIB}`)
+  handle.pragma(`cache_size = -${cacheKib()}`)
   handle.pragma('temp_store = MEMORY')
   return handle
 }
 
 export const openReader = (path: string): BetterSqlite.Database => {
   const handle = new BetterSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS })
-  handle.pragma(`cache_size = -${CACHE_KIB}`)
+  handle.pragma(`cache_size = -${READER_CACHE_KIB}`)
   return handle
 }
 

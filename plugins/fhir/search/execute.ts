@@ -34,12 +34,11 @@ export const createExecutor = (
   store: Pick<Store, 'held' | 'keep'> | undefined,
 ) => {
   const toVersion = (row: VersionRow): StoredVersion => {
-    const known = store?.held(row.rid, row.ver)
-    if (known !== undefined) return known
     const version = new StoredVersion(types.name(row.type), row)
     store?.keep(version)
     return version
   }
+  const heldOrVersion = (row: VersionRow): StoredVersion => store?.held(row.rid, row.ver) ?? toVersion(row)
 
   const ask = async <R>({ text, params }: Fragment, small: boolean, asking: Patience): Promise<R[]> =>
     small ? source.all<R>(statements(text), params) : source.slow<R>(statements(text), params, asking.signal)
@@ -71,7 +70,7 @@ export const createExecutor = (
     const byRid = new Map(rows.map((row) => [row.rid, row]))
     return rids.flatMap((rid) => {
       const row = byRid.get(rid)
-      return row === undefined ? [] : [toVersion(row)]
+      return row === undefined ? [] : [heldOrVersion(row)]
     })
   }
 
@@ -99,7 +98,7 @@ export const createExecutor = (
           plans.length === 1 && isSmall(plans[0] as Plan),
           asking,
         )
-        return rows.map((row) => ({ version: toVersion(row), keys: [] }))
+        return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
       }
       const [plan] = plans
       const [key] = keys
@@ -117,7 +116,7 @@ export const createExecutor = (
           asking,
         )
         // Fewer than a page: those without a value come next, which only the whole set tells.
-        if (rows.length === limit) return rows.map((row) => ({ version: toVersion(row), keys: [row.s0] }))
+        if (rows.length === limit) return rows.map((row) => ({ version: heldOrVersion(row), keys: [row.s0] }))
       }
       const set = join(
         plans.map((one) => matches(one, pin)),
@@ -136,7 +135,7 @@ export const createExecutor = (
         plans.length === 1 && !(plans[0] as Plan).many && (plans[0] as Plan).size <= SMALL,
         asking,
       )
-      return rows.map((row) => ({ version: toVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
+      return rows.map((row) => ({ version: heldOrVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
     },
     /** All matches, or `most` of them. */
     async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
@@ -172,7 +171,9 @@ export const createExecutor = (
     },
     /** Rows of any statement, read off the main thread. */
     select: <R>(statement: Fragment, asking: Patience): Promise<R[]> => all<R>(statement, false, asking),
-    version: toVersion,
+    version: heldOrVersion,
+    /** The same of a row whose version is known not to be held. */
+    unheld: toVersion,
     fetch,
     versions,
   }

@@ -162,33 +162,52 @@ export const packSmall = (plain: Buffer): Buffer => {
 
 const damaged = (): Error => new Error('a small body is damaged in the database')
 
+/** The dictionary, and behind it what is being unpacked: places count through both. Made once, as `SEEN`. */
+const SPACE = Buffer.concat([DICTIONARY, Buffer.alloc(SMALL_BYTES)])
+/** Four bytes at a time. */
+const WORDS = new DataView(SPACE.buffer, SPACE.byteOffset, SPACE.length)
+const WORD = 4
+
+/** Copies so many bytes of the space to a later place in it; what they overlap is repeated. */
+const copyWithin = (place: number, to: number, size: number): void => {
+  let from = place
+  let at = to
+  const end = to + size
+  if (at - from >= WORD)
+    for (; at + WORD <= end; at += WORD, from += WORD) WORDS.setInt32(at, WORDS.getInt32(from, true), true)
+  while (at < end) SPACE[at++] = SPACE[from++] as number
+}
+
 /** Throws for bytes that are damaged: a digit that became another one must not pass for a value that was measured. */
 export const unpackSmall = (packed: Buffer): Buffer => {
   if (packed.length < HEAD_BYTES) throw damaged()
-  const plain = Buffer.allocUnsafe(packed.readUInt16LE(0))
-  let length = 0
+  const end = START + packed.readUInt16LE(0)
+  if (end > SPACE.length) throw damaged()
+  let next = START
   for (let at = HEAD_BYTES; at < packed.length; ) {
     const command = packed[at++] as number
+    const size = command < UUID ? command + 1 : command === UUID ? UUID_CHARS : command - COPY + LEAST_COPY
+    if (next + size > end) throw damaged()
     if (command < UUID) {
-      for (let n = 0; n <= command; n += 1) plain[length++] = packed[at++] as number
+      for (let n = 0; n < size; n += 1) SPACE[next++] = packed[at++] as number
     } else if (command === UUID) {
       for (let n = 0; n < UUID_BYTES; n += 1) {
-        if (n === 4 || n === 6 || n === 8 || n === 10) plain[length++] = HYPHEN
+        if (n === 4 || n === 6 || n === 8 || n === 10) SPACE[next++] = HYPHEN
         const byte = packed[at++] as number
-        plain[length++] = DIGITS[byte >> 4] as number
-        plain[length++] = DIGITS[byte & 15] as number
+        SPACE[next++] = DIGITS[byte >> 4] as number
+        SPACE[next++] = DIGITS[byte & 15] as number
       }
     } else {
       const place = (packed[at] as number) | ((packed[at + 1] as number) << 8)
-      const isKnown = place < START
-      const others = isKnown ? DICTIONARY : plain
-      let from = isKnown ? place : place - START
-      // What no command has written yet is memory that held something else.
-      if (!isKnown && from >= length) throw damaged()
       at += 2
-      for (let n = command - COPY + LEAST_COPY; n > 0; n -= 1) plain[length++] = others[from++] as number
+      // What no command has written yet is of another body.
+      if (place >= next) throw damaged()
+      copyWithin(place, next, size)
+      next += size
     }
   }
-  if (length !== plain.length || (crc32(plain) & 0xffff) !== packed.readUInt16LE(2)) throw damaged()
+  const plain = Buffer.allocUnsafe(end - START)
+  SPACE.copy(plain, 0, START, end)
+  if (next !== end || (crc32(plain) & 0xffff) !== packed.readUInt16LE(2)) throw damaged()
   return plain
 }

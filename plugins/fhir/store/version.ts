@@ -25,6 +25,7 @@ export class StoredVersion {
   #length: number | undefined
   #textHead: readonly string[] | undefined
   #bytesHead: readonly string[] | undefined
+  #patients: readonly string[] | undefined
 
   /** `text`: the body of a version made here, which is not unpacked to be sent. */
   constructor(type: string, row: VersionRow, text?: string) {
@@ -63,6 +64,12 @@ export class StoredVersion {
     }
     this.#bytesHead ??= make(this, form)
     return this.#bytesHead
+  }
+
+  /** Whose data it is: worked out once. */
+  patients(of: (version: StoredVersion) => readonly string[]): readonly string[] {
+    this.#patients ??= of(this)
+    return this.#patients
   }
 
   /** Are the bytes gzip, which a client may take as they are? */

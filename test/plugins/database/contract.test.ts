@@ -171,6 +171,15 @@ for (const kind of databaseKinds) {
     assert.ok(await db.get(read, [1]))
   })
 
+  // In memory there is one handle, which can write.
+  if (kind.name === 'sqlite')
+    test('a read that would write is refused', async ({ db }) => {
+      const both = sql('test.both', "INSERT INTO note (id, text) VALUES (1, 'one') RETURNING id")
+      assert.throws(() => db.all(both, []))
+      assert.throws(() => db.get(both, []))
+      assert.equal(await db.all(list, []), [])
+    })
+
   test('a slow query answers with the same rows, and a cancelled one with an error', async ({ db }) => {
     await db.transact(async (transaction) => {
       for (let n = 0; n < 5; n += 1) await transaction.run(insert, [n, `note ${n}`])

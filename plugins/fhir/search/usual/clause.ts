@@ -48,6 +48,22 @@ const BREADTH = { reference: 0, string: 1, token: 2, code: 3 } as const
 const paramIs = (codes: readonly number[]): string =>
   codes.length === 1 ? `x.param = ${codes[0]}` : `x.param IN (${codes.join(', ')})`
 
+const MOST_TOKENS = 256
+
+/** Codes that are asked for are few: what they hash to is remembered, within a bound. */
+const rememberTokens = (hash: (value: string) => readonly number[] | undefined): typeof hash => {
+  const known = new Map<string, readonly number[]>()
+  return (value) => {
+    const found = known.get(value)
+    if (found !== undefined) return found
+    const made = hash(value)
+    if (made === undefined) return undefined
+    if (known.size >= MOST_TOKENS) known.clear()
+    known.set(value, made)
+    return made
+  }
+}
+
 const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undefined => {
   // A code that carries no system is asked for without one, and one that may carry one with it.
   const isBare = columns.every(({ implied }) => implied !== undefined)
@@ -61,12 +77,12 @@ const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undef
     ordered: columns.length === 1,
     breadth: isBare ? BREADTH.code : BREADTH.token,
     keys: ([value, system]) => columns.map((one) => keyOf(one.code, value as number, system as number)),
-    bindOne(value) {
+    bindOne: rememberTokens((value) => {
       if (isBare && value.includes('|')) return undefined
       const token = hashToken({ hasher }, readToken(code, value))
       const system = isBare ? 0 : token.system
       return token.value === undefined || system === undefined ? undefined : [token.value, system]
-    },
+    }),
   }
 }
 

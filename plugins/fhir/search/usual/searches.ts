@@ -55,7 +55,7 @@ export interface UsualParts {
   readonly source: Pick<Source, 'all'>
   readonly registry: Registry
   readonly store: Pick<Store, 'held'>
-  readonly executor: Pick<Executor, 'version' | 'fetch'>
+  readonly executor: Pick<Executor, 'unheld' | 'fetch'>
   readonly statements: Statements
   /** Undefined where no pages are kept. */
   readonly kept: { readonly changes: Pick<Changes, 'under'>; readonly pages: KeptPages } | undefined
@@ -126,7 +126,7 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     }
     missed += (Math.sign(missing.length) - missed) * MEMORY
     if (missing.length === 0) return found as StoredVersion[]
-    if (isFull(rows)) return rows.map((row, at) => found[at] ?? executor.version(row))
+    if (isFull(rows)) return rows.map((row, at) => found[at] ?? executor.unheld(row))
     return andThen(executor.fetch(missing), (read) => {
       const byRid = new Map(read.map((row) => [row.rid, row]))
       for (const [at, { rid, ver }] of rows.entries()) {
@@ -134,7 +134,7 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
         const row = byRid.get(rid)
         // Changed since: whether it still is a match is not known.
         if (row?.ver !== ver) return undefined
-        found[at] = executor.version(row)
+        found[at] = executor.unheld(row)
       }
       return found as StoredVersion[]
     })
