@@ -12,7 +12,7 @@ const SIGNAL_CODE: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM
 /** For people lines that are short; for anything else lines of JSON, and nothing but. */
 const logFor = async ({ stdout }: World): Promise<LogOptions> => {
   const stream = { write: (line: string) => void stdout.write(line) }
-  if (stdout.isTTY !== true) return { stream }
+  if (stdout.isTTY !== true) return { stream, batched: true }
   const { prettyFactory } = await import('pino-pretty')
   const pretty = prettyFactory({ colorize: true, singleLine: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' })
   return { stream: { write: (line) => void stdout.write(`${CLEAR_LINE}${pretty(JSON.parse(line))}`) } }

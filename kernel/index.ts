@@ -34,7 +34,7 @@ export type { AuditFact, Committed, FactDetails, ResourceVersion, Usage, Write }
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export { createKernel, isServerError, type Kernel, type KernelOptions } from './kernel.ts'
-export { type Logger, type LogOptions, lineWriter } from './log.ts'
+export { addLines, type Logger, type LogOptions } from './log.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
 export type { Phase } from './phase.ts'
 export {

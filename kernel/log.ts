@@ -3,7 +3,7 @@
  * carries credentials: both are looked for in the finished line, so that it does not matter where they were put.
  */
 import pino, { type DestinationStream, type Logger } from 'pino'
-import { createBatch } from './batch.ts'
+import { createBatch, type TextSource } from './batch.ts'
 
 export type { Logger } from 'pino'
 
@@ -11,6 +11,8 @@ export interface LogOptions {
   readonly level?: string
   /** Where lines go; standard output by default. */
   readonly stream?: DestinationStream
+  /** May lines wait for others, for a tenth of a second? They do on standard output; a stream gets each by default. */
+  readonly batched?: boolean
 }
 
 const MASK = '[secret]'
@@ -32,17 +34,22 @@ const withoutCredentials = (line: string): string =>
 const WARN = 40 // pino's number of the level
 const METADATA = Symbol.for('pino.metadata') // a stream with it is told the level of each line
 
+/** Where lines go that are not made by the logger. */
+interface LineStream extends DestinationStream {
+  addSource?(take: TextSource): (chars: number) => void
+}
+
 /**
- * Standard output in batches, masked when they are written; what is no good news does not wait, since the process may be
- * about to end.
+ * Lines in batches, masked when they are written; what is no good news does not wait, since the process may be about to
+ * end.
  */
-const batchedOutput = (mask: (text: string) => string): DestinationStream & { flush(): void } => {
-  const output = pino.destination({ dest: 1, sync: false })
-  const { add, flush } = createBatch((text) => void output.write(mask(text)))
+const inBatches = (output: DestinationStream, mask: (text: string) => string): LineStream & { flush(): void } => {
+  const { add, addSource, flush } = createBatch((text) => void output.write(mask(text)))
   const stream = {
     [METADATA]: true,
     lastLevel: 0,
     flush,
+    addSource,
     write(line: string) {
       add(line)
       if (stream.lastLevel >= WARN) flush()
@@ -53,16 +60,20 @@ const batchedOutput = (mask: (text: string) => string): DestinationStream & { fl
 }
 
 /**
- * Writes a line that was made by hand, with its line end, to where the logger writes: masked like any other, at a tenth
- * of what the logger takes to make one.
+ * For lines that are made by hand, with their line ends, at a tenth of what the logger takes: they go where the logger
+ * writes, masked like any other. Gives what is to be called when `take` has more to give, with about how many characters.
  */
-export const lineWriter = (log: Logger): ((line: string) => void) => {
+export const addLines = (log: Logger, take: TextSource): ((chars: number) => void) => {
   const inside = log as unknown as Record<symbol, unknown>
-  const stream = inside[pino.symbols.streamSym] as DestinationStream
+  const stream = inside[pino.symbols.streamSym] as LineStream
+  if (stream.addSource !== undefined) return stream.addSource(take)
   const { streamWrite } = inside[(pino.symbols as unknown as { hooksSym: symbol }).hooksSym] as {
     streamWrite?: (line: string) => string
   }
-  return (line) => void stream.write(streamWrite === undefined ? line : streamWrite(line))
+  return () => {
+    const text = take()
+    stream.write(streamWrite === undefined ? text : streamWrite(text))
+  }
 }
 
 export interface RootLog {
@@ -81,20 +92,21 @@ export const createLog = (options: LogOptions): RootLog => {
     for (const secret of secrets) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK)
     return masked
   }
-  const own = options.stream === undefined ? batchedOutput(maskAll) : undefined
+  const { stream, batched = stream === undefined } = options
+  const batches = batched ? inBatches(stream ?? pino.destination({ dest: 1, sync: false }), maskAll) : undefined
   const log = pino(
     {
       level: options.level ?? 'info',
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      ...(own === undefined && { hooks: { streamWrite: maskAll } }),
+      ...(batches === undefined && { hooks: { streamWrite: maskAll } }),
     },
-    options.stream ?? (own as DestinationStream),
+    batches ?? (stream as DestinationStream),
   )
   return {
     log,
-    flush: () => own?.flush(),
+    flush: () => batches?.flush(),
     mask: (more) => {
       // The log holds the JSON spelling of a value: a quote or a backslash in a secret is escaped there.
       const spelled = more.filter((one) => one.length >= 4).flatMap((one) => [one, JSON.stringify(one).slice(1, -1)])

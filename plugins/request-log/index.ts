@@ -1,8 +1,8 @@
 /** One structured log line per request, and the recent requests at /_requests. */
-import { definePlugin, lineWriter } from '../../kernel/index.ts'
+import { addLines, definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { requestLogSection } from './config.ts'
-import { createLineMaker } from './line.ts'
+import { createLines } from './lines.ts'
 import { createRecorder } from './recorder.ts'
 import { requestsEndpoint } from './routes.ts'
 import { migrations } from './tables.ts'
@@ -16,9 +16,9 @@ export default definePlugin({
   enabled: ({ request_log }) => request_log.enabled,
   setup({ config: { request_log: config }, hooks, run, routes, needs: { database }, clock, log }) {
     if (log.isLevelEnabled('info')) {
-      const write = lineWriter(log)
-      const lineOf = createLineMaker(clock)
-      hooks.meter.tap('log', (usage) => write(lineOf(usage)))
+      const { add, take } = createLines(clock)
+      const announce = addLines(log, take)
+      hooks.meter.tap('log', (usage) => announce(add(usage)))
     }
     if (!config.store) return
     const recorder = createRecorder({
