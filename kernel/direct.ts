@@ -128,10 +128,16 @@ const NOSNIFF = ['x-content-type-options', 'nosniff'] as const
 const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswer): void => {
   const { status, headers, body, length } = answer
   const all = ['x-request-id', ctx.id, ...NOSNIFF, ...headers]
-  if (body !== undefined) all.push('content-length', String(length ?? Buffer.byteLength(body)))
+  if (body === undefined) {
+    response.writeHead(status, all)
+    response.end()
+    return
+  }
+  const bytes = length ?? Buffer.byteLength(body)
+  all.push('content-length', String(bytes))
   response.writeHead(status, all)
   // What is all ASCII need not be encoded.
-  if (typeof body === 'string' && body.length === length) response.end(body, 'latin1')
+  if (typeof body === 'string' && body.length === bytes) response.end(body, 'latin1')
   else response.end(body)
 }
 
