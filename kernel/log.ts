@@ -24,10 +24,11 @@ const HEADER = new RegExp(`("(?:${NAMES})"\\s*[:,]\\s*)(?:${TEXT}|\\[(?:${TEXT}|
 const QUOTED_HEADER = new RegExp(`(\\\\"(?:${NAMES})\\\\"\\s*[:,]\\s*)\\\\"[^"]*"`, 'gi')
 // RFC 6750, wherever it stands, e.g. in the message of an HTTP client. Shorter ones are words.
 const BEARER = /\b((?:Bearer|DPoP)\s+)[\w.~+/-]{16,}=*/gi
-const SUSPICIOUS = new RegExp(`${NAMES}|bearer|dpop`, 'i')
+// Looked for in every line. The shortest word apart: how far a search may skip is how long its shortest word is.
+const SUSPICIOUS = [/authorization|cookie|security-token|bearer/i, /dpop/i]
 
 const withoutCredentials = (line: string): string =>
-  SUSPICIOUS.test(line)
+  SUSPICIOUS.some((words) => words.test(line))
     ? line.replace(HEADER, `$1"${MASK}"`).replace(QUOTED_HEADER, `$1\\"${MASK}\\"`).replace(BEARER, `$1${MASK}`)
     : line
 

@@ -47,6 +47,8 @@ const isSeveral = (left: Left): left is readonly TrailEvent[] => Array.isArray(l
 
 /** In the order they were left, behind so many events: those of changes that share a COMMIT are of one moment too. */
 const rowsBehind = (seq: number, all: readonly Left[]): readonly Unplaced[] => {
+  const [first] = all
+  if (all.length === 1 && first !== undefined && isSeveral(first)) return packsOf(first, seq)
   const events: TrailEvent[] = []
   for (const left of all)
     if (isSeveral(left)) for (const event of left) events.push(event)

@@ -1,5 +1,6 @@
 /** Figures 3, 4 and 5: creates and transactions against raw better-sqlite3 with the same rows, and bare Fastify. */
 import type { Bench, Figure } from '../bench.ts'
+import { load } from '../client.ts'
 import { type Comparison, compare, type Round } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
 import { type Body, makeBodies, seedPeople, toCreates, toTransactions } from '../corpus/seed.ts'
@@ -9,7 +10,9 @@ import { startSubject } from '../process/subject.ts'
 import { both, percent, times } from '../table.ts'
 import { headersOf, startBare } from './bare.ts'
 
-const WARM_SECONDS = 1
+const CONNECTIONS = 16
+/** Resources before a side is measured: by then what is measured is compiled, however fast the machine is. */
+const WARM = 12_000
 const BODIES = 2_000 // different ones, sent again and again
 const PEOPLE = 200
 const BATCH = 50 // resources of a transaction
@@ -68,7 +71,7 @@ const compareRaw = async (
   const next = cycle(requests)
   const finish = () => searchOnce(house.address)
   const run = (seconds: number) => measure(house, { address: house.address, connections, next, seconds }, finish)
-  await run(WARM_SECONDS)
+  await load({ address: house.address, connections: CONNECTIONS, next, requests: Math.ceil(WARM / batch) })
   const raw = startSubject('raw', { cores: bench.cores })
   await raw.ask('start', { sourcePath: place.sqlitePath, targetPath })
   let rowsEach = 0
@@ -115,7 +118,7 @@ export const create: Figure = {
     withHouse(bench, async (ready) => {
       const requests = toCreates(ready.house.address, ready.bodies)
       for (const [connections, required, show] of [
-        [16, 1.5, times],
+        [CONNECTIONS, 1.5, times],
         [1, 0.6, percent],
       ] as const) {
         bench.say(`creating over ${connections} connection${connections === 1 ? '' : 's'}`)
@@ -170,21 +173,24 @@ export const createCpu: Figure = {
       try {
         const side = (subject: House, finish?: () => Promise<void>) => {
           const next = cycle(toCreates(subject.address, bodies))
-          return (seconds: number) =>
-            measure(subject, { address: subject.address, connections: 16, next, seconds }, finish)
+          const options = { address: subject.address, connections: CONNECTIONS, next }
+          return {
+            warm: () => load({ ...options, requests: WARM }),
+            run: (seconds: number) => measure(subject, { ...options, seconds }, finish),
+          }
         }
         const ours = side(house, () => searchOnce(house.address))
         const other = side(bare)
-        await ours(WARM_SECONDS)
-        await other(WARM_SECONDS)
+        await ours.warm()
+        await other.warm()
         bench.say('creating and echoing')
         const comparison = await compare(
           bench.rounds,
-          () => ours(bench.seconds),
-          () => other(bench.seconds),
+          () => ours.run(bench.seconds),
+          () => other.run(bench.seconds),
         )
-        await profile(bench, 'create', house, ours)
-        await profile(bench, 'create-bare', bare, other)
+        await profile(bench, 'create', house, ours.run)
+        await profile(bench, 'create-bare', bare, other.run)
         const { cpu } = comparison
         bench.report({
           figure: '4 create, CPU',
