@@ -157,8 +157,9 @@ export const createApp = async (
   })
   guardServer(app, turns, limits)
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
-  app.addHook('preParsing', (request, _reply, payload, done) =>
-    done(null, request.raw.readableEnded ? Readable.from([]) : payload),
+  app.addHook('preParsing', ({ raw, headers }, _reply, payload, done) =>
+    // Without a type nothing is parsed.
+    done(null, raw.readableEnded && headers['content-type'] !== undefined ? Readable.from([]) : payload),
   )
   app.register(house, { front })
   try {
