@@ -21,7 +21,7 @@ type Text = string | null | undefined
 type Member = string | number | null | undefined
 
 /**
- * An event in its pack: milliseconds since the one before, kind, status, id, version and request; six texts, left out when
+ * An event in its pack: milliseconds since the one before, kind, status, id or SAME, version and request; six texts, left out when
  * all are SAME and nothing follows; operation, query and number, left out when there is none of them.
  */
 type Packed = Member[]
@@ -74,7 +74,7 @@ export const pack = (entries: readonly Entry[]): Pack => {
   let patientBefore: string | undefined
   for (const { event, patient } of entries) {
     const { kind, status, type, id, version, client, user, tokenId, address, request, operation, number } = event
-    const one: Packed = [event.at - at, codeOf(kind), status, id ?? null, version ?? null, request ?? null]
+    const one: Packed = [event.at - at, codeOf(kind), status, sameOr(id, before.id), version ?? null, request ?? null]
     const isPlain = operation === undefined && event.details?.query === undefined && number === undefined
     const isSame =
       type === before.type &&
@@ -120,10 +120,13 @@ export const unpack = (row: Row): readonly Row[] => {
   const list = listIn(row.pack)
   const rows: Row[] = []
   let at = 0
+  let id: string | null = null
   let [type, patient, client, person, token, address]: (string | null)[] = [null, null, null, null, null, null]
   for (const [index, one] of list.entries()) {
-    const [since, kind, status, id, version, request] = one as [number, number, number, ...Member[]]
+    const [since, kind, status, resource, version, request] = one as [number, number, number, ...Member[]]
     at += since
+    // Written in full by earlier builds.
+    id = textOr(resource ?? null, id)
     type = textOr(one[6], type ?? null)
     patient = textOr(one[7], patient ?? null)
     client = textOr(one[8], client ?? null)
