@@ -85,7 +85,7 @@ const refuse = (socket: Socket, error: Error, turns: Turns, limits: ConnectionLi
 const guardServer = ({ server }: FastifyInstance, turns: Turns, limits: ConnectionLimits): void => {
   // Zero means that Node drops no line silently: checkHead counts them.
   server.maxHeadersCount = 0
-  server.setTimeout(limits.stallMs, (socket: Socket) => {
+  server.on('timeout', (socket: Socket) => {
     // Nothing moved. While the answer is still being made that is not the client's fault.
     if (turns.stateOf(socket) !== 'working') socket.destroy()
   })
@@ -145,7 +145,11 @@ export const createApp = async (
           requireHostHeader: false, // checkHead says it with an OperationOutcome
           optimizeEmptyRequests: true, // most requests have no body, and a stream for it takes longer than the rest
         },
-        handle,
+        (request, response) => {
+          handle(request, response)
+          // Most answers have left by now. A timer of the server's would be set anew four times for each of them.
+          if (!response.writableFinished) request.socket.setTimeout(limits.stallMs)
+        },
       ),
     routerOptions: { maxParamLength: PARAM_CHARS },
     // What no router can read takes the way of all requests, so that it is limited, counted and logged as they are.
