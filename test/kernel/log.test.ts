@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { definePlugin, type Logger } from '../../kernel/index.ts'
+import { addLines, definePlugin, type Logger } from '../../kernel/index.ts'
 import { createLog } from '../../kernel/log.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
 
@@ -142,6 +142,28 @@ test('without a stream of the host lines go to standard output: all of them by t
     lines.map((line) => JSON.parse(line).n),
     Array.from({ length: 1000 }, (_, n) => n),
   )
+})
+
+test('lines made by hand, later, stand among the others where they were announced, and are masked', () => {
+  let text = ''
+  const root = createLog({ batched: true, stream: { write: (lines) => (text += lines) } })
+  const waiting: string[] = []
+  const announce = addLines(root.log, () => waiting.splice(0).join(''))
+  const tell = (msg: string): void => {
+    waiting.push(`{"msg":"${msg}"}\n`)
+    announce(waiting.at(-1)!.length)
+  }
+  tell('one')
+  tell(`two, sent Bearer ${TOKEN}`)
+  root.log.info('three')
+  tell('four')
+  assert.is(text, '')
+  root.log.warn('five') // what is no good news takes the others along
+  const words = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).msg)
+  assert.equal(words, ['one', 'two, sent Bearer [secret]', 'three', 'four', 'five'])
 })
 
 test.run()
