@@ -43,18 +43,8 @@ interface Remembered {
 /** One event of a change, or those of a moment. */
 type Left = TrailEvent | readonly TrailEvent[]
 
-const isSeveral = (left: Left): left is readonly TrailEvent[] => Array.isArray(left)
-
 /** In the order they were left, behind so many events: those of changes that share a COMMIT are of one moment too. */
-const rowsBehind = (seq: number, all: readonly Left[]): readonly Unplaced[] => {
-  const [first] = all
-  if (all.length === 1 && first !== undefined && isSeveral(first)) return packsOf(first, seq)
-  const events: TrailEvent[] = []
-  for (const left of all)
-    if (isSeveral(left)) for (const event of left) events.push(event)
-    else events.push(left)
-  return packsOf(events, seq)
-}
+const rowsBehind = (seq: number, all: readonly Left[]): readonly Unplaced[] => packsOf(all.flat(), seq)
 
 /** Why is for the log. */
 const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } })
