@@ -21,8 +21,8 @@ type Text = string | null | undefined
 type Member = string | number | null | undefined
 
 /**
- * An event in its pack: milliseconds since the one before, kind, status, id or SAME, version and request; six texts, left out when
- * all are SAME and nothing follows; operation, query and number, left out when there is none of them.
+ * An event in its pack: milliseconds since the one before, kind, status, id or SAME, version and request; six texts, left
+ * out when all are SAME and nothing follows; operation, query and number, left out when there is none of them.
  */
 type Packed = Member[]
 

@@ -150,7 +150,7 @@ export const createWriter = (
     counters.groups += 1
     counters.transactions += done.length
     // Counted from the COMMIT on, whatever those who hear of it do next.
-    if (backlog.rows > 0 && !closed) putWhenIdle()
+    putWhenIdle()
     for (const { job, value } of done) job.resolve(value)
     const pause = onGroup()
     if (pause !== undefined) await pause
@@ -196,10 +196,10 @@ export const createWriter = (
       if (waiting.length > 0) await new Promise(setImmediate)
     }
     running = undefined
-    if (backlog.rows > 0 && !closed) putWhenIdle()
+    putWhenIdle()
   }
   const putWhenIdle = (): void => {
-    if (idle !== undefined) return
+    if (idle !== undefined || closed || backlog.rows === 0) return
     const { groups } = counters
     idle = clock.deadline(IDLE_MS)
     const put = (): void => {
