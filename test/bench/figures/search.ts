@@ -12,7 +12,7 @@ import { createPlace, type House, startHouse } from '../house.ts'
 import { measure, profile } from '../measure.ts'
 import type { Settings } from '../plugins.ts'
 import { both, millis, percent, times } from '../table.ts'
-import { reportReadsBeside, reportTail } from './tail.ts'
+import { AS_RUN, reportReadsBeside, reportTail } from './tail.ts'
 
 const CONNECTIONS = 16
 const WARM = 16_000 // requests of each side, and to each population, before a figure is measured
@@ -198,12 +198,12 @@ const onSqlite = async (bench: Bench): Promise<void> => {
 
 const onPostgres = async (bench: Bench): Promise<void> => {
   const place = createPlace()
-  const server = await startPostgres({ settings: { shared_buffers: '1GB', max_wal_size: '4GB' } })
+  const server = await startPostgres({ settings: AS_RUN })
   try {
     for (const at of sizesUpTo(bench.resources).keys()) await server.createDatabase(`size${at}`)
-    await measureAll(bench, 'postgres', (at, settings, unbound = false) =>
+    // Its slow queries run in processes of PostgreSQL, on the core of the load.
+    await measureAll(bench, 'postgres', (at, settings) =>
       startHouse(bench, place, {
-        unbound,
         settings: { ...settings, database: { kind: 'postgres', postgres_url: server.url(undefined, `size${at}`) } },
       }),
     )
