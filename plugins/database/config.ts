@@ -14,6 +14,12 @@ export const databaseSection = Type.Object({
     flagSets: { 'database.kind': 'sqlite' },
     description: 'Path of the SQLite file, relative to the working directory.',
   }),
+  sqlite_mmap_size: Type.Integer({
+    default: 2 * 1024 ** 3,
+    minimum: 0,
+    description:
+      'Most bytes of the SQLite file that are read from mapped memory, up to 2 GiB, which is faster. With 0 all is read by system calls: then an error of the disk is an answer with status 500, where otherwise the operating system ends the process.',
+  }),
   postgres_url: Type.Optional(
     Type.String({
       minLength: 1,

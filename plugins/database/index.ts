@@ -35,6 +35,7 @@ export default definePlugin({
             {
               kind: database.kind,
               sqlitePath: database.sqlite_path,
+              sqliteMmapSize: database.sqlite_mmap_size,
               postgresUrl: database.postgres_url,
               pool: cluster.db_pool,
               release: fhir.version,

@@ -7,6 +7,8 @@ import type { Database } from './service.ts'
 export interface OpenOptions {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   readonly sqlitePath: string
+  /** Bytes of the file that may be mapped. */
+  readonly sqliteMmapSize: number
   /** Needed by the kind postgres. */
   readonly postgresUrl: string | undefined
   /** [cluster] db_pool; the kind's own default when unset. */

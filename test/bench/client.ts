@@ -93,8 +93,10 @@ export const load = (options: LoadOptions): Promise<LoadResult> =>
     const send = (connection: Connection): void => {
       if (sent >= requests) return
       sent += 1
+      // Making it is the client's time.
+      const request = next()
       connection.sentAt = performance.now()
-      connection.socket.write(next())
+      connection.socket.write(request)
     }
     const onData = (connection: Connection, chunk: Buffer): void => {
       if (over) return

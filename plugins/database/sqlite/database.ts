@@ -12,7 +12,7 @@ import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { fromSqlite } from './failure.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
-import { openReader, openWriter, readRecordedSchema } from './open.ts'
+import { mapFile, openReader, openWriter, readRecordedSchema } from './open.ts'
 import { putBacklog } from './put-backlog.ts'
 import { createReader } from './reader.ts'
 import { createStatements } from './statements.ts'
@@ -96,6 +96,7 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
   const writer = createWriter(handle, statements, backlog, options.clock, !inMemory, () => checkpointer?.committed())
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)
+  for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createReader(handle, createStatements(readHandle))
   const lane: Lane | undefined = inMemory ? undefined : createLane(path, options.pool ?? READERS)
   let orm: Promise<MikroORM> | undefined
