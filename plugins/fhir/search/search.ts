@@ -25,6 +25,7 @@ import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
 import { createSizes } from './sizes.ts'
 import { readUsedTypes } from './tables.ts'
+import { createAbsolutes } from './usual/absolutes.ts'
 import { createChanges } from './usual/changes.ts'
 import { createKeptPages } from './usual/kept-pages.ts'
 import { createUsualSearches, type UsualSearches } from './usual/searches.ts'
@@ -101,7 +102,11 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const shared = database.kind === 'postgres'
   // Another process may write there, and tells nobody of it.
   const changes = shared || parts.cacheBytes === 0 ? undefined : createChanges()
-  const kept = changes && { changes, pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE)) }
+  const kept = changes && {
+    changes,
+    absolutes: createAbsolutes(database, changes),
+    pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE)),
+  }
   const index = words.beside(createIndexRows(registry, types.code, changes))
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })

@@ -7,6 +7,7 @@
  * Keys share counters: one that is met by chance makes a page count as changed that is not, never the reverse.
  */
 import type { StoredVersion } from '../../store/version.ts'
+import { ABSOLUTE, COLUMN_STEP } from '../convert/columns.ts'
 import { COMPOSITE_WIDTH, REFERENCE_WIDTH, type Rows, STRING_WIDTH, TOKEN_WIDTH } from '../rows.ts'
 
 const COUNTERS = 32_768 // a power of two
@@ -22,20 +23,26 @@ export interface Changes {
   note(version: StoredVersion, rows: Rows): void
   /** After COMMIT. */
   committed(versions: readonly StoredVersion[]): void
+  /** Has a reference with a whole address been about to be written in this column? */
+  hasAbsolute(column: number): boolean
   /** Changes under some keys so far: grows with each. */
   under(keys: readonly number[]): number
 }
 
 export const createChanges = (): Changes => {
   const counters = new Float64Array(COUNTERS)
+  const absolutes = new Set<number>()
   return {
     note(version, { token, reference, string, composite }) {
       version.keys ??= []
       const { keys } = version
       for (let at = 0; at < token.length; at += TOKEN_WIDTH)
         keys.push(keyOf(token[at] as number, token[at + 1], token[at + 2]))
-      for (let at = 0; at < reference.length; at += REFERENCE_WIDTH)
-        keys.push(keyOf(reference[at] as number, reference[at + 1]))
+      for (let at = 0; at < reference.length; at += REFERENCE_WIDTH) {
+        const column = reference[at] as number
+        keys.push(keyOf(column, reference[at + 1]))
+        if (column % COLUMN_STEP === ABSOLUTE) absolutes.add(column - ABSOLUTE)
+      }
       for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH)
         keys.push(keyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
       for (let at = 0; at < string.length; at += STRING_WIDTH) keys.push(keyOf(string[at] as number))
@@ -51,6 +58,7 @@ export const createChanges = (): Changes => {
         version.keys = undefined
       }
     },
+    hasAbsolute: (column) => absolutes.has(column),
     under(keys) {
       let sum = 0
       for (const key of keys) sum += counters[key] as number

@@ -21,7 +21,7 @@ export interface Clause {
   /** The same for finding; takes the first parameters. */
   readonly find: string
   /** What `find` leaves out and `check` has, next to never stored; takes the other parameters. */
-  readonly strays?: string
+  readonly strays?: Strays
   /** Of the parameters, how many `find` takes. */
   readonly finds: number
   /** Found in the order of rid. */
@@ -32,6 +32,13 @@ export interface Clause {
   keys(params: readonly Param[]): readonly number[]
   /** From the values of all parameters of the search; undefined for one that takes a closer look. */
   bind(values: readonly string[], baseUrl: string): readonly Param[] | undefined
+}
+
+/** References with the whole address of a resource of ours. */
+export interface Strays {
+  readonly find: string
+  /** There are none while this reference column holds no whole addresses. */
+  readonly column: number
 }
 
 type Made = Omit<Clause, 'bind' | 'columns'> & {
@@ -97,7 +104,7 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     check: `${param} AND x.target IN (?, ?)`,
     find: `${param} AND x.target = ?`,
     // Under our own address: seldom, as whoever writes here knows the relative one.
-    strays: `${param} AND x.target = ?`,
+    strays: { find: `${param} AND x.target = ?`, column: column.code },
     finds: 1,
     ordered: true,
     breadth: BREADTH.reference,
@@ -165,7 +172,7 @@ export const pairClause = (column: number, reference: Clause, token: Clause): Cl
     // It is where a search starts, and the only one of its kind in a search.
     check: find,
     find,
-    strays: find,
+    strays: { find, column: reference.columns[0] as number },
     finds: 4,
     ordered: true,
     breadth: BREADTH.reference,

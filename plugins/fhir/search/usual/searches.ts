@@ -11,6 +11,7 @@ import type { StoredVersion } from '../../store/version.ts'
 import type { Executor } from '../execute.ts'
 import type { Statements } from '../plan.ts'
 import type { Registry } from '../registry.ts'
+import type { Absolutes } from './absolutes.ts'
 import type { Changes } from './changes.ts'
 import { type Clause, compileClause, pairClause } from './clause.ts'
 import type { KeptPage, KeptPages } from './kept-pages.ts'
@@ -28,6 +29,8 @@ const MEMORY = 0.02
 interface Shape {
   readonly clauses: readonly Clause[]
   readonly statement: UsualStatement
+  /** The same for where there are no strays. */
+  readonly strayless: UsualStatement
   /** Below zero it was too often tried in vain, and is tried no more. */
   credit: number
 }
@@ -57,8 +60,10 @@ export interface UsualParts {
   readonly store: Pick<Store, 'held'>
   readonly executor: Pick<Executor, 'unheld' | 'fetch'>
   readonly statements: Statements
-  /** Undefined where no pages are kept. */
-  readonly kept: { readonly changes: Pick<Changes, 'under'>; readonly pages: KeptPages } | undefined
+  /** Undefined where this process is not the one writer, or keeps nothing in memory. */
+  readonly kept:
+    | { readonly changes: Pick<Changes, 'under'>; readonly absolutes: Absolutes; readonly pages: KeptPages }
+    | undefined
   readonly isPostgres: boolean
 }
 
@@ -94,13 +99,15 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       clauses.push(clause)
     }
     const paired = pair(clauses)
-    const statement = toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite')
-    return { clauses: paired, statement, credit: MOST_CREDIT }
+    const statementWith = (notesStrays: boolean): UsualStatement =>
+      toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite', notesStrays)
+    return { clauses: paired, statement: statementWith(true), strayless: statementWith(false), credit: MOST_CREDIT }
   }
   const shapeOf = (type: string, names: string): Shape | null => {
     if (state !== registry.state || shapes.size >= MOST_SHAPES) {
       shapes = new Map()
       state = registry.state
+      kept?.absolutes.forget()
     }
     const key = `${type}?${names}`
     const found = shapes.get(key)
@@ -175,14 +182,23 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     }
     return bound
   }
-  const paramsOf = ({ clauses, statement }: Shape, bound: readonly (readonly Param[])[], limit: number): Param[] => {
-    const { driver, checked, isCollected, notesStrays, notesMore } = statement
+  const statementOf = ({ statement, strayless }: Shape): UsualStatement => {
+    const { strayColumn } = statement
+    if (strayColumn === undefined || kept === undefined || kept.absolutes.mayBeIn(strayColumn)) return statement
+    return strayless
+  }
+  const paramsOf = (
+    clauses: readonly Clause[],
+    { driver, checked, isCollected, strayColumn, notesMore }: UsualStatement,
+    bound: readonly (readonly Param[])[],
+    limit: number,
+  ): Param[] => {
     const first = bound[driver] as readonly Param[]
     const { finds } = clauses[driver] as Clause
     const params = first.slice(0, finds)
     for (const at of checked) params.push(...(bound[at] as readonly Param[]))
     if (!isCollected) params.push(limit)
-    if (notesStrays) for (let at = finds; at < first.length; at += 1) params.push(first[at] as Param)
+    if (strayColumn !== undefined) for (let at = finds; at < first.length; at += 1) params.push(first[at] as Param)
     if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as Param)
     return params
   }
@@ -208,18 +224,21 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       if (shape === null || shape.credit < 0) return undefined
       const bound = bindAll(shape, query.values, baseUrl)
       if (bound === undefined) return undefined
-      const { statement } = shape
+      const statement = statementOf(shape)
       // Bodies that are not in memory come with the first statement rather than by a second one.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
       let isNow = true
-      const found = andThen(source.all<BriefRow | VersionRow>(sql, paramsOf(shape, bound, count + 1)), (rows) => {
-        const page = wholePage(rows, statement, count + 1)
-        shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
-        if (page === undefined) return undefined
-        // What was waited for may have changed since.
-        if (isNow) keep(asked, shape, bound, page)
-        return versionsOf(page)
-      })
+      const found = andThen(
+        source.all<BriefRow | VersionRow>(sql, paramsOf(shape.clauses, statement, bound, count + 1)),
+        (rows) => {
+          const page = wholePage(rows, statement, count + 1)
+          shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
+          if (page === undefined) return undefined
+          // What was waited for may have changed since.
+          if (isNow) keep(asked, shape, bound, page)
+          return versionsOf(page)
+        },
+      )
       isNow = false
       return found
     },

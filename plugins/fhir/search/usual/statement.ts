@@ -23,7 +23,8 @@ export interface UsualStatement {
   readonly withBodies: Sql | undefined
   /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
   readonly isCollected: boolean
-  readonly notesStrays: boolean
+  /** The reference column whose whole addresses it notes. */
+  readonly strayColumn: number | undefined
   readonly notesMore: boolean
   /** Places of the clauses. */
   readonly driver: number
@@ -46,21 +47,24 @@ const IS_CURRENT = '(r.flags & 1) = 0'
 const BRIEF = { columns: 'r.rid, r.ver', none: '0' }
 const FULL = { columns: 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body', none: "0, '', 0, 0, 0, NULL" }
 
+/** `notesStrays`: false where there are none. */
 export const toStatement = (
   statements: Statements,
   clauses: readonly Clause[],
   dialect: 'sqlite' | 'postgres',
+  notesStrays: boolean,
 ): UsualStatement => {
   const driver = driverOf(clauses)
   const first = clauses[driver] as Clause
   const checked = clauses.map((_clause, at) => at).filter((at) => at !== driver)
   const others = checked.map((at) => clauses[at] as Clause)
-  const { table, find, ordered, strays } = first
+  const { table, find, ordered } = first
+  const strays = notesStrays ? first.strays : undefined
   if (dialect === 'sqlite' && !ordered) {
     // No sorting in the database of what is few rows at most.
     const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
     const text = `SELECT ${BRIEF.columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MOST + 1}`
-    const none = { withBodies: undefined, notesStrays: false, notesMore: false }
+    const none = { withBodies: undefined, strayColumn: undefined, notesMore: false }
     return { sql: statements(text), isCollected: true, ...none, driver, checked }
   }
   const found = `SELECT x.rid AS rid FROM ${table} x WHERE ${find}`
@@ -74,7 +78,7 @@ export const toStatement = (
   const select = ({ columns, none }: typeof BRIEF): Sql => {
     const note = (rid: number, test: string): string => `SELECT ${rid}, ${none} WHERE EXISTS (${test})`
     const parts = [`SELECT ${columns} FROM (${page}) k CROSS JOIN resource r WHERE r.rid = k.rid AND ${IS_CURRENT}`]
-    if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays}`))
+    if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays.find}`))
     if (!isBounded) parts.push(note(ordered ? MORE : STRAYS, `${found} LIMIT 1 OFFSET ${MOST}`))
     return statements(parts.join(' UNION ALL '))
   }
@@ -82,7 +86,7 @@ export const toStatement = (
     sql: select(BRIEF),
     withBodies: select(FULL),
     isCollected: false,
-    notesStrays: strays !== undefined,
+    strayColumn: strays?.column,
     notesMore: !isBounded,
     driver,
     checked,
