@@ -2,6 +2,7 @@
  * Figures 7 and 8: searches against the server's own reads, and the same searches over populations of several sizes, on
  * SQLite and on PostgreSQL. All sizes are loaded first and then asked in turns; figure T is taken over the largest.
  */
+import pg from 'pg'
 import { startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'
 import { load, toGet } from '../client.ts'
@@ -160,13 +161,20 @@ const reportSlow = async (bench: Bench, kind: string, start: Start, populations:
   await reportReadsBeside(bench, named, { ...ready, house: largest.house }, await findSlow(largest.house))
 }
 
-const measureAll = async (bench: Bench, kind: string, start: Start): Promise<void> => {
+/** `settle`: does after a population was loaded what a database does of itself some time later. */
+const measureAll = async (
+  bench: Bench,
+  kind: string,
+  start: Start,
+  settle?: (at: number) => Promise<void>,
+): Promise<void> => {
   const populations: Population[] = []
   try {
     for (const [at, size] of sizesUpTo(bench.resources).entries()) {
       bench.say(`${kind}: creating ${size} resources`)
       const loader = await start(at, LOADING)
       const filled = await populate(loader.address, size, bench.say).finally(() => loader.stop())
+      await settle?.(at)
       populations.push({ ...filled, size, house: await start(at, ASKING) })
     }
     bench.say(`${kind}: searching`)
@@ -196,17 +204,27 @@ const onSqlite = async (bench: Bench): Promise<void> => {
   }
 }
 
+/** What autovacuum and the checkpointer would do while it is measured. */
+const vacuum = async (url: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
 const onPostgres = async (bench: Bench): Promise<void> => {
   const place = createPlace()
   const server = await startPostgres({ settings: AS_RUN })
   try {
     for (const at of sizesUpTo(bench.resources).keys()) await server.createDatabase(`size${at}`)
+    const urlOf = (at: number): string => server.url(undefined, `size${at}`)
     // Its slow queries run in processes of PostgreSQL, on the core of the load.
-    await measureAll(bench, 'postgres', (at, settings) =>
-      startHouse(bench, place, {
-        settings: { ...settings, database: { kind: 'postgres', postgres_url: server.url(undefined, `size${at}`) } },
-      }),
-    )
+    const start: Start = (at, settings) =>
+      startHouse(bench, place, { settings: { ...settings, database: { kind: 'postgres', postgres_url: urlOf(at) } } })
+    await measureAll(bench, 'postgres', start, (at) => vacuum(urlOf(at)))
   } finally {
     await server.stop()
     place.remove()
