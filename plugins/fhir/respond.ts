@@ -73,7 +73,7 @@ const show = (sent: Sent, answer: Answer): Pick<DirectAnswer, 'headers' | 'body'
   }
   head.push('content-type', FHIR_JSON)
   const text = shows === 'outcome' && version !== undefined ? changeOutcome(version, answer.warnings) : answer.text
-  return { headers: head, body: text }
+  return { headers: head, body: text, length: text === answer.text ? answer.length : undefined }
 }
 
 /** The request that is answered. */

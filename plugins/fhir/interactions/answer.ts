@@ -21,6 +21,8 @@ export interface Answer {
   readonly details?: FactDetails
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
+  /** Bytes of the text, where they are known. */
+  readonly length?: number | undefined
   /** What was said about a change that was made, for its outcome. */
   readonly warnings?: readonly Issue[] | undefined
 }

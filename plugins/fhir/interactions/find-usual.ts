@@ -70,5 +70,15 @@ const pageOf = (
     presentation: AS_STORED,
     types: catalog.types,
   })
-  return { text, versions }
+  return { text, length: bytesOf(text, baseUrl, versions), versions }
+}
+
+const ASCII = /^[\x20-\x7e]*$/
+
+/** Counted by the resources, whose bytes are known: around them all is ASCII, where the address of the server is. */
+const bytesOf = (text: string, baseUrl: string, versions: readonly StoredVersion[]): number | undefined => {
+  if (!ASCII.test(baseUrl)) return undefined
+  let beyond = 0
+  for (const version of versions) beyond += version.length - version.text.length
+  return text.length + beyond
 }

@@ -22,10 +22,11 @@ export const search: AddressLook = (server, asked) => {
   return {
     interaction: interactionOf(asked, { kind, type: scope.type }),
     answer(here, ruling) {
-      const toAnswer = ({ text, versions }: FoundPage): Answer => ({
+      const toAnswer = ({ text, length, versions }: FoundPage): Answer => ({
         status: 200,
         shows: 'text',
         text,
+        length,
         ...withDetails(here, versions, () => queryIn(asked)),
       })
       const later = async (usual: Eventually<FoundPage | undefined>): Promise<Answer> =>
