@@ -17,7 +17,8 @@ import { AS_RUN, reportReadsBeside, reportTail } from './tail.ts'
 
 const CONNECTIONS = 16
 const WARM = 16_000 // requests of each side, and to each population, before a figure is measured
-const ASKED = 400 // searches of a round at one connection
+const ASKED = 400 // searches of a turn at one connection: some hundredths of a second
+const TURNS = 5 // of each population in a round
 const LEAST = 10_000 // resources of the smallest population; the next ones hold ten times as many, up to --resources
 
 const CREATED = 1_000 // resources sent for figure T, in turns
@@ -105,7 +106,7 @@ const reportGrowth = async (
     await load({ address, connections: CONNECTIONS, next: () => toGet(address, asks[what](dice)), requests: WARM })
   }
   const rounds: number[][] = []
-  for (let n = 0; n < bench.rounds; n += 1) {
+  for (let n = 0; n < bench.rounds * TURNS; n += 1) {
     const row: number[] = []
     for (const population of populations) row.push(await round(population, n + 2))
     rounds.push(row)
@@ -179,11 +180,15 @@ const measureAll = async (
     }
     bench.say(`${kind}: searching`)
     const [smallest] = populations as [Population, ...Population[]]
+    const hasGrown = populations.length > 1
+    // First, while all of them have been asked equally often.
+    if (hasGrown) {
+      await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code')
+      await reportGrowth(bench, kind, populations, 'tokens', 2, 'three tokens, newest 20')
+    }
     await reportShare(bench, kind, smallest, 'selective', 0.6, 'search patient and code')
     await reportShare(bench, kind, smallest, 'name', 0.65, 'search name prefix')
-    if (populations.length === 1) return
-    await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code')
-    await reportGrowth(bench, kind, populations, 'tokens', 2, 'three tokens, newest 20')
+    if (!hasGrown) return
     await restartAll(start, populations, withShare)
     await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code, a tenth in memory')
     await restartAll(start, populations, () => ASKING)
