@@ -151,18 +151,17 @@ export const detailsOf = (
 ): FactDetails | undefined =>
   version === undefined || run.onAudit === null ? undefined : { patients: () => patients.ofVersion(version) }
 
-/** Each once; mostly the versions are of one. */
-const patientsOf = (patients: Patients, versions: readonly StoredVersion[]): readonly string[] => {
+/** Of several versions, each patient once; mostly they are of one. */
+export const patientsIn = ({ patients }: FhirServer, versions: readonly StoredVersion[]): readonly string[] => {
   const found: string[] = []
   for (const version of versions)
     for (const patient of patients.ofVersion(version)) if (patient !== found.at(-1)) found.push(patient)
   return found.length < 2 ? found : [...new Set(found)]
 }
 
-/** The same of several, each patient once, and of how they were asked for; nothing when nobody wants to know. */
+/** Whose data several versions are, and how they were asked for; nothing when nobody wants to know. */
 export const withDetails = (
-  { run, patients }: FhirServer,
-  versions: readonly StoredVersion[],
+  { run }: FhirServer,
+  patients: () => readonly string[],
   query: () => string,
-): { readonly details?: FactDetails } =>
-  run.onAudit === null ? {} : { details: { query, patients: () => patientsOf(patients, versions) } }
+): { readonly details?: FactDetails } => (run.onAudit === null ? {} : { details: { query, patients } })

@@ -1,6 +1,7 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
 import { TypeForbidden } from '../errors.ts'
+import { patientsIn } from '../patients.ts'
 import { type SearchSet, toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
 import { askContained } from '../search/contained/ask.ts'
@@ -170,13 +171,14 @@ const linksOf = (
 }
 
 const toPage = (
-  { server: { random, clock, catalog }, asked: { ctx }, understood }: Finding,
+  { server, asked: { ctx }, understood }: Finding,
   {
     shown,
     included,
     ...told
   }: Pick<SearchSet, 'total' | 'links' | 'issues'> & { readonly shown: readonly Match[]; readonly included: Included },
 ): FoundPage => {
+  const { random, clock, catalog } = server
   const entries = [
     ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
     ...included.versions.map((version) => ({ version, mode: 'include' as const })),
@@ -190,5 +192,6 @@ const toPage = (
     presentation: understood.request.presentation,
     types: catalog.types,
   })
-  return { text, versions: entries.map(({ version }) => version) }
+  const versions = entries.map(({ version }) => version)
+  return { text, patients: () => patientsIn(server, versions) }
 }

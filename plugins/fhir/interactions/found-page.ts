@@ -1,9 +1,8 @@
-/** What a search found: a searchset as text, and the versions in it, for the trail. */
-import type { StoredVersion } from '../store/version.ts'
-
+/** What a search found: a searchset as text, and whose data it is, for the trail. */
 export interface FoundPage {
   readonly text: string
   /** Bytes of the text, where they are known. */
   readonly length?: number | undefined
-  readonly versions: readonly StoredVersion[]
+  /** Each once. */
+  patients(): readonly string[]
 }

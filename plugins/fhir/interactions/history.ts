@@ -3,7 +3,7 @@ import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { NotFound, ParameterValue } from '../errors.ts'
 import { readSpan } from '../instant.ts'
 import { checkAccept } from '../media.ts'
-import { withDetails } from '../patients.ts'
+import { patientsIn, withDetails } from '../patients.ts'
 import { toETag } from '../precondition.ts'
 import { needsWork, present } from '../present.ts'
 import { type Presentation, readPrefer, readQuery } from '../query.ts'
@@ -173,7 +173,8 @@ export const history: AddressLook = (server, asked) => {
       const text =
         `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
         `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
-      return { status: 200, shows: 'text', text, ...withDetails(here, page.versions, () => queryOf(url)) }
+      const patients = (): readonly string[] => patientsIn(here, page.versions)
+      return { status: 200, shows: 'text', text, ...withDetails(here, patients, () => queryOf(url)) }
     },
   }
 }

@@ -10,7 +10,7 @@ import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
 import { isChanging, type OperationAnswer } from '../operations/operation.ts'
 import type { OwnInvocation, OwnOperation } from '../operations/own.ts'
-import { withDetails } from '../patients.ts'
+import { patientsIn, withDetails } from '../patients.ts'
 import { prettyText } from '../present.ts'
 import { readPairs, readPrefer, readQuery } from '../query.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
@@ -72,7 +72,12 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
 
   const given: StoredVersion[] = []
   const shown = (versions: readonly StoredVersion[]): void => void given.push(...versions)
-  const details = (here: FhirServer) => withDetails(here, given, () => queryOf(url))
+  const details = (here: FhirServer) =>
+    withDetails(
+      here,
+      () => patientsIn(here, given),
+      () => queryOf(url),
+    )
 
   const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => ({
     request: ctx,

@@ -22,12 +22,12 @@ export const search: AddressLook = (server, asked) => {
   return {
     interaction: interactionOf(asked, { kind, type: scope.type }),
     answer(here, ruling) {
-      const toAnswer = ({ text, length, versions }: FoundPage): Answer => ({
+      const toAnswer = ({ text, length, patients }: FoundPage): Answer => ({
         status: 200,
         shows: 'text',
         text,
         length,
-        ...withDetails(here, versions, () => queryIn(asked)),
+        ...withDetails(here, patients, () => queryIn(asked)),
       })
       const later = async (usual: Eventually<FoundPage | undefined>): Promise<Answer> =>
         toAnswer((await usual) ?? (await findPlanned(here, asked, scope, ruling)))

@@ -28,11 +28,17 @@ const MATCH = ',"search":{"mode":"match"}}'
 const INCLUDE = ',"search":{"mode":"include"}}'
 const OUTCOME = ',"search":{"mode":"outcome"}}'
 
-export const toSearchSet = (set: SearchSet): string => {
-  const { id, lastUpdated, baseUrl, total, links, entries, issues, presentation, types } = set
-  let text =
-    `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
-    `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
+export type SearchSetHead = Pick<SearchSet, 'id' | 'lastUpdated' | 'total' | 'links'>
+
+/** What a searchset begins with; `toEnd` makes the rest. */
+export const toHead = ({ id, lastUpdated, total, links }: SearchSetHead): string =>
+  `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
+  `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
+
+/** Its entries, and what closes it. */
+export const toEnd = (set: Omit<SearchSet, keyof SearchSetHead>): string => {
+  const { baseUrl, entries, issues, presentation, types } = set
+  let text = ''
   const worked = needsWork(presentation)
   let separator = ',"entry":['
   const base = JSON.stringify(baseUrl).slice(0, -1)
@@ -62,3 +68,5 @@ export const toSearchSet = (set: SearchSet): string => {
   }
   return text + (separator === ',' ? ']}' : '}')
 }
+
+export const toSearchSet = (set: SearchSet): string => toHead(set) + toEnd(set)

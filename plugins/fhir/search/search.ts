@@ -105,7 +105,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const kept = changes && {
     changes,
     absolutes: createAbsolutes(database, changes),
-    pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE)),
+    pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2),
   }
   const index = words.beside(createIndexRows(registry, types.code, changes))
   const backfill = createBackfill({ database, registry, rows: index, types, clock })

@@ -52,6 +52,7 @@ export interface UsualSearches {
   kept(url: string, type: string, baseUrl: string): KeptPage | undefined
   /** Its matches; undefined when one was changed right now. */
   versions(page: KeptPage): Found
+  readonly answered: KeptPages['answered']
 }
 
 export interface UsualParts {
@@ -218,6 +219,7 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
   return {
     kept: (url, type, baseUrl) => kept?.pages.get(url, type, baseUrl, registry.state),
     versions: ({ rows }) => versionsOf(rows),
+    answered: (page, length, make) => kept?.pages.answered(page, length, make),
     find(asked) {
       const { type, query, baseUrl, count } = asked
       const shape = shapeOf(type, query.names)
