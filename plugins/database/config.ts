@@ -18,7 +18,7 @@ export const databaseSection = Type.Object({
     default: 2 * 1024 ** 3,
     minimum: 0,
     description:
-      'Most bytes of the SQLite file that are read from mapped memory, up to 2 GiB, which is faster. With 0 all is read by system calls: then an error of the disk is an answer with status 500, where otherwise the operating system ends the process.',
+      'Most bytes of the SQLite file that are read from mapped memory, up to 2 GiB, which is faster. With 0 all is read by system calls: then an error of the disk is an answer with status 503, where otherwise the operating system ends the process.',
   }),
   postgres_url: Type.Optional(
     Type.String({

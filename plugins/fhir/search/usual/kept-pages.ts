@@ -1,7 +1,7 @@
 /**
  * Pages that searches of a usual shape found, by the address that was asked: which versions, and what they were answered
- * with, once they were asked for again. One is good for as long as parameters mean what they meant and nothing was written under its keys. Only where this process is the
- * one writer.
+ * with, once they were asked for again. One is good for as long as parameters mean what they meant and nothing was written
+ * under its keys. Only where this process is the one writer.
  */
 import { createDoor } from '../../store/door.ts'
 import type { Changes } from './changes.ts'
