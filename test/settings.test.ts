@@ -150,7 +150,8 @@ const OURS: Readonly<Record<string, string>> = {
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
   'metrics.enabled': 'figures for Prometheus, which the specification does not have',
-  'database.sqlite_mmap_size': 'whoever would rather have an answer than speed when a disk fails must be able to say so',
+  'database.sqlite_mmap_size':
+    'whoever would rather have an answer than speed when a disk fails must be able to say so',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',
   'fhir.cache_bytes': 'memory is the operator’s to give',
   'fhir.full_text': 'the specification does not show what words are indexed, and operators pay for it with each write',
