@@ -95,7 +95,8 @@ export const updateResource = sql(
 )
 export const readNewest = sql(
   'fhir.newest',
-  'SELECT (SELECT max(rid) FROM resource) AS rid, (SELECT max(upd) FROM resource) AS upd',
+  // The newest of each type stands at an end of the index; the newest of all, in none.
+  'SELECT (SELECT max(rid) FROM resource) AS rid, (SELECT max(newest) FROM (SELECT (SELECT max(r.upd) FROM resource r WHERE r.type = t.code) AS newest FROM resource_type t) each_type) AS upd',
 )
 export const readTypes = sql('fhir.types', 'SELECT code, name FROM resource_type ORDER BY code')
 export const insertType = sql('fhir.type', 'INSERT INTO resource_type (code, name) VALUES (?, ?)')
