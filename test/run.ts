@@ -9,7 +9,8 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const FILE_MS = 300_000 // a file that takes longer hangs
+const FILE_MS = 600_000 // a file that takes longer hangs
+const END_MS = 60_000 // so does one that has told its result and is still there: a test that failed left a server behind
 
 const KINDS = ['sqlite', 'memory', 'postgres'] as const
 
@@ -45,9 +46,13 @@ const runFile = ({ file, kind }: Run): Promise<Outcome> =>
       cwd: root,
       env: { ...process.env, ...(kind && { TEST_DATABASE: kind }), REFHIR_TEST_RUN: shared, FORCE_COLOR: '0' },
     })
-    const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
+    let late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
     child.stdout.on('data', (chunk) => {
+      const hadTold = numberAfter('Total', output) !== undefined
       output += chunk
+      if (hadTold || numberAfter('Total', output) === undefined) return
+      clearTimeout(late)
+      late = setTimeout(() => child.kill('SIGKILL'), END_MS)
     })
     child.stderr.on('data', (chunk) => {
       output += chunk

@@ -7,6 +7,7 @@ import { chosenKind } from '../support/database-kinds.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { named } from '../support/named-callers.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
+import { until } from '../support/until.ts'
 import { watchedDatabase } from '../support/watched-database.ts'
 
 const FHIR = { 'content-type': 'application/fhir+json' }
@@ -148,6 +149,8 @@ test('counts are kept after each window and at a clean stop', async () => {
   const second = await serverWith({ plugins, settings: place.settings, clock })
   assert.equal(requestsOf(await usageOf(second)), {}, 'still in the memory of the first')
   await clock.advance(WINDOW_MS)
+  const seen = async (): Promise<boolean> => Object.keys(requestsOf(await usageOf(second))).length > 0
+  await until(seen, 10_000, 'the counts of the first')
   assert.equal(requestsOf(await usageOf(second)), { 'app 2026-01-15 search': 1 })
   await first.inject({ url: '/Patient', headers: { 'x-test-client': 'app' } })
   await second.inject({ url: '/Patient', headers: { 'x-test-client': 'app' } })
@@ -164,7 +167,10 @@ test('a flush that fails keeps its counts for the next', async () => {
   await server.inject({ url: '/Patient', headers: { 'x-test-client': 'app' } })
   watch.refuses = true
   await clock.advance(WINDOW_MS)
-  assert.is(server.lines.filter(({ msg }) => String(msg).startsWith('usage could not be kept')).length, 1)
+  const complaints = (): number =>
+    server.lines.filter(({ msg }) => String(msg).startsWith('usage could not be kept')).length
+  await until(() => complaints() > 0, 10_000, 'the flush that is refused')
+  assert.is(complaints(), 1)
   await server.inject({ url: '/Patient', headers: { 'x-test-client': 'app' } })
   watch.refuses = false
   await clock.advance(WINDOW_MS)

@@ -8,7 +8,7 @@ export interface ManualClock extends Clock {
   set(now: number): void
 }
 
-/** What a deadline began may take a few turns of the event loop, on a database too. */
+/** What a deadline began takes a few turns of the event loop; where it asks a database, the test waits for what it does. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
 }
