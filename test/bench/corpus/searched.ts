@@ -2,16 +2,18 @@
 import { load } from '../client.ts'
 import { MEASURES } from './clinical.ts'
 import { createDice, type Dice } from './random.ts'
-import { type Body, makeBodies, seedPeople, toTransactions } from './seed.ts'
+import { type Body, makeBodies, type People, seedPeople, toTransactions } from './seed.ts'
 
 const PER_PATIENT = 40
+export const FAMILIAR = 250 // patients: those of ten thousand resources
 const CHUNK = 20_000 // resources made and sent at a time: a million bodies are more than memory should hold
 const BATCH = 100 // of a transaction they are sent in
 const LOADERS = 4
 const CATEGORY = 'http://terminology.hl7.org/CodeSystem/observation-category|vital-signs'
 const LOINC = 'http://loinc.org'
 
-export type Asked = 'selective' | 'name' | 'tokens'
+/** `familiar`: as `selective`, but of as many patients in every population. */
+export type Asked = 'selective' | 'familiar' | 'name' | 'tokens'
 
 /** Addresses of reads, and addresses of searches by what they look for. */
 export interface Searched {
@@ -36,11 +38,15 @@ export const populate = async (address: string, size: number, say: (text: string
     say(`  ${patients + visits.length + at + bodies.length} of ${size}`)
   }
   const query = (pairs: Readonly<Record<string, string>>): string => new URLSearchParams(pairs).toString()
+  const known = visits.filter((_visit, at) => at % Math.ceil(visits.length / FAMILIAR) === 0)
   const codeOf = (with_: Dice): string => `${LOINC}|${with_.pick(MEASURES)[0]}`
+  const ofPatient = (with_: Dice, among: People['visits']): string =>
+    `/Observation?${query({ patient: with_.pick(among).patient, code: codeOf(with_) })}`
   return {
     reads: visits.map(({ encounter }) => `/${encounter}`),
     asks: {
-      selective: (with_) => `/Observation?${query({ patient: with_.pick(visits).patient, code: codeOf(with_) })}`,
+      selective: (with_) => ofPatient(with_, visits),
+      familiar: (with_) => ofPatient(with_, known),
       name: (with_) =>
         `/Patient?${query({ name: `${with_.pick(['Keebler', 'Okafor', 'Novak'])}${10 + with_.below(90)}` })}`,
       tokens: (with_) =>

@@ -8,7 +8,7 @@ import type { Bench, Figure } from '../bench.ts'
 import { load, toGet } from '../client.ts'
 import { compare, median, type Round, spreadOf } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
-import { populate, type Searched } from '../corpus/searched.ts'
+import { FAMILIAR, populate, type Searched } from '../corpus/searched.ts'
 import { createPlace, type House, startHouse } from '../house.ts'
 import { measure, profile } from '../measure.ts'
 import type { Settings } from '../plugins.ts'
@@ -90,7 +90,7 @@ const reportGrowth = async (
   bench: Bench,
   kind: string,
   populations: readonly Population[],
-  what: 'selective' | 'tokens',
+  what: 'selective' | 'familiar' | 'tokens',
   most: number,
   title: string,
 ): Promise<void> => {
@@ -184,6 +184,8 @@ const measureAll = async (
     // First, while all of them have been asked equally often.
     if (hasGrown) {
       await reportGrowth(bench, kind, populations, 'selective', 1.5, 'patient and code')
+      // Of as many patients everywhere: what grows is what is stored, and not what is asked for as well.
+      await reportGrowth(bench, kind, populations, 'familiar', 1.5, `patient and code, of ${FAMILIAR} patients`)
       await reportGrowth(bench, kind, populations, 'tokens', 2, 'three tokens, newest 20')
     }
     await reportShare(bench, kind, smallest, 'selective', 0.6, 'search patient and code')
