@@ -8,7 +8,8 @@ import { StoredVersion } from '../store/version.ts'
 import { type Fragment, isIn, join, q, raw } from './fragment.ts'
 import type { PagePosition } from './page-token.ts'
 import type { Patience } from './patience.ts'
-import { along, createNames, matches, newest, type Plan, type Statements } from './plan.ts'
+import { along, createNames, matches, NEAR, newest, type Plan, type Statements } from './plan.ts'
+import { isLong, type Refiner } from './refine.ts'
 import { behind, orderBy, type SortKey, selected } from './sort.ts'
 import { sortInMemory } from './sort-in-memory.ts'
 
@@ -32,6 +33,7 @@ export const createExecutor = (
   types: TypeCodes,
   statements: Statements,
   store: Pick<Store, 'held' | 'keep'> | undefined,
+  refine: Refiner,
 ) => {
   const toVersion = (row: VersionRow): StoredVersion => {
     const version = new StoredVersion(types.name(row.type), row)
@@ -49,6 +51,15 @@ export const createExecutor = (
     const rows = await ask<R>(statement, small, asking)
     trace.note(statement, trace.now() - started, !small)
     return rows
+  }
+
+  const refined = (plan: Plan, asking: Patience): Promise<Plan> =>
+    refine(plan, (statement) => all<Record<string, number>>(statement, false, asking))
+  /** Every match of them all. */
+  const union = async (plans: readonly Plan[], pin: number, asking: Patience): Promise<Fragment> => {
+    const parts: Fragment[] = []
+    for (const plan of plans) parts.push(matches(await refined(plan, asking), pin))
+    return join(parts, ' UNION ALL ')
   }
 
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
@@ -84,6 +95,20 @@ export const createExecutor = (
       asking: Patience,
     ): Promise<readonly Match[]> {
       const { pin, rid, keys: values } = position
+      const rowsOf = (found: Fragment, small: boolean): Promise<VersionRow[]> =>
+        all<VersionRow>(
+          q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
+          small,
+          asking,
+        )
+      const [plan] = plans
+      if (keys.length === 0 && plans.length === 1 && plan !== undefined && isLong(plan)) {
+        // Mostly a page lies among the newest.
+        const near = await rowsOf(newest(plan, pin, rid, limit, NEAR), false)
+        const rows =
+          near.length === limit ? near : await rowsOf(newest(await refined(plan, asking), pin, rid, limit), false)
+        return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
+      }
       if (keys.length === 0) {
         const parts = plans.map((plan) => newest(plan, pin, rid, limit))
         const found =
@@ -93,14 +118,9 @@ export const createExecutor = (
                 parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
                 ' UNION ALL ',
               )}) u ORDER BY rid DESC LIMIT ${limit}`
-        const rows = await all<VersionRow>(
-          q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
-          plans.length === 1 && isSmall(plans[0] as Plan),
-          asking,
-        )
+        const rows = await rowsOf(found, plans.length === 1 && isSmall(plan as Plan))
         return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
       }
-      const [plan] = plans
       const [key] = keys
       if (
         plans.length === 1 &&
@@ -118,10 +138,7 @@ export const createExecutor = (
         // Fewer than a page: those without a value come next, which only the whole set tells.
         if (rows.length === limit) return rows.map((row) => ({ version: heldOrVersion(row), keys: [row.s0] }))
       }
-      const set = join(
-        plans.map((one) => matches(one, pin)),
-        ' UNION ALL ',
-      )
+      const set = await union(plans, pin, asking)
       if (keys.some(({ texts }) => texts !== undefined)) {
         const placed = await sortInMemory(source, statements, set, keys, position, limit, asking.signal)
         const byRid = new Map(placed.map((one) => [one.rid, one.keys]))
@@ -139,10 +156,7 @@ export const createExecutor = (
     },
     /** All matches, or `most` of them. */
     async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
-      const set = join(
-        plans.map((plan) => matches(plan, pin)),
-        ' UNION ALL ',
-      )
+      const set = await union(plans, pin, asking)
       const limited = most === undefined ? set : q`SELECT rid FROM (${set}) l LIMIT ${most}`
       const [row] = await all<{ n: number }>(
         q`SELECT count(*) AS n FROM (${limited}) c`,

@@ -4,7 +4,8 @@ import type { Source } from '../store/source.ts'
 import type { Condition } from './condition.ts'
 import type { Fragment } from './fragment.ts'
 import type { Trace } from './patience.ts'
-import { createNames, type Plan, type Statements } from './plan.ts'
+import { createNames, NEAR, type Plan, type Statements } from './plan.ts'
+import { isLong } from './refine.ts'
 import type { SortKey } from './sort.ts'
 
 const MOST_LINES = 60 // of one statement's plan
@@ -25,7 +26,14 @@ export interface Explained {
   readonly isOpen: boolean
 }
 
-const why = ({ conditions, driver, size, many, ordered }: Plan, isOpen: boolean): string => {
+const why = (plan: Plan, isOpen: boolean): string => {
+  const further = isLong(plan)
+    ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
+    : ''
+  return start(plan, isOpen) + further
+}
+
+const start = ({ conditions, driver, size, many, ordered }: Plan, isOpen: boolean): string => {
   const checked = conditions.length === 1 ? '1 clause is' : `${conditions.length} clauses are`
   if (driver === undefined)
     return conditions.length === 0

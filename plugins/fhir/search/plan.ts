@@ -13,6 +13,10 @@ import type { Walk } from './sort.ts'
 /** Counting stops here: first among few, then among many. */
 const FEW = 64
 const MANY = 2_000
+/** What a count that ended early says. */
+export const SHORT_COUNTS: readonly number[] = [FEW, MANY]
+/** Where all is long: of the newest rows, how many are gone through before another way is looked for. */
+export const NEAR = 5_000
 /** Sources read in order and merged; more are collected and sorted. */
 const MOST_STREAMS = 8
 const MOST_STATEMENTS = 1_000
@@ -26,6 +30,8 @@ export interface Plan {
   readonly size: number
   /** True when `size` is the bound: there may be many more. */
   readonly many: boolean
+  /** The conditions it could start from as well, whose size has to be counted. */
+  readonly able: readonly Condition[]
   /** Read along a key that has rid next: a page needs no more than its own rows and what the checks refuse. */
   readonly ordered: boolean
 }
@@ -55,7 +61,8 @@ export const createNames = (): (() => string) => {
   }
 }
 
-const unite = (sources: readonly Source[]): Fragment =>
+/** The rows of them all. */
+export const unite = (sources: readonly Source[]): Fragment =>
   sources.length === 1
     ? (sources[0] as Source).rids
     : join(
@@ -63,7 +70,7 @@ const unite = (sources: readonly Source[]): Fragment =>
         ' UNION ALL ',
       )
 
-const isOrdered = ({ sources }: Condition): boolean =>
+export const isOrdered = ({ sources }: Condition): boolean =>
   sources !== undefined && sources.length <= MOST_STREAMS && sources.every(({ ordered }) => ordered)
 
 /** `AND` before each check but the driver's. */
@@ -108,19 +115,26 @@ export const along = (
   return q`SELECT rid, s0 FROM (${join(streams, ' UNION ALL ')}) k ORDER BY s0 ${direction}, rid DESC LIMIT ${limit}`
 }
 
-/** The newest `limit` matches below `before`, newest first. */
-export const newest = (plan: Plan, pin: number, before: number, limit: number): Fragment => {
+/** The newest `limit` matches below `before`, newest first. `near`: of the first so many rows of where it starts. */
+export const newest = (plan: Plan, pin: number, before: number, limit: number, near?: number): Fragment => {
   const name = createNames()
-  const range = (d: string): Fragment => q`${raw(d)}.rid <= ${pin} AND ${raw(d)}.rid < ${before}`
+  const below = (d: string): Fragment => q`${raw(d)}.rid <= ${pin} AND ${raw(d)}.rid < ${before}`
+  /** `rows`: alias and condition of where it starts. */
+  const range = (d: string, rows: (n: string) => Fragment): Fragment =>
+    near === undefined
+      ? below(d)
+      : q`${below(d)} AND ${raw(d)}.rid > coalesce((SELECT n.rid FROM ${rows('n')} AND ${below('n')} ORDER BY n.rid DESC LIMIT 1 OFFSET ${raw(`${near}`)}), 0)`
   const { driver } = plan
-  if (driver?.sources === undefined)
-    return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND ${range('d')}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`
+  if (driver?.sources === undefined) {
+    const ofType = (d: string): Fragment => q`ix_res ${raw(d)} WHERE ${raw(d)}.type = ${plan.type}`
+    return q`SELECT d.rid AS rid FROM ${ofType('d')} AND ${range('d', ofType)}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`
+  }
   if (!plan.ordered)
     // The plus keeps the range of rids from being what is scanned: the rarest clause is.
     return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(driver.sources)}) d WHERE +d.rid <= ${pin} AND +d.rid < ${before}${checks(plan, 'd', name)}) u ORDER BY rid DESC LIMIT ${limit}`
   const streams = driver.sources.map(
     ({ rids }) =>
-      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d')}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`,
+      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d', (n) => q`(${rids}) ${raw(n)} WHERE 1 = 1`)}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`,
   )
   if (streams.length === 1) return streams[0] as Fragment
   const parts = streams.map((stream, at) => q`SELECT rid FROM (${stream}) ${raw(`s${at}`)}`)
@@ -171,12 +185,12 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     const conditions = given.flatMap((one) => one.all ?? [one])
     const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
-    const none: Plan = { type, conditions, driver: undefined, size: MANY, many: true, ordered: true }
+    const none: Plan = { type, conditions, able, driver: undefined, size: MANY, many: true, ordered: true }
     if (able.length + sized.length === 0) return none
     const [only] = able
     // One clause that is read in order needs no count: its newest rows are the page.
     if (conditions.length === 1 && only !== undefined && isOrdered(only))
-      return { type, conditions, driver: only, size: MANY, many: true, ordered: true }
+      return { type, conditions, able, driver: only, size: MANY, many: true, ordered: true }
     const counted = await sizesOf(able)
     const ranked = [
       ...able.map((condition, at) => ({ condition, size: counted[at] as number })),
@@ -188,7 +202,7 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     const many = size >= MANY
     const ordered = isOrdered(driver)
     // Where all are long, one that has to be sorted first costs more than going through the newest.
-    return many && !ordered ? none : { type, conditions, driver, size, many, ordered }
+    return many && !ordered ? none : { type, conditions, able, driver, size, many, ordered }
   }
 }
 

@@ -20,6 +20,7 @@ import { createIndexer, type Indexer } from './indexer.ts'
 import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
+import { createRefiner } from './refine.ts'
 import { openRegistry, type Registry } from './registry.ts'
 import { createReindex, type Reindex } from './reindex.ts'
 import type { Shapes } from './shape.ts'
@@ -158,7 +159,13 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       isInside: !isCommitted,
     } as const
     const criteria = createCriteria(asked)
-    const executor = createExecutor(source, types, statements, isCommitted ? store : undefined)
+    const executor = createExecutor(
+      source,
+      types,
+      statements,
+      isCommitted ? store : undefined,
+      createRefiner(isCommitted ? sizes : undefined),
+    )
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
