@@ -27,9 +27,10 @@ export interface Explained {
 }
 
 const why = (plan: Plan, isOpen: boolean): string => {
-  const further = isLong(plan)
-    ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
-    : ''
+  const further =
+    isOpen && isLong(plan)
+      ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
+      : ''
   return start(plan, isOpen) + further
 }
 
