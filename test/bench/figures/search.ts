@@ -7,6 +7,7 @@ import { startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'
 import { load, toGet } from '../client.ts'
 import { compare, median, type Round, spreadOf } from '../compare.ts'
+import { MEASURES } from '../corpus/clinical.ts'
 import { createDice } from '../corpus/random.ts'
 import { FAMILIAR, populate, type Searched } from '../corpus/searched.ts'
 import { createPlace, type House, startHouse } from '../house.ts'
@@ -123,11 +124,14 @@ const reportGrowth = async (
   })
 }
 
-/** Observations counted one by one, by a range that takes in as many of them as take about so long. */
+/** Observations of a few codes looked at one by one and counted: of as many codes as take about so long. */
 const findSlow = async ({ address }: House): Promise<string> => {
-  const paths = [50, 100, 150, 200, 250].map(
-    (least) => `/Observation?value-quantity=gt${least}&_total=accurate&_count=1`,
-  )
+  const codes = MEASURES.map(([code]) => code)
+  const paths = [1, 2, 3, 4, 6, 8]
+    .filter((number) => number <= codes.length)
+    .map(
+      (number) => `/Observation?code=${codes.slice(0, number).join(',')}&value-quantity=gt10&_total=accurate&_count=1`,
+    )
   const timed: { path: string; off: number }[] = []
   for (const path of paths) {
     const { at } = await load({ address, connections: 1, next: () => toGet(address, path), requests: 5 })
