@@ -244,7 +244,7 @@ test('deep nesting is refused at once, a hundred levels are not too deep (row 13
     ]) {
       const started = performance.now()
       assert.match(await refused(payload, STRUCTURE, `${levels} levels of ${payload.slice(0, 60)}`), /deep/)
-      assert.ok(performance.now() - started < 1_000)
+      assert.ok(performance.now() - started < SLOW_MS)
     }
   }
   // Brackets in strings are none.

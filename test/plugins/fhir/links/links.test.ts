@@ -197,7 +197,7 @@ test('a narrative of a megabyte of unfinished tags is looked through at once', (
   const div = '<a href = '.repeat(100_000) + '<img src="'.repeat(10_000)
   const started = performance.now()
   rewrite({ resourceType: 'Basic', text: { status: 'generated', div } })
-  assert.ok(performance.now() - started < 500)
+  assert.ok(performance.now() - started < 5_000) // by the square it takes minutes
 })
 
 test('spans are those of the values of every example', () => {
