@@ -141,14 +141,15 @@ export const newest = (plan: Plan, pin: number, before: number, limit: number, n
   return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid DESC LIMIT ${limit}`
 }
 
+/** How many rows a clause gives, up to `most`, as the column `n0`, `n1`, … */
+export const countOf = (clause: Fragment, most: number, at: number): Fragment =>
+  q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clause}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`
+
 /** `sizes`: what was counted before; undefined inside a transaction, where nothing is kept. */
 export const createPlanner = (source: Queries, statements: Statements, sizes: Sizes | undefined) => {
   /** How many rows each clause gives, up to `most`. */
   const count = async (clauses: readonly Fragment[], most: number): Promise<readonly number[]> => {
-    const counts = clauses.map(
-      (clause, at) =>
-        q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clause}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`,
-    )
+    const counts = clauses.map((clause, at) => countOf(clause, most, at))
     const { text, params } = q`SELECT ${join(counts, ', ')}`
     const row = await source.get<Record<string, number>>(statements(text), params)
     return clauses.map((clause, at) => {

@@ -3,8 +3,8 @@
  * matches are not, nor those that lie far back: then it is worth some milliseconds, beside the main thread, to count on
  * and to start from the clause that is the shortest after all.
  */
-import { type Fragment, join, q, raw } from './fragment.ts'
-import { isOrdered, type Plan, SHORT_COUNTS, unite } from './plan.ts'
+import { type Fragment, join, q } from './fragment.ts'
+import { countOf, isOrdered, type Plan, SHORT_COUNTS, unite } from './plan.ts'
 import type { Sizes } from './sizes.ts'
 
 /** Rows of a clause are counted up to so many: some tens of milliseconds where they have to be read from the disk. */
@@ -28,10 +28,7 @@ export const createRefiner = (sizes: Sizes | undefined) => {
     })
     const open = found.flatMap((rows, at) => (rows === undefined ? [at] : []))
     if (open.length === 0) return found as number[]
-    const counts = open.map(
-      (at) =>
-        q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clauses[at] as Fragment}) y LIMIT ${raw(`${most}`)}) z) AS ${raw(`n${at}`)}`,
-    )
+    const counts = open.map((at) => countOf(clauses[at] as Fragment, most, at))
     const [row] = await ask(q`SELECT ${join(counts, ', ')}`)
     for (const at of open) {
       const rows = Number(row?.[`n${at}`] ?? 0)
