@@ -1,6 +1,6 @@
 /** serve, config and plugins, and every command that a plugin brings, first-party or not. */
 import type { Command } from '@oclif/core'
-import { defineError } from '../kernel/errors.ts'
+import { defineError } from '../kernel/define-error.ts'
 import type { AnyPlugin } from '../kernel/index.ts'
 
 export const CommandTwice = defineError(

@@ -4,6 +4,7 @@ import type { Reported } from '../kernel/settings/decode.ts'
 import { place } from '../kernel/settings/place.ts'
 import { ownContext } from './context.ts'
 import { keyLine } from './toml.ts'
+import { unknownVariables } from './unknown-variables.ts'
 
 const NOTE_COLUMN = 48 // characters; where the origins line up
 
@@ -35,7 +36,8 @@ export class ShowConfig extends Command {
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(ShowConfig)
-    const { settings, layered, stdout } = ownContext(this)
+    const { settings, layered, stdout, stderr, world, gathered } = ownContext(this)
+    for (const { about } of unknownVariables(world.environment, gathered.settings)) stderr.write(`server: ${about}\n`)
     const report = settings().report()
     stdout.write(flags.json ? asJson(report) : asToml(report, layered().places))
   }

@@ -29,13 +29,15 @@ const page = (oclif: Config, { color }: Look, sections?: string[]): Page =>
 const loadable = (name: string, Loaded: Command.Class, settings: readonly Setting[]): Command.Loadable => {
   // Every command takes the flags of settings; only serve, which is about them, shows them all.
   const flags = { ...Loaded.flags, ...configFlag, ...settingsFlags(settings, name !== 'serve') }
-  const { summary, description, examples, args, hidden } = Loaded
+  const { summary, description, examples, hidden } = Loaded
+  // oclif's pages ask each argument for its name, which only the key says.
+  const args = Object.fromEntries(Object.entries(Loaded.args ?? {}).map(([key, arg]) => [key, { ...arg, name: key }]))
   return {
     id: name,
     summary,
     description,
     examples,
-    args: args ?? {},
+    args,
     flags: { ...flags, ...Loaded.flags },
     aliases: [],
     hiddenAliases: [],

@@ -1,10 +1,13 @@
 /** The command line of this process: the only place that hands out argv, environment, signals and the exit. */
 import { firstParty } from '../plugins/index.ts'
 import { batchedOutput } from './batched-output.ts'
+import { isHangupIgnored } from './hangup-ignored.ts'
 import { run } from './run.ts'
 import type { SignalName } from './world.ts'
 
-const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM']
+const isIgnoring = isHangupIgnored(process.env, process.ppid)
+const SIGNALS: readonly SignalName[] = isIgnoring ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
+if (isIgnoring) process.on('SIGHUP', () => undefined)
 
 const listeners = new Set<(name: SignalName) => void>()
 let readerGone = false

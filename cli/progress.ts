@@ -1,7 +1,7 @@
 /** Long work on a terminal: one line that is written over while packages are downloaded and read. */
 
 import type { Output } from '../kernel/command.ts'
-import { type Clock, type Kernel, systemClock } from '../kernel/index.ts'
+import { type Clock, counted, type Kernel, systemClock } from '../kernel/index.ts'
 import { InstallProgress, type InstallStep } from '../plugins/packages/service.ts'
 
 /** Back to the start of the line and clear it: whatever is written next takes the place of the progress line. */
@@ -19,7 +19,7 @@ const describe = (step: InstallStep): string => {
     const of = step.total === undefined ? '' : ` of ${megabytes(step.total)}`
     return `Downloading ${named(step.package)}: ${megabytes(step.received)}${of} MB`
   }
-  if (step.step === 'read') return `Installing ${named(step.package)}: ${step.files} definitions`
+  if (step.step === 'read') return `Installing ${named(step.package)}: ${counted(step.files, 'definition')}`
   return ''
 }
 

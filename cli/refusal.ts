@@ -3,11 +3,12 @@ import { Errors } from '@oclif/core'
 import { ServerError } from '../kernel/index.ts'
 import { SettingsInvalid } from '../kernel/settings/errors.ts'
 import { nearest } from '../kernel/settings/nearest.ts'
+import { notBuilt } from '../kernel/settings/not-built.ts'
 
 export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"; the same for settings
 export const FAILED = 1
 
-/** The server was configured well and could not start. `message` is one line with the next step. */
+/** The server was configured well and could not start, or not stop as it should. `message` is one line with the next step. */
 export class StartFailed extends Error {}
 
 export interface Refusal {
@@ -24,10 +25,23 @@ const isUnknownFlags = (error: object): error is UnknownFlags => error.construct
 
 const unknownFlag = (given: string, known: readonly string[]): string => {
   const name = given.replace(/^-+/, '').replace(/=.*$/s, '')
+  const later = notBuilt.flag(name)
+  if (later !== undefined) return later
   const near = nearest(name, known)
   const hint = near === undefined ? '--help lists all' : `did you mean --${near}?`
   // Not what follows "=": it may be a secret.
   return `there is no flag ${given.replace(/=.*$/s, '')}; ${hint}`
+}
+
+interface RequiredArgs {
+  readonly args: readonly { readonly name: string; readonly options?: readonly string[] }[]
+}
+
+/** The arguments that are missing, in words, or undefined for any other error. */
+export const missingArguments = (error: unknown): string | undefined => {
+  if (!(error instanceof Errors.CLIError) || error.constructor.name !== 'RequiredArgsError') return undefined
+  const { args } = error as unknown as RequiredArgs
+  return args.map(({ name, options }) => (options === undefined ? `<${name}>` : options.join(' or '))).join(' ')
 }
 
 const oneLine = (text: string): string =>

@@ -5,13 +5,13 @@ import { giveContext } from '../kernel/command.ts'
 import { BUILD } from '../kernel/index.ts'
 import { nearest } from '../kernel/settings/nearest.ts'
 import { MASK } from '../kernel/settings/secrets.ts'
-import { configIn, readArgv } from './argv.ts'
+import { type Asked, configIn, readArgv } from './argv.ts'
 import { commandsOf, type LoadCommand } from './commands.ts'
 import { createContext } from './context.ts'
 import { configFlag, type FlagDefinitions, type GivenFlags, refuseContradictions, settingsFlags } from './flags.ts'
 import { type Gathered, gather, gatherFirstParty } from './gather.ts'
 import { helpAbout, helpOverall } from './help.ts'
-import { REFUSED, type Refusal, refusalOf } from './refusal.ts'
+import { missingArguments, REFUSED, type Refusal, refusalOf } from './refusal.ts'
 import type { World } from './world.ts'
 
 const DESCRIPTION = 'A FHIR R4 server.'
@@ -42,7 +42,7 @@ const masked = (line: string, secrets: readonly string[]): string =>
 /** Runs the class with the flags of settings beside its own; a flag of its own with such a name is its own. */
 const runCommand = async (
   Loaded: Command.Class,
-  rest: readonly string[],
+  { command: name = 'serve', rest }: Asked,
   world: World,
   gathered: Gathered,
 ): Promise<Refusal> => {
@@ -65,6 +65,13 @@ const runCommand = async (
     await command._run()
     return NOTHING
   } catch (error) {
+    const missing = missingArguments(error)
+    if (missing !== undefined) {
+      const look = { color: world.stderr.isTTY === true }
+      world.stderr.write(`server: server ${name} needs an argument: ${missing}\n\n`)
+      world.stderr.write(helpAbout(await loadConfig(), name, Loaded, gathered.settings, look))
+      return { lines: [], code: REFUSED }
+    }
     // Messages of drivers quote what they were given.
     const { lines, code } = refusalOf(error)
     return { lines: lines.map((line) => masked(line, context.secrets())), code }
@@ -94,7 +101,7 @@ const dispatch = async (world: World): Promise<Refusal> => {
   const commands = commandsOf([...world.firstParty, ...gathered.thirdParty])
   const load = asked.command === undefined ? undefined : find(commands, asked.command)
   if (typeof load === 'string') return { lines: [load], code: REFUSED }
-  if (load !== undefined && !asked.help) return runCommand(await load(), asked.rest, world, gathered)
+  if (load !== undefined && !asked.help) return runCommand(await load(), asked, world, gathered)
   const oclif = await loadConfig()
   const look = { color: world.stdout.isTTY === true }
   world.stdout.write(

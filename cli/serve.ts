@@ -1,13 +1,16 @@
 /** `server`: sets up, listens, says where, and serves until a signal. Exit code 0 after a graceful stop. */
 import { Command } from '@oclif/core'
+import { PluginStart } from '../kernel/errors.ts'
 import { BUILD, type Kernel, type LogOptions } from '../kernel/index.ts'
+import { reasonOf } from '../kernel/reason.ts'
+import { ServerError } from '../kernel/server-error.ts'
 import { type OwnContext, ownContext } from './context.ts'
-import { misspeltVariables } from './misspelt-variables.ts'
 import { CLEAR_LINE, showProgress } from './progress.ts'
 import { StartFailed } from './refusal.ts'
+import { unknownVariables } from './unknown-variables.ts'
 import type { SignalName, World } from './world.ts'
 
-const SIGNAL_CODE: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143 } // 128 + number of the signal
+const SIGNAL_CODE: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } // 128 + number of the signal
 
 /** For people lines that are short; for anything else lines of JSON, and nothing but. */
 const logFor = async ({ stdout }: World): Promise<LogOptions> => {
@@ -38,13 +41,21 @@ const LISTEN_HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that host name is unknown here; choose an address of this machine with --bind host:port',
 }
 
+/** Whether the message says all that is known: it is one of a table, and quotes what caused it. */
+const isComplete = (error: unknown): boolean => {
+  if (!(error instanceof ServerError)) return false
+  const { key, cause, message } = error
+  if (key === PluginStart.key) return isComplete(cause)
+  return cause === undefined || message.includes(reasonOf(cause))
+}
+
 /** One line with the next step. */
 const lineOf = (error: unknown, kernel: Kernel): string => {
   const { message, code = '' } = error as Error & { code?: string }
   const hint = LISTEN_HINTS[code]
   const bind = String(kernel.settings.section('server').bind)
-  const line =
-    hint === undefined ? `${message}; SERVER_LOG_LEVEL=debug logs the cause` : `cannot listen on ${bind}: ${hint}`
+  const more = isComplete(error) ? '' : '; SERVER_LOG_LEVEL=debug logs the cause'
+  const line = hint === undefined ? `${message}${more}` : `cannot listen on ${bind}: ${hint}`
   return line.replace(/\s*\n\s*/g, ' ')
 }
 
@@ -76,8 +87,8 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
   try {
     const kernel = await create({ log: await logFor(world) })
     const announce = createAnnouncer(world, kernel)
-    for (const { variable, meant } of misspeltVariables(world.environment, gathered.settings))
-      kernel.log.warn({ variable }, `${variable} is no variable of this server and does nothing; ${meant} is one`)
+    for (const { variable, about } of unknownVariables(world.environment, gathered.settings))
+      kernel.log.warn({ variable }, about)
     try {
       const address = await kernel.listen()
       announce.listening(address)
@@ -95,6 +106,11 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
     await signal
     announce.stopping()
     await kernel.stop()
+    const { failedToStop: failed } = kernel
+    if (failed.length > 0)
+      throw new StartFailed(
+        `stopped, and not everything could be kept (${failed.join(', ')}); the log says what was lost`,
+      )
   } finally {
     forget()
   }

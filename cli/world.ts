@@ -2,7 +2,7 @@
 import type { Output } from '../kernel/command.ts'
 import type { AnyPlugin } from '../kernel/index.ts'
 
-export type SignalName = 'SIGINT' | 'SIGTERM'
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 export interface World {
   /** Arguments after the program's name. */

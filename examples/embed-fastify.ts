@@ -1,6 +1,7 @@
 /**
  * The server inside a Fastify app of yours, under /fhir: links, Location and fullUrl carry the prefix. It starts when the
  * app does, answers 503 until it is ready, and stops with `app.close()`, after the requests in flight.
+ * Set [server] public_url to the URL of the mount, so that absolute references under it are the server's own.
  * Elsewhere, import from 'refhir' and 'refhir/plugins'. Try it: node examples/embed-fastify.ts
  */
 import fastify, { type FastifyInstance } from 'fastify'

@@ -1,5 +1,6 @@
 /**
  * The server behind a node:http server of yours, beside pages of your own. It answers 503 until `kernel.start()` is done.
+ * Set [server] public_url to the URL of the mount, so that absolute references under it are the server's own.
  * Elsewhere, import from 'refhir' and 'refhir/plugins'. Try it: node examples/embed-node-http.ts
  */
 import { once } from 'node:events'

@@ -19,7 +19,7 @@ const loadCommand = async () => {
 export default definePlugin({
   name: 'tally',
   description: 'Counts the changes since the start',
-  api: '^1.0.0',
+  api: '^2.0.0',
   config: { tally: Type.Object({ type: Type.String({ default: 'Patient', description: 'Resource type to count.' }) }) },
   commands: { tally: loadCommand },
   setup({ config: { tally }, hooks, routes }) {

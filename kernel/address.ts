@@ -51,6 +51,15 @@ const readRanges = (peers: readonly string[]): BlockList => {
   return ranges
 }
 
+/** What is set and has no effect, in a sentence for the log; undefined when both or none are set. */
+export const idleTrust = ({ hops, peers }: ProxyTrust): string | undefined => {
+  if (hops > 0 && peers.length === 0)
+    return `[server] trusted_proxy_hops is ${hops} and trusted_proxy_peers is empty: X-Forwarded-For is ignored, and every client has the address of its connection; name the networks of the proxies`
+  if (hops === 0 && peers.length > 0)
+    return '[server] trusted_proxy_peers is set and trusted_proxy_hops is 0: X-Forwarded-For is ignored; set the number of proxies'
+  return undefined
+}
+
 /** Returns a function from the connection's address and all X-Forwarded-For lines to the client's address. */
 export const createAddressReader = (trust: ProxyTrust) => {
   const ranges = readRanges(trust.peers)

@@ -8,7 +8,7 @@ import type { Interaction, RequestContext } from './context.ts'
 import { AdminRestricted, MethodRefused } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import { toServerError } from './outcome.ts'
-import { Ruling } from './ruling.ts'
+import { extentOf, type Restriction, Ruling } from './ruling.ts'
 
 export interface AdminAnswer {
   readonly type: string
@@ -19,6 +19,10 @@ export interface AdminAnswer {
 export interface AdminEndpoint {
   /** `/_usage` */
   readonly path: string
+  /** What it is called where its use is ruled on and told; its path when left out. */
+  readonly operation?: string
+  /** False where other methods of the address belong to another plugin. */
+  readonly isWhole?: boolean
   /** False for one that is asked every few seconds and shows nobody's doings: then only refusals are told to the trail. */
   readonly told?: boolean
   /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
@@ -29,13 +33,14 @@ const authorize = async (run: Runners, request: RequestContext, interaction: Int
   if (run.authorize === null) return
   const ruling = new Ruling()
   await run.authorize(request, interaction, ruling)
-  // Whoever may see a part of the data only may not see the doings of all.
-  if (ruling.restrictions.length > 0) throw AdminRestricted()
+  // A caller who may read a part of the trail only may not see what all callers do.
+  const causes = (one: Restriction): boolean => extentOf(one, 'AuditEvent', 'r') !== 'all'
+  if (ruling.extent('AuditEvent', 'r') !== 'all') throw AdminRestricted().with({ headers: ruling.headersWhere(causes) })
 }
 
 /** GET and HEAD at its path; other methods are 405. */
 export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
-  const { path: url, told = true } = endpoint
+  const { path: url, operation = url.slice(1), told = true, isWhole = true } = endpoint
   const config = { requestClass: 'admin' as const }
   app.route({
     method: 'GET',
@@ -43,7 +48,7 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
     config,
     async handler({ ctx }, reply) {
       // The type whose read scope it asks for.
-      const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation: url.slice(1) }
+      const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation }
       try {
         await authorize(run, ctx, interaction)
         const { type, body, headers = {} } = await endpoint.answer(ctx)
@@ -56,6 +61,7 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
       }
     },
   })
+  if (!isWhole) return
   app.route({
     method: app.supportedMethods.filter((one) => one !== 'GET' && one !== 'HEAD') as HTTPMethods[],
     url,

@@ -1,11 +1,14 @@
 /** The kernel's own sections of server.toml: [server], [plugins], [log]. */
 import { Type } from 'typebox'
 
+/** 0 to 65535 in decimal; 0 lets the system choose. */
+const PORT = '(6553[0-5]|655[0-2]\\d|65[0-4]\\d{2}|6[0-4]\\d{3}|[1-5]\\d{4}|\\d{1,4})'
+
 const serverSection = Type.Object({
   bind: Type.String({
     default: '127.0.0.1:8080',
-    pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):\\d{1,5}$',
-    allowed: 'host:port',
+    pattern: `^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):${PORT}$`,
+    allowed: 'host:port, with a port from 0 to 65535',
     sample: '0.0.0.0:8080',
     flag: 'bind',
     description: 'Listen address. The default is reachable from this machine only.',
@@ -17,7 +20,8 @@ const serverSection = Type.Object({
       sample: 'https://fhir.example.org',
       env: 'SERVER_PUBLIC_URL',
       flag: 'public-url',
-      description: 'The URL clients reach the server at: base of all links it sends, and the SMART issuer.',
+      description:
+        "The URL clients reach the server at: base of all links it sends, and the SMART issuer. Only absolute references under it are this server's own. Where it is not set, links start with the Host that was asked, and own references with the address the server listens at.",
     }),
   ),
   trusted_proxy_hops: Type.Integer({

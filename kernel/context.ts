@@ -2,6 +2,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
+import type { OwnUrl } from './own-url.ts'
 
 /** Cost and quota classes. Spec: [rate_limit.cost]; `admin` is for what shows the use of the server. */
 export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
@@ -40,6 +41,8 @@ export type InteractionKind =
   | 'operation'
   | 'admin'
   | 'auth'
+  /** Refused before it was known which of the others it asks for; `operation` is the method. */
+  | 'request'
 
 /** One interaction with the data; a Bundle has one for each entry. */
 export interface Interaction {
@@ -58,6 +61,7 @@ export interface RequestContextInit {
   readonly method: string
   readonly url: string
   readonly baseUrl: string
+  readonly ownUrl: OwnUrl | undefined
   readonly address: string
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
@@ -77,8 +81,16 @@ export class RequestContext {
   readonly method: string
   /** Path and query as received, without host and mount prefix. */
   readonly url: string
-  /** Where this server is mounted, absolute and without a slash at the end: `[server] public_url`, else the Host asked. */
+  /**
+   * Base of the links that are sent, absolute and without a slash at the end: `[server] public_url`, else made from the
+   * Host header. The client chooses that header: never decide anything by this URL.
+   */
   readonly baseUrl: string
+  /**
+   * The URL under which absolute references are this server's own: `[server] public_url`, else the address that the
+   * kernel listens at. Undefined where there is neither: then no absolute reference is this server's.
+   */
+  readonly ownUrl: OwnUrl | undefined
   /** The client's address behind trusted proxies. */
   readonly address: string
   readonly headers: IncomingHttpHeaders
@@ -98,6 +110,7 @@ export class RequestContext {
     this.method = init.method
     this.url = init.url
     this.baseUrl = init.baseUrl
+    this.ownUrl = init.ownUrl
     this.address = init.address
     this.headers = init.headers
     this.requestClass = init.requestClass

@@ -6,10 +6,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { RequestClass, RequestContext } from './context.ts'
-import { PluginRoutes, type ServerError } from './errors.ts'
+import { PluginRoutes } from './errors.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PassHooks } from './request-hooks.ts'
+import type { ServerError } from './server-error.ts'
 import type { Turns } from './turns.ts'
 import type { UsageWatch } from './usage.ts'
 

@@ -1,114 +1,21 @@
-/**
- * Errors are made once, in a table, and thrown by name. What a client may read is the message; what an operator must
- * know is `detail`, which only the log sees. All tables together are the published contract of status codes.
- */
-import { format } from 'node:util'
-
-/** FHIR R4 issue types, https://hl7.org/fhir/R4/valueset-issue-type.html */
-export type IssueCode =
-  | 'invalid'
-  | 'structure'
-  | 'required'
-  | 'value'
-  | 'invariant'
-  | 'security'
-  | 'login'
-  | 'unknown'
-  | 'expired'
-  | 'forbidden'
-  | 'suppressed'
-  | 'processing'
-  | 'not-supported'
-  | 'duplicate'
-  | 'multiple-matches'
-  | 'not-found'
-  | 'deleted'
-  | 'too-long'
-  | 'code-invalid'
-  | 'extension'
-  | 'too-costly'
-  | 'business-rule'
-  | 'conflict'
-  | 'transient'
-  | 'lock-error'
-  | 'no-store'
-  | 'exception'
-  | 'timeout'
-  | 'incomplete'
-  | 'throttled'
-  | 'informational'
-
-/** One issue of an OperationOutcome, https://hl7.org/fhir/R4/operationoutcome.html */
-export interface Issue {
-  readonly severity: 'fatal' | 'error' | 'warning' | 'information'
-  readonly code: IssueCode
-  readonly diagnostics: string
-  /** FHIRPath of the element that is wrong, e.g. `Patient.name[0].family`. */
-  readonly expression?: readonly string[]
-}
-
-export interface ErrorExtras {
-  /** Response headers, e.g. `allow` of a 405. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** For the log only; never sent. */
-  readonly detail?: unknown
-  readonly expression?: readonly string[]
-  /** Several issues instead of the one made from the message. */
-  readonly issues?: readonly Issue[]
-  readonly cause?: unknown
-}
-
-/** An error with an answer: thrown anywhere in a request, it becomes the status and the OperationOutcome. */
-export class ServerError extends Error {
-  readonly key: string
-  readonly status: number
-  readonly code: IssueCode
-  extras: ErrorExtras = {}
-  /** Set by the kernel when a tap threw: who is to blame. */
-  plugin?: string
-  hook?: string
-
-  constructor(key: string, status: number, code: IssueCode, message: string) {
-    super(message)
-    this.name = 'ServerError'
-    this.key = key
-    this.status = status
-    this.code = code
-  }
-
-  /** Adds headers, a FHIRPath expression, several issues, or a detail for the log. */
-  with(extras: ErrorExtras): this {
-    this.extras = { ...this.extras, ...extras }
-    if (extras.cause !== undefined) this.cause = extras.cause
-    return this
-  }
-}
-
-/** A row of an error table: call it with the words of its template to get the error to throw. */
-export interface ErrorKind {
-  (...words: readonly (string | number)[]): ServerError
-  /** `plugin/name-of-the-error`, stable. */
-  readonly key: string
-  readonly status: number
-  readonly code: IssueCode
-  readonly template: string
-}
-
-/** A message template (`%s` for words that were asked for) with its status and issue code. */
-export const defineError = (key: string, status: number, code: IssueCode, template: string): ErrorKind =>
-  Object.freeze(
-    Object.assign(
-      (...words: readonly (string | number)[]) => {
-        const error = new ServerError(key, status, code, words.length === 0 ? template : format(template, ...words))
-        return error
-      },
-      { key, status, code, template },
-    ),
-  )
+/** The kernel's own errors. */
+import { defineError } from './define-error.ts'
 
 // What goes wrong before a request exists stops the start; the CLI prints the message as one line.
 
 export const ServiceTwice = defineError('kernel/service-twice', 500, 'exception', 'The service "%s" is provided twice.')
+export const ServiceProviders = defineError(
+  'kernel/service-providers',
+  500,
+  'exception',
+  'The plugins "%s" and "%s" both provide the service "%s"; disable one of them.',
+)
+export const ServiceForeign = defineError(
+  'kernel/service-foreign',
+  500,
+  'exception',
+  'The plugin "%s" provides the service "%s"; the name of its service begins with its own name: "%s".',
+)
 export const ServiceMissing = defineError(
   'kernel/service-missing',
   500,
@@ -131,7 +38,19 @@ export const PluginApi = defineError(
   'kernel/plugin-api',
   500,
   'exception',
-  'The plugin "%s" was written for kernel API %s; this server has %s.',
+  'The plugin "%s" was written for kernel API %s; this server has %s. CONTRIBUTING.md says under "From 1 to 2" what has changed.',
+)
+export const PluginCopy = defineError(
+  'kernel/plugin-copy',
+  500,
+  'exception',
+  'The plugin "%s" was made with kernel API %s (a copy of refhir of its own); this server has %s. Update it, and list refhir under peerDependencies.',
+)
+export const TokenCopy = defineError(
+  'kernel/token-copy',
+  500,
+  'exception',
+  'The plugin "%s" declares the service "%s", whose token was made with kernel API %s (another copy of refhir); this server has %s. Update the package of the token, and list refhir under its peerDependencies.',
 )
 export const PluginTwice = defineError('kernel/plugin-twice', 500, 'exception', 'Two plugins are named "%s".')
 export const PluginNeeds = defineError(
@@ -290,6 +209,12 @@ export const AdminFormat = defineError(
   406,
   'not-supported',
   'This address answers with %s; ask for one of them.',
+)
+export const RestrictionMalformed = defineError(
+  'kernel/restriction-malformed',
+  500,
+  'exception',
+  'A plugin limits access in a form this server does not understand, so nothing is shown. The log of the server says what is wrong.',
 )
 export const AdminRestricted = defineError(
   'kernel/admin-restricted',

@@ -12,6 +12,16 @@ export interface ResourceVersion {
   readonly json?: string
 }
 
+/**
+ * Types that plugins add to the kernel's. The one that provides the database says what a transaction is:
+ * `declare module '../../kernel/index.ts' { interface Registered { transaction: Transaction } }`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: an interface can be added to, a type cannot
+export interface Registered {}
+
+/** The transaction of a change: unknown where no plugin that provides a database is imported. */
+export type WriteTransaction = Registered extends { readonly transaction: infer T } ? T : unknown
+
 /** A change inside its transaction. Throwing from `onWrite` undoes it. */
 export interface Write {
   readonly request: RequestContext
@@ -20,8 +30,8 @@ export interface Write {
   readonly next: ResourceVersion
   /** The parsed resource; undefined for a deletion. Do not change it. */
   readonly resource?: Readonly<Record<string, unknown>> | undefined
-  /** The transaction this write belongs to: pass it to the Database service to write beside it. */
-  readonly transaction: unknown
+  /** The transaction this write belongs to: its statements are kept with the write or undone with it. */
+  readonly transaction: WriteTransaction
 }
 
 /** The same changes after COMMIT returned. */
@@ -48,7 +58,7 @@ export interface AuditFact {
   readonly version?: number | undefined
   readonly details?: FactDetails | undefined
   /** Set for a change: the transaction it is made in. */
-  readonly transaction?: unknown
+  readonly transaction?: WriteTransaction
 }
 
 /** What one request used; counted after its last byte. */

@@ -28,6 +28,8 @@ interface Tap {
   readonly name: string
   readonly type: 'sync' | 'async' | 'promise'
   readonly plugin?: string
+  /** It only checks what other taps did: where there are no others, the hook counts as not tapped. */
+  readonly isCheck?: boolean
   fn: (...args: any[]) => any
 }
 
@@ -159,14 +161,13 @@ export const createFreezer = (hooks: Hooks, onLateThrow: OnLateThrow): Freezer =
         nameTaps(hook, name, sync ? onLateThrow : undefined)
         // Not `isUsed()`: that is true as soon as there is an interceptor. Not `hook.promise.bind(hook)`: until its
         // first call that is a delegate which compiles on every call.
-        const runner =
-          hook.taps.length === 0
-            ? null
-            : sync
-              ? (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
-              : waitsForNothing(hook)
-                ? callInTurn(hook)
-                : (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
+        const runner = hook.taps.every(({ isCheck }: Tap) => isCheck === true)
+          ? null
+          : sync
+            ? (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
+            : waitsForNothing(hook)
+              ? callInTurn(hook)
+              : (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
         // A plain value from here on: reading it on the hot path is one property load.
         Object.defineProperty(run, name, { value: runner, enumerable: true, writable: false, configurable: false })
       }

@@ -1,9 +1,9 @@
 /** Every hook: its kind, its arguments, who calls it and what a return value means. One hook, one question. */
 import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
 import type { Caller, Interaction, RequestContext } from './context.ts'
-import type { ServerError } from './errors.ts'
 import type { AuditFact, Committed, Usage, Write } from './facts.ts'
 import type { Ruling } from './ruling.ts'
+import type { ServerError } from './server-error.ts'
 
 /** An answer given in place of the server's own. */
 export interface Reply {

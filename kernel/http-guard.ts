@@ -1,6 +1,7 @@
 /** What HTTP/1.1 lets through and a server of patients' data does not: ambiguous heads. RFC 9112, section 3.2. */
 import type { IncomingMessage } from 'node:http'
-import { HeadersTooLarge, MalformedRequest, MalformedUrl, type ServerError, UrlTooLong } from './errors.ts'
+import { HeadersTooLarge, MalformedRequest, MalformedUrl, UrlTooLong } from './errors.ts'
+import type { ServerError } from './server-error.ts'
 
 export const URL_BYTES = 8_192
 export const HEADER_BYTES = 16_384
@@ -13,6 +14,24 @@ const ONCE = new Set(['host', 'content-type', 'content-length', 'authorization',
 
 // RFC 9110, section 7.2. It becomes the base of every link this server sends.
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
+
+/**
+ * The refusal of a request target that does not begin with a slash, or undefined. RFC 9112, section 3.2: the asterisk-form
+ * is for OPTIONS, the authority-form for CONNECT, which never gets here, and the absolute-form is taken with any method.
+ */
+const checkTarget = (url: string, method: string | undefined, host: string | undefined): ServerError | undefined => {
+  if (url === '*')
+    return method === 'OPTIONS'
+      ? undefined
+      : MalformedRequest('the target * is for OPTIONS only; send a path such as /')
+  const target = URL.parse(url)
+  if (target === null || !/^https?:\/\//i.test(url))
+    return MalformedRequest('the target is neither a path nor an http or https URL')
+  if (target.username !== '' || target.password !== '') return MalformedRequest('the URL holds a user or password')
+  // Parsed as well, so that both are in lower case and without a default port.
+  const expected = host === undefined ? undefined : URL.parse(`${target.protocol}//${host}`)?.host
+  return target.host === expected ? undefined : MalformedRequest('the URL names another host')
+}
 
 /** The refusal of an ambiguous or oversized head, or undefined. */
 export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
@@ -38,11 +57,12 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
   if (bytes > HEADER_BYTES) return HeadersTooLarge(`${HEADER_BYTES} bytes`)
   // Node takes 0.9 and 2.0 for versions of the same protocol.
   if (raw.httpVersionMajor !== 1) return MalformedRequest('the version is neither 1.0 nor 1.1')
-  const { host } = raw.headers
+  const { host, 'transfer-encoding': coding } = raw.headers
+  // RFC 9112, section 6.1. Node takes any codings before chunked, and leaves them on the body.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    return MalformedRequest('its transfer coding is not chunked alone; compress with Content-Encoding: gzip')
   if (host === undefined) {
     if (raw.httpVersionMinor > 0) return MalformedRequest('the header host is missing')
   } else if (!HOST.test(host)) return MalformedRequest('the header host is not a host and port')
-  if (url.charCodeAt(0) !== 47 && url !== '*' && URL.parse(url)?.host !== host)
-    return MalformedRequest('the URL names another host')
-  return undefined
+  return url.charCodeAt(0) === 47 ? undefined : checkTarget(url, raw.method, host)
 }

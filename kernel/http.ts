@@ -17,7 +17,6 @@ import {
   MethodRefused,
   NoSuchRoute,
   PluginRoutes,
-  ServerError,
 } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
@@ -27,6 +26,7 @@ import { toOutcome, toServerError } from './outcome.ts'
 import { reasonOf } from './reason.ts'
 import { type ContextParts, createContextBuilder } from './request-context.ts'
 import { createPassHooks, type PassHooks } from './request-hooks.ts'
+import { ServerError } from './server-error.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
 
 declare module 'fastify' {
@@ -132,9 +132,11 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
   }
 
-  /** The path as it was declared, without the mount prefix. */
-  const routeOf = ({ routeOptions: { url } }: FastifyRequest, prefix: string): string | undefined =>
-    prefix !== '' && url?.startsWith(prefix) ? url.slice(prefix.length) || '/' : url
+  /** The path as it was declared, without the mount prefix and without a slash at its end: one name for both spellings. */
+  const routeOf = ({ routeOptions: { url } }: FastifyRequest, prefix: string): string | undefined => {
+    const path = prefix !== '' && url?.startsWith(prefix) ? url.slice(prefix.length) || '/' : url
+    return path !== undefined && path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  }
 
   /** Returned from an async hook, the reply holds the request there until the last byte, of a stream too, is out. */
   const sendReply = (reply: FastifyReply, answer: Reply): FastifyReply => {

@@ -13,36 +13,46 @@ export {
   type RequestClass,
   RequestContext,
 } from './context.ts'
+export { counted } from './counted.ts'
+export { defineError, type ErrorKind } from './define-error.ts'
 export type { PluginDescription } from './describe.ts'
 export { type DirectAnswer, type DirectRoute, sendAnswer } from './direct.ts'
 export {
   AdminFormat,
   AdminParameter,
   BodyTooLarge,
-  defineError,
-  type ErrorExtras,
-  type ErrorKind,
-  type Issue,
-  type IssueCode,
   MediaTypeRefused,
   MethodRefused,
   NoSuchRoute,
-  ServerError,
+  RestrictionMalformed,
 } from './errors.ts'
+export { errorsFirst } from './errors-first.ts'
 export { every, type Repeating } from './every.ts'
-export type { AuditFact, Committed, FactDetails, ResourceVersion, Usage, Write } from './facts.ts'
+export type {
+  AuditFact,
+  Committed,
+  FactDetails,
+  Registered,
+  ResourceVersion,
+  Usage,
+  Write,
+  WriteTransaction,
+} from './facts.ts'
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
-export { createKernel, isServerError, type Kernel, type KernelOptions } from './kernel.ts'
+export type { Issue, IssueCode } from './issue.ts'
+export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
+export { KERNEL_API } from './kernel-api.ts'
 export { addLines, type Logger, type LogOptions } from './log.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
+export { type OwnUrl, toOwnUrl } from './own-url.ts'
+export { createPause } from './pause.ts'
 export type { Phase } from './phase.ts'
 export {
   type AnyPlugin,
   type Config,
   definePlugin,
   type Host,
-  KERNEL_API,
   type Lifecycle,
   type Plugin,
   type RouteOptions,
@@ -50,5 +60,18 @@ export {
   type Sections,
 } from './plugin.ts'
 export type { Readiness } from './readiness.ts'
-export { type Compartment, type Condition, type Restriction, Ruling } from './ruling.ts'
+export {
+  ALL,
+  type Compartment,
+  type Extent,
+  extentOf,
+  type Grant,
+  grantsOf,
+  type Restriction,
+  type Right,
+  type Rights,
+  Ruling,
+} from './ruling.ts'
+export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export { defineService, type Service } from './services.ts'
+export { withArticle } from './with-article.ts'

@@ -2,28 +2,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
-import { createAddressReader } from './address.ts'
+import { createAddressReader, idleTrust } from './address.ts'
 import { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
+import { configure } from './configure.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
-import { NotStarted, PluginSetup, ServerError, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
 import { createFreezer } from './freeze.ts'
 import { createHooks } from './hooks.ts'
 import { answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
 import { createLifecycles } from './lifecycles.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, createApp, type OwnApp, openPort } from './listen.ts'
-import { loadPlugins } from './load.ts'
 import { createLog, type LogOptions } from './log.ts'
-import { orderPlugins, refuseNamesakes, withNeeds } from './order.ts'
+import { orderPlugins, withNeeds } from './order.ts'
+import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
-import { reasonOf } from './reason.ts'
+import type { ServerError } from './server-error.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
-import { type DecodedSettings, decode } from './settings/decode.ts'
-import { fromObject, type Layered } from './settings/layer.ts'
-import { sectionsOf } from './settings/sections.ts'
+import type { DecodedSettings } from './settings/decode.ts'
+import type { Layered } from './settings/layer.ts'
 
 const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
 const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
@@ -70,17 +70,8 @@ export interface Kernel {
   describe(): Promise<readonly PluginDescription[]>
   /** Finishes requests in flight, closes keep-alive connections, stops the plugins in reverse; at most ten seconds. */
   stop(): Promise<void>
-}
-
-const isLayered = (settings: object): settings is Layered =>
-  typeof (settings as Layered).origin === 'function' && typeof (settings as Layered).values === 'object'
-
-const isEnabled = (plugin: AnyPlugin, config: Record<string, unknown>): boolean => {
-  try {
-    return plugin.enabled?.(config) ?? true
-  } catch (error) {
-    throw PluginSetup(plugin.name, reasonOf(error)).with({ cause: error })
-  }
+  /** Plugins that failed to stop, so that something may be lost; known when `stop` has resolved. */
+  readonly failedToStop: readonly string[]
 }
 
 export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
@@ -90,21 +81,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const { log } = root
   const phases = createPhases()
 
-  // Configure: third-party plugins are part of the settings, and settings are checked against all plugins' sections.
-  const given = options.settings ?? {}
-  const layered = isLayered(given) ? given : fromObject(given)
-  const references = (layered.values as { plugins?: { load?: unknown } }).plugins?.load
-  const loaded = Array.isArray(references)
-    ? await loadPlugins(
-        references.filter((one) => typeof one === 'string'),
-        options.folder ?? '.',
-      )
-    : []
-  const thirdParty = new Set<AnyPlugin>(loaded)
-  const plugins = [...options.plugins, ...loaded]
-  refuseNamesakes(plugins)
-  const sections = sectionsOf(options.plugins, loaded)
-  const settings = decode(sections, layered)
+  // Configure: read and check the settings of all plugins, third-party plugins included.
+  const { plugins, sections, settings, configOf, isEnabled } = await configure(options)
   root.mask(settings.secrets())
   if (options.log?.level === undefined) log.level = settings.section('log').level as string
   const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = settings.section('server') as unknown as {
@@ -113,18 +91,12 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     trusted_proxy_hops: number
     trusted_proxy_peers: string[]
   }
-  const readAddress = createAddressReader({ hops: trusted_proxy_hops, peers: trusted_proxy_peers })
-  const configOf = (plugin: AnyPlugin): Record<string, unknown> =>
-    Object.fromEntries(
-      Object.keys(plugin.config ?? {}).map((path) => [
-        path,
-        settings.section(thirdParty.has(plugin) ? `plugin.${path}` : path),
-      ]),
-    )
+  const trust = { hops: trusted_proxy_hops, peers: trusted_proxy_peers }
+  const readAddress = createAddressReader(trust)
   phases.enter('configured')
 
   // Set up: synchronous and without I/O, in order of needs.
-  const enabled = orderPlugins(plugins.filter((plugin) => isEnabled(plugin, configOf(plugin))))
+  const enabled = orderPlugins(plugins.filter(isEnabled))
   const started = options.only && new Set(withNeeds(enabled, options.only).map(({ name }) => name))
   const hooks = createHooks()
   const freezer = createFreezer(hooks, (error, plugin, hook) =>
@@ -157,12 +129,15 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (phases.now === 'failed') return NotStarted()
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
+  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
+  let ownUrl: OwnUrl | undefined = publicUrl
   const house = createHttp({
     run,
     routes,
     direct,
     readAddress,
-    publicUrl: public_url?.replace(/\/+$/, ''),
+    publicUrl,
+    ownUrl: () => ownUrl,
     refusal,
     clock,
     random,
@@ -181,6 +156,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const inFlight = createInFlight()
 
   const startAll = async (): Promise<void> => {
+    const idle = options.only === undefined ? idleTrust(trust) : undefined
+    if (idle !== undefined) log.warn(idle)
     try {
       await lifecycles.start(started)
       if (phases.isStopping()) throw StoppedEarly()
@@ -211,6 +188,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     let address: string
     try {
       address = await opening
+      // As clients write it: without a port that is the usual one of its scheme.
+      if (address !== '') ownUrl ??= toOwnUrl(new URL(address).origin)
     } catch (error) {
       opening = undefined // the port was taken, say: it may be free later
       throw error
@@ -245,6 +224,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
       late.removeEventListener('abort', cut)
     }
   }
+  let failedToStop: readonly string[] = []
   const stopAll = async (): Promise<void> => {
     beginStop()
     const awake = setInterval(() => undefined, STOP_MS) // a deadline alone does not keep a process alive
@@ -252,7 +232,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     const late = clock.deadline(STOP_MS)
     try {
       await Promise.all([closeApp(finish), inFlight.finish(finish)])
-      await lifecycles.stop(late)
+      failedToStop = await lifecycles.stop(late)
     } finally {
       clearInterval(awake)
       phases.enter('stopped')
@@ -312,8 +292,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
             .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`)),
       }),
     stop,
+    get failedToStop() {
+      return failedToStop
+    },
   }
 }
-
-/** True for errors that a table made: their message is fit for one line on a terminal. */
-export const isServerError = (error: unknown): error is ServerError => error instanceof ServerError

@@ -10,8 +10,11 @@ export interface Lifecycles {
   start(only?: ReadonlySet<string>): Promise<void>
   /** Aborts the signal that every `start` was given. */
   abort(): void
-  /** Each is stopped once. One that fails, or is not done when `late` aborts, is logged by name; the next one follows. */
-  stop(late: AbortSignal): Promise<void>
+  /**
+   * Each is stopped once. One that fails, or is not done when `late` aborts, is logged by name; the next one follows.
+   * Resolves with the names of those.
+   */
+  stop(late: AbortSignal): Promise<readonly string[]>
 }
 
 interface Entry {
@@ -31,7 +34,7 @@ export const createLifecycles = (log: Logger): Lifecycles => {
   const aborter = new AbortController()
   const { signal } = aborter
   let starting: { readonly plugin: string; readonly done: Promise<void> } | undefined
-  let stopped: Promise<void> | undefined
+  let stopped: Promise<readonly string[]> | undefined
 
   const startOne = async ({ plugin, lifecycle }: Entry): Promise<void> => {
     try {
@@ -42,19 +45,22 @@ export const createLifecycles = (log: Logger): Lifecycles => {
     }
   }
 
-  const stopAll = async (late: AbortSignal): Promise<void> => {
+  const stopAll = async (late: AbortSignal): Promise<readonly string[]> => {
+    const failed: string[] = []
     const passed = whenAborted(late)
     // What is still starting cannot be stopped cleanly: it has until the deadline to notice its signal.
     if (starting !== undefined && (await Promise.race([starting.done, passed])) === 'late')
       log.error({ plugin: starting.plugin }, 'the plugin did not give up starting in time')
     for (const { plugin, lifecycle } of started.toReversed()) {
       try {
-        if ((await Promise.race([lifecycle.stop?.(), passed])) === 'late')
-          log.error({ plugin }, 'the plugin did not stop in time')
+        if ((await Promise.race([lifecycle.stop?.(), passed])) !== 'late') continue
+        log.error({ plugin }, 'the plugin did not stop in time')
       } catch (error) {
         log.error({ plugin, err: error }, 'the plugin failed to stop')
       }
+      failed.push(plugin)
     }
+    return failed
   }
 
   return {

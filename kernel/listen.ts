@@ -12,11 +12,11 @@ import {
   HeadersTooLarge,
   MalformedRequest,
   MethodRefused,
-  type ServerError,
 } from './errors.ts'
 import type { MountOptions } from './http.ts'
 import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
+import type { ServerError } from './server-error.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 const PARSER_HEADER_BYTES = 65_536 // above HEADER_BYTES, so that a long URL can be told from a long header

@@ -1,21 +1,25 @@
 /** Third-party plugins from `[plugins] load`: a package name or a path. One that cannot load stops the start by name. */
+
 import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { PluginApi, PluginShape, PluginUnloadable } from './errors.ts'
+import { KERNEL_API } from './kernel-api.ts'
 import { packageEntry } from './package-entry.ts'
-import { type AnyPlugin, KERNEL_API } from './plugin.ts'
+import type { AnyPlugin } from './plugin.ts'
 import { reasonOf } from './reason.ts'
+import { refuseOtherMajor } from './refuse-other-major.ts'
+import { withArticle } from './with-article.ts'
 
 const isTable = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** What is wrong with the value as a plugin, or undefined. */
 const misshapen = (plugin: unknown): string | undefined => {
   if (plugin === undefined) return 'it has no default export'
-  if (!isTable(plugin)) return `its default export is a ${plugin === null ? 'null' : typeof plugin}`
+  if (!isTable(plugin)) return `its default export is ${plugin === null ? 'null' : withArticle(typeof plugin)}`
   const { name, setup, api, config, needs, uses, provides } = plugin
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]*$/.test(name)) return 'its name is missing or not lower-case words'
   if (typeof setup !== 'function') return 'it has no setup function'
-  if (api !== undefined && typeof api !== 'string') return 'its api is not a range such as "^1.0.0"'
+  if (api !== undefined && typeof api !== 'string') return 'its api is not a range such as "^2.0.0"'
   for (const [section, schema] of Object.entries(isTable(config) ? config : {})) {
     // Its name is what keeps its settings apart from those of other third parties.
     if (section !== name && !section.startsWith(`${name}.`))
@@ -46,9 +50,12 @@ export const loadPlugins = async (references: readonly string[], folder: string)
     } catch (error) {
       throw PluginUnloadable(reference, reasonOf(error)).with({ cause: error })
     }
-    const wrong = misshapen(module.default)
+    const made = module.default
+    // First of all: what another major calls a plugin may have another shape.
+    if (isTable(made) && typeof made.name === 'string') refuseOtherMajor(made as { name: string })
+    const wrong = misshapen(made)
     if (wrong !== undefined) throw PluginShape(reference, wrong)
-    const plugin = module.default as AnyPlugin
+    const plugin = made as AnyPlugin
     if (plugin.api !== undefined && (validRange(plugin.api) === null || !satisfies(KERNEL_API, plugin.api)))
       throw PluginApi(plugin.name, plugin.api, KERNEL_API)
     loaded.push(plugin)

@@ -1,5 +1,5 @@
 /** Sorts plugins by needs: a plugin comes after those that provide what it needs or uses; else the given order stays. */
-import { PluginCycle, PluginNeeds, PluginTwice } from './errors.ts'
+import { PluginCycle, PluginNeeds, PluginTwice, ServiceProviders } from './errors.ts'
 import type { AnyPlugin } from './plugin.ts'
 import type { Service } from './services.ts'
 
@@ -12,10 +12,21 @@ export const refuseNamesakes = (plugins: readonly AnyPlugin[]): void => {
   }
 }
 
+/** Name of a service → the plugin that provides it. Throws `ServiceProviders` where there are two. */
+const providersOf = (plugins: readonly AnyPlugin[]): ReadonlyMap<string, AnyPlugin> => {
+  const providers = new Map<string, AnyPlugin>()
+  for (const plugin of plugins)
+    for (const { name } of plugin.provides ?? []) {
+      const other = providers.get(name)
+      if (other !== undefined && other !== plugin) throw ServiceProviders(other.name, plugin.name, name)
+      providers.set(name, plugin)
+    }
+  return providers
+}
+
 /** Throws `PluginNeeds` for a service nobody provides, `PluginCycle` with the circle as `a → b → a`. */
 export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[] => {
-  const providers = new Map<Service<unknown>, AnyPlugin>()
-  for (const plugin of plugins) for (const service of plugin.provides ?? []) providers.set(service, plugin)
+  const providers = providersOf(plugins)
   const ordered: AnyPlugin[] = []
   const done = new Set<AnyPlugin>()
   const path: AnyPlugin[] = []
@@ -27,12 +38,12 @@ export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[
     }
     path.push(plugin)
     for (const service of Object.values(plugin.needs ?? {}) as Service<unknown>[]) {
-      const provider = providers.get(service)
+      const provider = providers.get(service.name)
       if (provider === undefined) throw PluginNeeds(plugin.name, service.name)
       visit(provider)
     }
     for (const service of (plugin.uses ?? []) as readonly Service<unknown>[]) {
-      const provider = providers.get(service)
+      const provider = providers.get(service.name)
       if (provider !== undefined) visit(provider)
     }
     path.pop()
@@ -49,9 +60,9 @@ export const withNeeds = (ordered: readonly AnyPlugin[], names: readonly string[
   // From the last to the first: whoever provides comes before whoever needs.
   for (const plugin of ordered.toReversed()) {
     if (!wanted.has(plugin)) continue
-    const services = [...Object.values(plugin.needs ?? {}), ...(plugin.uses ?? [])]
-    for (const other of ordered)
-      if (other.provides?.some((service) => services.includes(service)) === true) wanted.add(other)
+    const services = [...(Object.values(plugin.needs ?? {}) as Service<unknown>[]), ...(plugin.uses ?? [])]
+    const names = new Set(services.map(({ name }) => name))
+    for (const other of ordered) if (other.provides?.some(({ name }) => names.has(name)) === true) wanted.add(other)
   }
   return ordered.filter((plugin) => wanted.has(plugin))
 }

@@ -1,5 +1,9 @@
 /** Errors → OperationOutcome, https://hl7.org/fhir/R4/operationoutcome.html */
-import { Internal, type Issue, ServerError } from './errors.ts'
+
+import { Internal } from './errors.ts'
+import { errorsFirst } from './errors-first.ts'
+import type { Issue } from './issue.ts'
+import { ServerError } from './server-error.ts'
 
 export interface OperationOutcome {
   readonly resourceType: 'OperationOutcome'
@@ -17,7 +21,7 @@ export const toServerError = (error: unknown): ServerError => {
 }
 
 export const toIssues = (error: ServerError): readonly Issue[] => {
-  if (error.extras.issues !== undefined) return error.extras.issues
+  if (error.extras.issues !== undefined) return errorsFirst(error.extras.issues)
   const issue: Issue = { severity: 'error', code: error.code, diagnostics: error.message }
   return [error.extras.expression === undefined ? issue : { ...issue, expression: error.extras.expression }]
 }

@@ -5,15 +5,13 @@ import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TObject } from 'typebox'
 import type { Clock, Random } from './clock.ts'
+import type { ErrorKind } from './define-error.ts'
 import type { DirectRoute } from './direct.ts'
-import type { ErrorKind } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Hooks } from './hooks.ts'
+import { withMark } from './kernel-api.ts'
 import type { Readiness } from './readiness.ts'
 import type { Service } from './services.ts'
-
-/** The kernel's plugin API, semver. A third-party plugin states the range it was written for in `api`. */
-export const KERNEL_API = '1.0.0'
 
 /** Section path of server.toml (`audit`, `smart.oidc`) → TypeBox object. Several plugins may add keys to a section; a key has one owner. */
 export type Sections = Readonly<Record<string, TObject>>
@@ -64,13 +62,13 @@ export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> 
 
 export type AnyPlugin = Plugin<any, any>
 
-/** Keeps the types of the literal. */
+/** Keeps the types of the literal, and marks the plugin with the version of the kernel API. */
 export const definePlugin = <
   const C extends Sections = Record<never, never>,
   const N extends Needs = Record<never, never>,
 >(
   plugin: Plugin<C, N>,
-): Plugin<C, N> => Object.freeze(plugin)
+): Plugin<C, N> => Object.freeze(withMark(plugin))
 
 export interface RouteOptions {
   /** Outside all request hooks: no token, no limit, no log. For probes. */

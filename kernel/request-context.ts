@@ -3,10 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import { type RequestClass, RequestContext } from './context.ts'
+import type { OwnUrl } from './own-url.ts'
 
 export interface ContextParts {
   readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
-  readonly publicUrl: string | undefined
+  readonly publicUrl: OwnUrl | undefined
+  /** Known from the moment the kernel listens, where `publicUrl` is not set. */
+  readonly ownUrl: () => OwnUrl | undefined
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -24,7 +27,7 @@ export type ContextBuilder = (
 const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
 
 export const createContextBuilder =
-  ({ readAddress, publicUrl, clock, random, log }: ContextParts): ContextBuilder =>
+  ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts): ContextBuilder =>
   (request, response, prefix, route, requestClass) => {
     const { headers, socket, url = '/', method = 'GET' } = request
     const given = headers['x-request-id']
@@ -34,6 +37,7 @@ export const createContextBuilder =
       method,
       url: prefix !== '' && url.startsWith(prefix) ? url.slice(prefix.length) || '/' : url,
       baseUrl: publicUrl ?? `${secure ? 'https' : 'http'}://${headers.host ?? 'localhost'}${prefix}`,
+      ownUrl: ownUrl(),
       address: readAddress(socket.remoteAddress ?? '', headers['x-forwarded-for']),
       headers,
       requestClass,

@@ -1,15 +1,19 @@
 /** Services: typed tokens by which one plugin offers work to another without importing its code. */
 import { ServiceMissing, ServiceTwice } from './errors.ts'
+import { withMark } from './kernel-api.ts'
 
-/** A token. Two plugins that share it agree on the type; the name is for messages only. */
+/** A token. Tokens of one name stand for one service, also where two copies of this package made them. */
 export interface Service<T> {
   readonly name: string
   /** Never set; carries the type. */
   readonly type?: T
 }
 
-/** Makes a token. Call it once, in the `service.ts` of the plugin that provides the instance. */
-export const defineService = <T>(name: string): Service<T> => Object.freeze({ name })
+/**
+ * Makes a token. Call it once, in the `service.ts` of the plugin that provides the instance. The name of a third party's
+ * service begins with that of its plugin: `kafka/queue`.
+ */
+export const defineService = <T>(name: string): Service<T> => Object.freeze(withMark({ name }))
 
 export interface ServiceRegistry {
   provide<T>(service: Service<T>, instance: T): void
@@ -19,16 +23,16 @@ export interface ServiceRegistry {
 }
 
 export const createServices = (): ServiceRegistry => {
-  const instances = new Map<Service<unknown>, unknown>()
+  const instances = new Map<string, unknown>()
   return {
-    provide(service, instance) {
-      if (instances.has(service)) throw ServiceTwice(service.name)
-      instances.set(service, instance)
+    provide({ name }, instance) {
+      if (instances.has(name)) throw ServiceTwice(name)
+      instances.set(name, instance)
     },
-    get<T>(service: Service<T>): T {
-      if (!instances.has(service)) throw ServiceMissing(service.name)
-      return instances.get(service) as T
+    get<T>({ name }: Service<T>): T {
+      if (!instances.has(name)) throw ServiceMissing(name)
+      return instances.get(name) as T
     },
-    has: (service) => instances.has(service),
+    has: ({ name }) => instances.has(name),
   }
 }

@@ -28,10 +28,14 @@ interface Outcome extends Run {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** What the files of one run may share: an initialised PostgreSQL. */
+/** The files of one run share an initialised PostgreSQL and compiled modules here. */
 const shared = mkdtempSync(join(tmpdir(), 'refhir-run-'))
 chmodSync(shared, 0o755)
 process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
+const environment: NodeJS.ProcessEnv = { ...process.env, REFHIR_TEST_RUN: shared, FORCE_COLOR: '0' }
+// Every file imports the same modules, and compiling them is a third of a short file's time. Coverage needs them
+// compiled in the process that runs them.
+if (process.env.NODE_V8_COVERAGE === undefined) environment.NODE_COMPILE_CACHE = join(shared, 'compiled')
 
 const numberAfter = (label: string, output: string): number | undefined => {
   const found = [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].at(-1)?.[1]
@@ -44,7 +48,7 @@ const runFile = ({ file, kind }: Run): Promise<Outcome> =>
     let output = ''
     const child = spawn(process.execPath, [file], {
       cwd: root,
-      env: { ...process.env, ...(kind && { TEST_DATABASE: kind }), REFHIR_TEST_RUN: shared, FORCE_COLOR: '0' },
+      env: { ...environment, ...(kind && { TEST_DATABASE: kind }) },
     })
     let late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
     child.stdout.on('data', (chunk) => {

@@ -119,6 +119,7 @@ const KEYS: Readonly<Record<string, Row>> = {
     ),
   ),
   'quota.refresh_seconds': { plugin: 'limits', kind: 'integer' },
+  'quota.most_addresses': { plugin: 'limits', kind: 'integer' },
   'quota.clients': { plugin: 'limits', kind: 'table' },
 }
 
@@ -154,6 +155,7 @@ const OURS: Readonly<Record<string, string>> = {
     'whoever would rather have an answer than speed when a disk fails must be able to say so',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',
   'fhir.cache_bytes': 'memory is the operator’s to give',
+  'fhir.large_body_bytes': 'the specification does not show what other requests wait for, and threads take memory',
   'fhir.full_text': 'the specification does not show what words are indexed, and operators pay for it with each write',
   'fhir.page_size': 'the specification does not show a page size',
   'fhir.max_page_size': 'the specification does not show a largest page',

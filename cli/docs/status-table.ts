@@ -1,5 +1,5 @@
 /** The README's table of status codes: every error that an answer can be, from the tables that make them. */
-import type { ErrorKind } from '../../kernel/index.ts'
+import { type ErrorKind, shownTemplate } from '../../kernel/define-error.ts'
 import { row } from './row.ts'
 
 // Faults while starting are made in the same tables, with 500; the one that an answer can be is this.
@@ -16,7 +16,7 @@ export const statusTable = (kinds: readonly ErrorKind[]): string => {
     row(['Status', 'Error', 'Issue code', 'Message']),
     row(['---', '---', '---', '---']),
     ...answers.map(({ status, key, code, template }) =>
-      row([String(status), `\`${key}\``, `\`${code}\``, template.replaceAll('%s', '…')]),
+      row([String(status), `\`${key}\``, `\`${code}\``, shownTemplate(template)]),
     ),
   ].join('\n')
 }

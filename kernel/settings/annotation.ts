@@ -21,6 +21,8 @@ export interface Annotation {
   readonly flag?: string
   /** What giving `flag` also sets: `--sqlite path` → `{ 'database.kind': 'sqlite' }`. */
   readonly flagSets?: Readonly<Record<string, unknown>>
+  /** What this setting chooses, wherever it is written, where the other one is not set: `{ 'database.kind': 'postgres' }`. */
+  readonly implies?: Readonly<Record<string, unknown>>
   /** Flags without a value that set this key: `--memory` → `{ memory: 'memory' }` on `database.kind`. */
   readonly flagValues?: Readonly<Record<string, unknown>>
   /** Never printed nor logged. */

@@ -3,7 +3,8 @@ import { allowed } from './allowed.ts'
 import { annotated, type OwnedSection, type Setting, settingsOf, waysToSet } from './annotation.ts'
 import { createCheck, named } from './check.ts'
 import { NoSuchSection, SettingsInvalid } from './errors.ts'
-import { isTable, type Layered, type Table } from './layer.ts'
+import { withImplied } from './implied.ts'
+import { isTable, type Layered, type Table, valueAt } from './layer.ts'
 import { place } from './place.ts'
 import { createReport, type Report } from './report.ts'
 import { createUnknown } from './unknown.ts'
@@ -17,9 +18,6 @@ export interface DecodedSettings extends Report {
   section(path: string): Readonly<Record<string, unknown>>
 }
 
-const valueAt = (values: Readonly<Table>, path: string): unknown =>
-  path.split('.').reduce<unknown>((at, word) => (isTable(at) && Object.hasOwn(at, word) ? at[word] : undefined), values)
-
 /** Defaults that hold as soon as the section is written. */
 const whenPresent = (sections: readonly OwnedSection[], path: string): Table =>
   Object.assign({}, ...sections.filter((one) => one.path === path).map((one) => annotated(one.schema).whenPresent))
@@ -27,7 +25,7 @@ const whenPresent = (sections: readonly OwnedSection[], path: string): Table =>
 /** Checks everything and fills in defaults. Throws `SettingsInvalid` with all complaints, `SettingTwice` for a key with two owners. */
 export const decode = (sections: readonly OwnedSection[], layers: Layered): DecodedSettings => {
   const settings = settingsOf(sections)
-  const layered = layers.declare(sections)
+  const { layered, complaints: contradictions } = withImplied(settings, layers.declare(sections))
   // Prefixes too: `smart.oidc` makes `smart` a table. `plugin` is known even when no third-party plugin is loaded, so
   // that the complaint about [plugin.x] can say what to do.
   const tables = new Set([
@@ -39,6 +37,7 @@ export const decode = (sections: readonly OwnedSection[], layers: Layered): Deco
   const complain = (path: string, about: string): void => {
     complaints.push(`${place(layered.origin(path))}: ${about}`)
   }
+  for (const [path, about] of contradictions) complain(path, about)
   const check = createCheck(complain)
 
   const decodeSetting = (setting: Setting, value: unknown, fallback: unknown): unknown => {
@@ -75,7 +74,7 @@ export const decode = (sections: readonly OwnedSection[], layers: Layered): Deco
   }
 
   for (const [name, value] of Object.entries(layered.values))
-    if (value !== undefined && !tables.has(name)) complain(name, unknown.section(name))
+    if (value !== undefined && !tables.has(name)) complain(name, unknown.section(name, isTable(value)))
   const decoded = new Map([...tables].map((path) => [path, decodeSection(path)]))
   if (complaints.length > 0) throw new SettingsInvalid(complaints)
 

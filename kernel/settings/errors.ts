@@ -1,5 +1,6 @@
 /** What can be wrong with settings: what plugins declare, and what an operator writes. */
-import { defineError, ServerError } from '../errors.ts'
+import { defineError } from '../define-error.ts'
+import { ServerError } from '../server-error.ts'
 
 export const SettingTwice = defineError(
   'kernel/setting-twice',

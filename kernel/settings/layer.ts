@@ -28,6 +28,10 @@ export const isTable = (value: unknown): value is Table => {
   return prototype === null || prototype === Object.prototype
 }
 
+/** The value at a dotted path, or undefined. */
+export const valueAt = (values: Readonly<Table>, path: string): unknown =>
+  path.split('.').reduce<unknown>((at, word) => (isTable(at) && Object.hasOwn(at, word) ? at[word] : undefined), values)
+
 /** A file as read: its tables and the line of each key. */
 export interface SettingsFile {
   readonly file: string
@@ -38,7 +42,7 @@ export interface SettingsFile {
 
 export interface Sources {
   readonly file?: SettingsFile | undefined
-  /** An empty variable counts as unset. */
+  /** An empty variable counts as unset, except for our own variables of settings that take text: the check refuses those. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** Flag without dashes → its value, `true` for one without value, or the list of a repeated one. */
   readonly flags?: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
@@ -90,7 +94,12 @@ const fromEnvironment = (
   schema: SettingSchema,
   environment: NonNullable<Sources['environment']>,
 ): Given[] => {
-  const name = variablesOf(schema).find((one) => environment[one] !== undefined && environment[one] !== '')
+  // Deployments that fill variables in from elsewhere set an empty one when that is missing. A database, key or URL that
+  // is missing must not become the default one. Variables of others, such as AWS_REGION, are not ours to judge.
+  const isGiven = (one: string): boolean =>
+    environment[one] !== undefined &&
+    (environment[one] !== '' || (schema.type === 'string' && one.startsWith('SERVER_')))
+  const name = variablesOf(schema).find(isGiven)
   if (name === undefined) return []
   return [{ path, value: convert(schema, environment[name] as string), origin: { source: 'environment', name } }]
 }
@@ -109,7 +118,7 @@ const fromFlags = (path: string, schema: SettingSchema, flags: NonNullable<Sourc
 }
 
 /** A copy of `values` with `value` at `path`; tables on the way are copied too. A non-table on the way stays, for the check to refuse. */
-const put = (values: Table, [word, ...rest]: string[], value: unknown): Table => {
+export const put = (values: Readonly<Table>, [word, ...rest]: string[], value: unknown): Table => {
   if (word === undefined) return values
   const own = Object.hasOwn(values, word) ? values[word] : undefined
   if (rest.length === 0) return { ...values, [word]: value }

@@ -1,12 +1,14 @@
 /** What is said of names that no plugin declares: never with their value, since a misspelt secret is still a secret. */
 import type { Setting } from './annotation.ts'
 import { nearest } from './nearest.ts'
+import { notBuilt } from './not-built.ts'
 
 export interface Unknown {
   /** `[conformance] update_as_creat is not a setting; did you mean update_as_create?` */
   key(section: string, key: string): string
   /** `[databse] is not a section of any plugin; did you mean [database]?` */
-  section(name: string): string
+  /** `isTable`: it is written as `[name]`, not as `name = …`. */
+  section(name: string, isTable: boolean): string
 }
 
 /** `tables`: all section paths and their prefixes. */
@@ -25,15 +27,19 @@ export const createUnknown = (settings: readonly Setting[], tables: ReadonlySet<
 
   return {
     key: (section, key) =>
-      section === 'plugin'
+      notBuilt.key(section, key) ??
+      (section === 'plugin'
         ? `[plugin.${key}]: no plugin named ${key} is loaded; add it to [plugins] load, or remove the section`
-        : `[${section}] ${key} is not a setting; ${hint(section, key)}`,
-    section: (name) => {
+        : `[${section}] ${key} is not a setting; ${hint(section, key)}`),
+    section: (name, isTable) => {
+      const later = notBuilt.section(name)
+      if (later !== undefined && isTable) return later
       const tops = [...tables].filter((one) => !one.includes('.') && one !== 'plugin')
       const near = nearest(name, tops)
       const owner = settings.find((one) => one.key === name)
       if (near !== undefined) return `[${name}] is not a section of any plugin; did you mean [${near}]?`
-      if (owner !== undefined) return `${name} stands outside of any section; it belongs to [${owner.section}]`
+      if (owner !== undefined && !isTable)
+        return `${name} stands outside of any section; it belongs to [${owner.section}]`
       return `[${name}] is not a section of any plugin; there are ${tops.map((one) => `[${one}]`).join(', ')}`
     },
   }

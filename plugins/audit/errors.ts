@@ -31,6 +31,12 @@ export const ParameterUnknown = defineError(
   'not-supported',
   'The parameter "%s" is not known here; known are: %s.',
 )
+export const EventUnknown = defineError(
+  'audit/event-unknown',
+  404,
+  'not-found',
+  'There is no event %s in the trail; it may have been pruned.',
+)
 export const ParameterValue = defineError('audit/parameter-value', 400, 'value', 'The parameter %s takes %s.')
 export const SearchTooCostly = defineError(
   'audit/search-too-costly',

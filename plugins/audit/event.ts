@@ -1,8 +1,8 @@
 /** One event of the trail: names and numbers only, never content. */
 import type { FactDetails, InteractionKind } from '../../kernel/index.ts'
 
-/** What the trail tells beside interactions. `request` is one that was refused before it was known what it asks for. */
-export type EventKind = InteractionKind | 'start' | 'stop' | 'sampled' | 'prune' | 'rekey' | 'alarm' | 'request'
+/** The interactions, and what the trail tells beside them. */
+export type EventKind = InteractionKind | 'start' | 'stop' | 'sampled' | 'prune' | 'rekey' | 'alarm'
 
 /** By number, which is what is stored: only ever added to. */
 export const KINDS: readonly EventKind[] = [

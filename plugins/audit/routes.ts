@@ -1,8 +1,9 @@
-/** GET /_audit and GET /_audit/verify. They ask for system/AuditEvent.read, and are themselves recorded. Spec: Endpoints. */
+/** GET /_audit, GET /_audit/verify, and events by their type. They ask for system/AuditEvent.read, and are themselves recorded. Spec: Endpoints. */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback } from 'fastify'
-import { mountAdmin, type Runners } from '../../kernel/index.ts'
-import { FormatRefused, ParameterUnknown, ParameterValue } from './errors.ts'
+import { type AdminAnswer, mountAdmin, type RequestContext, type Runners } from '../../kernel/index.ts'
+import { EventUnknown, FormatRefused, ParameterUnknown, ParameterValue } from './errors.ts'
+import { toAuditEvent } from './fhir/audit-event.ts'
 import { toBundle, toLines } from './search/answer.ts'
 import type { Finder } from './search/find.ts'
 import { readAsked } from './search/parameters.ts'
@@ -22,25 +23,36 @@ const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 const NDJSON = 'application/fhir+ndjson'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-const FORMATS: Readonly<Record<string, 'json' | 'ndjson'>> = {
-  json: 'json',
-  'application/json': 'json',
-  'application/fhir+json': 'json',
-  ndjson: 'ndjson',
-  'application/ndjson': 'ndjson',
-  'application/x-ndjson': 'ndjson',
-  [NDJSON]: 'ndjson',
-}
+const FORMATS: ReadonlyMap<string, 'json' | 'ndjson'> = new Map([
+  ['json', 'json'],
+  ['application/json', 'json'],
+  ['application/fhir+json', 'json'],
+  ['ndjson', 'ndjson'],
+  ['application/ndjson', 'ndjson'],
+  ['application/x-ndjson', 'ndjson'],
+  [NDJSON, 'ndjson'],
+])
 
 /** `_format`, else Accept; a plus sign in a URL may arrive as a space. Throws 406. */
 const formatOf = (format: string | undefined, accept: string | undefined): 'json' | 'ndjson' => {
   const wanted = format === undefined ? (accept ?? '*/*').split(',') : [format.replace(' ', '+')]
   for (const one of wanted) {
     const type = one.split(';')[0]?.trim().toLowerCase() ?? ''
-    const found = type === '*/*' || type === 'application/*' || type === '' ? 'json' : FORMATS[type]
+    const found = type === '*/*' || type === 'application/*' || type === '' ? 'json' : FORMATS.get(type)
     if (found !== undefined) return found
   }
   throw FormatRefused()
+}
+
+/** The number of an event in the address, and the form it is asked for. Throws 400, 406. */
+const readEventAddress = ({ url, headers }: RequestContext) => {
+  const [path = '', query = ''] = url.split('?')
+  const given = new URLSearchParams(query)
+  for (const name of given.keys()) if (name !== '_format') throw ParameterUnknown(name.slice(0, 64), '_format')
+  return {
+    id: path.slice(path.lastIndexOf('/') + 1),
+    format: formatOf(given.get('_format') ?? undefined, headers.accept),
+  }
 }
 
 /** `seq` and `mac` of a checkpoint, both or neither. */
@@ -61,14 +73,27 @@ const readCheckpoint = (url: string): Checkpoint | undefined => {
 export const auditRoutes =
   ({ run, flush, finder, chain, verify }: AuditRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
+    const find = async (request: RequestContext): Promise<AdminAnswer> => {
+      const asked = readAsked(request.url)
+      const format = formatOf(asked.format, request.headers.accept)
+      await flush()
+      if (format === 'json') return { type: FHIR_JSON, body: await toBundle(finder, request, asked, await chain()) }
+      return { type: NDJSON, body: Readable.from(toLines(finder, request, asked, await chain())) }
+    }
+    mountAdmin(app, run, { path: '/_audit', answer: find })
+    // The same under the name of their type: an empty answer there would say that nothing happened.
+    mountAdmin(app, run, { path: '/AuditEvent', operation: '_audit', isWhole: false, answer: find })
     mountAdmin(app, run, {
-      path: '/_audit',
+      // Numbers alone: other ids are resources that were stored while there was no trail.
+      path: '/AuditEvent/:id(^[1-9]\\d{0,14}$)',
+      operation: '_audit',
+      isWhole: false,
       async answer(request) {
-        const asked = readAsked(request.url)
-        const format = formatOf(asked.format, request.headers.accept)
+        const { id, format } = readEventAddress(request)
         await flush()
-        if (format === 'json') return { type: FHIR_JSON, body: await toBundle(finder, request, asked, await chain()) }
-        return { type: NDJSON, body: Readable.from(toLines(finder, request, asked, await chain())) }
+        const [row] = await finder.findInTime(readAsked(`/?_id=${id}`).conditions, undefined, 1, request.signal)
+        if (row === undefined) throw EventUnknown(id)
+        return { type: format === 'json' ? FHIR_JSON : NDJSON, body: JSON.stringify(toAuditEvent(row, await chain())) }
       },
     })
     mountAdmin(app, run, {

@@ -5,13 +5,15 @@ export const databaseSection = Type.Object({
   kind: Type.Union([Type.Literal('sqlite'), Type.Literal('memory'), Type.Literal('postgres')], {
     default: 'sqlite',
     flagValues: { memory: 'memory' },
-    description: 'Kind of database: one SQLite file, SQLite in memory that leaves no file, or a PostgreSQL server.',
+    description:
+      'Kind of database: one SQLite file, SQLite in memory that leaves no file, or a PostgreSQL server. Where it is not set, postgres_url or sqlite_path chooses it.',
   }),
   sqlite_path: Type.String({
     default: 'refhir.sqlite',
     minLength: 1,
     flag: 'sqlite',
     flagSets: { 'database.kind': 'sqlite' },
+    implies: { 'database.kind': 'sqlite' },
     description: 'Path of the SQLite file, relative to the working directory.',
   }),
   sqlite_mmap_size: Type.Integer({
@@ -27,8 +29,9 @@ export const databaseSection = Type.Object({
       env: 'SERVER_POSTGRES_URL',
       flag: 'postgres',
       flagSets: { 'database.kind': 'postgres' },
+      implies: { 'database.kind': 'postgres' },
       description:
-        'PostgreSQL connection: postgresql://user:password@host:5432/database or libpq key=value pairs. TLS parameters are inside; with no sslmode there is no TLS.',
+        'PostgreSQL connection: postgresql://user:password@host:5432/database or libpq key=value pairs. TLS parameters are inside; with no sslmode there is no TLS. Chooses the kind postgres where kind is not set.',
     }),
   ),
 })

@@ -19,6 +19,36 @@ export const DatabaseBusy = defineError(
   'transient',
   'The database is locked by another process; nothing was stored. Try again.',
 )
+export const DatabaseConflict = defineError(
+  'database/conflict',
+  409,
+  'conflict',
+  'Somebody else stored the same at the same moment; nothing was stored. Look at what is there, and try again.',
+)
+export const DatabaseInUse = defineError(
+  'database/in-use',
+  500,
+  'exception',
+  '%s is in use by %s. One server at a time may have a SQLite file open: stop that process, or give another path with [database] sqlite_path or --sqlite.',
+)
+export const DatabaseGone = defineError(
+  'database/gone',
+  503,
+  'transient',
+  'The file of the database was removed or replaced while the server runs: the change may or may not have been stored. Look before you try again; nothing more is stored until the operator has put the file back and restarted the server.',
+)
+export const DatabaseSeveralNames = defineError(
+  'database/several-names',
+  500,
+  'exception',
+  '%s may be open under another name: %s. A SQLite file has a write-ahead log for each of its names, so two servers would lose writes of each other. %s, or give another path with [database] sqlite_path or --sqlite.',
+)
+export const DatabaseTaken = defineError(
+  'database/taken',
+  503,
+  'transient',
+  'Another server has opened the database of this server, whose lock file was removed; nothing was stored. Send requests to the other server; the operator has to stop this one.',
+)
 export const DatabaseForeign = defineError(
   'database/foreign',
   500,
@@ -36,6 +66,18 @@ export const DatabaseReadOnly = defineError(
   500,
   'exception',
   '%s cannot be written: %s. Give the server write access to the file and its directory.',
+)
+export const DatabaseFolderMissing = defineError(
+  'database/folder-missing',
+  500,
+  'exception',
+  'There is no folder %s for the database %s. Create it, or give another path with [database] sqlite_path or --sqlite.',
+)
+export const DatabaseNotOpened = defineError(
+  'database/not-opened',
+  500,
+  'exception',
+  '%s cannot be opened: %s. Mend that and start the server again, or give another path with [database] sqlite_path or --sqlite.',
 )
 export const DatabaseNewer = defineError(
   'database/newer',

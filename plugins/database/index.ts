@@ -1,10 +1,12 @@
 /** The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning. */
 import { BUILD, definePlugin } from '../../kernel/index.ts'
+import { checkPostgresUrl } from './check-postgres-url.ts'
 import { clusterSection, databaseSection, fhirSection } from './config.ts'
 import * as errors from './errors.ts'
 import { createLateDatabase } from './late.ts'
 import { lookInto } from './look-into.ts'
 import { openDatabase } from './open.ts'
+import { pinsMigration } from './pins-migration.ts'
 import * as postgresErrors from './postgres/errors.ts'
 import { Database } from './service.ts'
 import { backlogMigration } from './sqlite/backlog-tables.ts'
@@ -14,22 +16,20 @@ export default definePlugin({
   description: 'Stores everything in SQLite or PostgreSQL and migrates the schema of all plugins',
   config: { database: databaseSection, cluster: clusterSection, fhir: fhirSection },
   provides: [Database],
-  migrations: [
-    {
-      name: 'database/0001-pins',
-      sql: ['CREATE TABLE database_pin (name varchar(64) PRIMARY KEY, value text NOT NULL)'],
-    },
-    backlogMigration,
-  ],
+  migrations: [pinsMigration, backlogMigration],
   errors: { ...errors, ...postgresErrors },
   commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
-  setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, log }) {
+  setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, random, log }) {
+    checkPostgresUrl(database)
     const late = createLateDatabase(database.kind, (work) => lookInto(database, log, work))
     provide(Database, late.database)
-    readiness('the database does not answer', async (signal) => (await late.opened?.check(signal)) ?? false)
+    readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)
+    readiness('the database is away or read-only', async (signal) => (await late.opened?.check(signal)) ?? false)
     return {
       async start(signal) {
         busy('opening the database')
+        if (database.kind !== 'postgres' && database.postgres_url !== undefined)
+          log.warn(`postgres_url is not used: the database is of kind ${database.kind}`)
         late.open(
           await openDatabase(
             {
@@ -43,6 +43,7 @@ export default definePlugin({
               plugins,
               entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
               clock,
+              random,
               log,
             },
             signal,

@@ -10,6 +10,11 @@ export class Leavings {
     return this.#items.size === 0
   }
 
+  /** True since `close` was called. */
+  get isClosing(): boolean {
+    return this.#closing !== undefined
+  }
+
   add(closing: Closing<any>, item: unknown): void {
     const items = this.#items.get(closing)
     if (items === undefined) this.#items.set(closing, [item])

@@ -1,6 +1,6 @@
 /** Opens the configured kind of database; only the driver that is configured is imported. */
 import type { EntitySchema } from '@mikro-orm/core'
-import type { AnyPlugin, Clock, Logger } from '../../kernel/index.ts'
+import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
 import { PostgresUrlMissing } from './errors.ts'
 import type { Database } from './service.ts'
 
@@ -18,6 +18,7 @@ export interface OpenOptions {
   readonly plugins: readonly AnyPlugin[]
   readonly entities: () => Promise<readonly EntitySchema<any>[]>
   readonly clock: Clock
+  readonly random: Random
   readonly log: Logger
 }
 
@@ -26,6 +27,8 @@ export interface Opened {
   readonly database: Omit<Database, 'look'>
   /** One small query; throws or answers false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
+  /** False from when the file of the database was removed or replaced. */
+  isInPlace(): boolean
   close(): Promise<void>
 }
 

@@ -140,6 +140,12 @@ export interface TransactOptions {
   readonly relaxed?: boolean
 }
 
+declare module '../../kernel/index.ts' {
+  interface Registered {
+    readonly transaction: Transaction
+  }
+}
+
 export interface DatabaseStatus {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   /** Connections or reader threads: how many there may be, how many are busy, how many queries wait. */

@@ -40,15 +40,24 @@ const fromStream = (error: NodeJS.ErrnoException): Error => {
   return error
 }
 
+/** All members of a gzip body, one after the other. RFC 1952, section 2.2. */
 const inflate = async (payload: Readable, limit: number): Promise<Buffer> => {
-  const gunzip = createGunzip({ rejectGarbageAfterEnd: true })
+  // Not rejectGarbageAfterEnd: it takes a second member for garbage.
+  const gunzip = createGunzip()
+  let received = 0
   payload
+    .on('data', (chunk: Buffer) => {
+      received += chunk.length
+    })
     .on('error', (error) => gunzip.destroy(error))
     .on('close', () => {
       if (!payload.readableEnded) gunzip.destroy()
     })
   try {
-    return await collect(payload.pipe(gunzip), limit)
+    const bytes = await collect(payload.pipe(gunzip), limit)
+    // What begins with a zero byte ends the body for zlib, without an error.
+    if (gunzip.bytesWritten < received) throw BodyCorrupt()
+    return bytes
   } finally {
     payload.unpipe(gunzip)
     gunzip.destroy()

@@ -1,5 +1,6 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
+import type { ResourceType } from './catalog.ts'
 import type { OwnOperation } from './operations/own.ts'
 import { ACCEPT_PATCH } from './patch/patch.ts'
 import type { FhirServer } from './server.ts'
@@ -24,7 +25,7 @@ const searchOf = ({ search: { registry, words }, catalog }: FhirServer, name: st
   )
   return {
     searchInclude: ['*', ...references(name).map(({ code }) => `${name}:${code}`)],
-    searchRevInclude: pointing,
+    ...(pointing.length > 0 && { searchRevInclude: pointing }),
     searchParam: [
       ...COMMON,
       ...WORDS[words.mode],
@@ -62,16 +63,28 @@ const INTERACTIONS = [
   'search-type',
 ]
 
+const RAW_CONTENT =
+  'Create and update take content of any media type as it is, with its reference in X-Security-Context; read and vread give it back unless FHIR is asked for.'
+
 /** Of a type that the server writes itself. */
 const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
+
+/** An array without items is no valid element. */
+const nonEmpty = (name: string, items: readonly object[]): object => (items.length === 0 ? {} : { [name]: items })
 
 export const toCapabilityStatement = (
   server: FhirServer,
   request: RequestContext,
-  options: { readonly updateAsCreate: boolean; readonly parts: readonly CapabilityPart[] },
+  options: {
+    readonly updateAsCreate: boolean
+    readonly parts: readonly CapabilityPart[]
+    /** Of the types that are normative alone. */
+    readonly isNormative: boolean
+  },
 ): object => {
   const { catalog, clock, operations } = server
   const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
+  const isShown = ({ isNormative }: ResourceType): boolean => isNormative || !options.isNormative
   const referencePolicy = options.parts.flatMap((part) => part.referencePolicy ?? [])
   return {
     resourceType: 'CapabilityStatement',
@@ -87,24 +100,30 @@ export const toCapabilityStatement = (
       {
         mode: 'server',
         ...(security === undefined ? {} : { security }),
-        resource: [...catalog.types.values()].map(({ name, profile }) => ({
-          type: name,
-          profile,
-          interaction: (server.owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
-          versioning: 'versioned-update',
-          readHistory: true,
-          updateCreate: options.updateAsCreate,
-          conditionalCreate: !server.owned.has(name),
-          conditionalRead: 'full-support',
-          conditionalUpdate: !server.owned.has(name),
-          conditionalDelete: server.owned.has(name) ? 'not-supported' : server.deletesMany ? 'multiple' : 'single',
-          ...(referencePolicy.length === 0 ? {} : { referencePolicy }),
-          ...searchOf(server, name),
-          ...list([
-            ...operations.at({ level: 'type', type: name }),
-            ...operations.at({ level: 'instance', type: name }),
-          ]),
-        })),
+        ...nonEmpty(
+          'resource',
+          [...catalog.types.values()].filter(isShown).map(({ name, profile, profiles }) => ({
+            type: name,
+            profile,
+            ...(profiles.length > 0 && { supportedProfile: profiles }),
+            ...(name === 'Binary' && { documentation: RAW_CONTENT }),
+            interaction: (server.owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
+            // Not versioned-update: an update need not name the version it is made from.
+            versioning: 'versioned',
+            readHistory: true,
+            updateCreate: options.updateAsCreate && !server.owned.has(name),
+            conditionalCreate: !server.owned.has(name),
+            conditionalRead: 'full-support',
+            conditionalUpdate: !server.owned.has(name),
+            conditionalDelete: server.owned.has(name) ? 'not-supported' : server.deletesMany ? 'multiple' : 'single',
+            ...(referencePolicy.length === 0 ? {} : { referencePolicy }),
+            ...searchOf(server, name),
+            ...list([
+              ...operations.at({ level: 'type', type: name }),
+              ...operations.at({ level: 'instance', type: name }),
+            ]),
+          })),
+        ),
         interaction: [
           { code: 'transaction' },
           { code: 'batch' },

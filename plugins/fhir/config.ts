@@ -22,6 +22,13 @@ export const fhirSection = Type.Object({
     maximum: 1024 * 1024 * 1024,
     description: 'Largest request body in bytes, after unpacking gzip; a larger one is refused with 413.',
   }),
+  large_body_bytes: Type.Integer({
+    default: 256 * 1024,
+    minimum: 0,
+    maximum: 1024 * 1024 * 1024,
+    description:
+      'Bodies and stored resources of at least so many bytes are read, checked and indexed by other threads, so that other requests do not wait for them.',
+  }),
   cache_bytes: Type.Integer({
     default: 32 * 1024 * 1024,
     minimum: 0,

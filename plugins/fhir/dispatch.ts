@@ -3,40 +3,79 @@
  * trail, refused ones too.
  */
 import {
+  extentOf,
   type FactDetails,
   type Interaction,
   type RequestContext,
+  type Right,
+  type Rights,
   Ruling,
   type Runners,
+  type ServerError,
   toServerError,
 } from '../../kernel/index.ts'
-import type { Eventually } from '../database/service.ts'
+import { andThen, type Eventually } from '../database/service.ts'
 import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
+import { extent } from './search/extent.ts'
 
-const NO_RULING = Object.freeze(new Ruling())
+const NO_RULING = Object.freeze(new Ruling()) as Ruling
+
+/**
+ * What each interaction needs on its type. A Bundle needs nothing itself, an operation what it declares; a conditional
+ * change needs `s` besides, for its search is an interaction of its own.
+ */
+const RIGHTS: Readonly<Partial<Record<Interaction['kind'], readonly Right[]>>> = {
+  read: ['r'],
+  vread: ['r'],
+  'history-instance': ['r'],
+  'history-type': ['s'],
+  'search-type': ['s'],
+  create: ['c'],
+  update: ['u'],
+  patch: ['u', 'r'],
+  delete: ['d'],
+}
+
+/** 403 with the headers of the restrictions that close the type. */
+export const typeForbidden = (ruling: Ruling, type: string, right: Right): ServerError =>
+  TypeForbidden(type).with({ headers: ruling.headersWhere((one) => extentOf(one, type, right) === 'none') })
 
 /** Applies what can be told without looking at data; the rest is the work's own to apply. */
-const apply = (ruling: Ruling, { type }: Interaction): void => {
-  for (const { types } of ruling.restrictions)
-    if (types !== undefined && type !== undefined && !types.includes(type)) throw TypeForbidden(type)
+const apply = (ruling: Ruling, { kind, type }: Interaction): void => {
+  if (type === undefined || ruling.restrictions.length === 0) return
+  for (const right of RIGHTS[kind] ?? [])
+    if (ruling.extent(type, right) === 'none') throw typeForbidden(ruling, type, right)
 }
 
-/** Asks every `authorize` tap; what they leave open is allowed. Throws their refusal. */
-export const authorize = async (run: Runners, request: RequestContext, interaction: Interaction): Promise<Ruling> => {
+const EVERY_RIGHT: readonly Right[] = ['c', 'r', 'u', 'd', 's']
+
+/** Throws 403 where an operation may not be invoked on a type; `declared` are the rights it states itself. */
+export const checkOperation = (ruling: Ruling, { type, id }: Interaction, declared: Rights | undefined): void => {
+  if (type === undefined || ruling.restrictions.length === 0) return
+  const isClosed = (right: Right): boolean => ruling.extent(type, right) === 'none'
+  const needed = declared === undefined ? (id === undefined ? [] : (['r'] as const)) : ([...declared] as Right[])
+  const missing = needed.find(isClosed) ?? (EVERY_RIGHT.every(isClosed) ? 'r' : undefined)
+  if (missing !== undefined) throw typeForbidden(ruling, type, missing)
+}
+
+/**
+ * Asks every `authorize` tap; what they leave open is allowed. Throws their refusal. No promise where all taps are
+ * synchronous, so that a restricted read, too, is answered in the turn it arrived in.
+ */
+export const authorize = (run: Runners, request: RequestContext, interaction: Interaction): Eventually<Ruling> => {
   if (run.authorize === null) return NO_RULING
   const ruling = new Ruling()
-  await run.authorize(request, interaction, ruling)
-  apply(ruling, interaction)
-  return ruling
+  const asked: Eventually<void> = run.authorize(request, interaction, ruling)
+  return andThen(asked, () => {
+    apply(ruling, interaction)
+    return ruling
+  })
 }
 
-/** The same; at once when nobody rules. */
-export const ruleOn = (run: Runners, request: RequestContext, interaction: Interaction): Eventually<Ruling> =>
-  run.authorize === null ? NO_RULING : authorize(run, request, interaction)
-
-/** For interactions that look at data without applying a ruling to it: a guard never fails open. */
-export const refuseRestricted = ({ restrictions }: Ruling): void => {
-  if (restrictions.length > 0) throw RestrictionUnsupported()
+/** For interactions that look at all data of a type, or of all types, without applying a ruling: a guard never fails open. */
+export const refuseRestricted = (ruling: Ruling, type: string | undefined): void => {
+  const isOpen = type === undefined ? ruling.covers(['r', 's']) : extent(ruling, type, 's') === 'all'
+  if (!isOpen) throw RestrictionUnsupported()
 }
 
 export interface Done<T> {
@@ -75,8 +114,7 @@ export const read = <T>(
     }
   }
   try {
-    if (run.authorize !== null) return later(authorize(run, request, interaction).then(work))
-    const done = work(NO_RULING)
+    const done = andThen(authorize(run, request, interaction), work)
     if (done instanceof Promise) return later(done)
     const told = tell(run, request, interaction, done)
     return told instanceof Promise ? told.catch(refuse) : told
@@ -85,17 +123,24 @@ export const read = <T>(
   }
 }
 
-/** A change: its fact is told inside its transaction by the write path; here only a refusal is. */
+/**
+ * A change: its fact is told inside its transaction by the write path; here only a refusal is. `work` may say which resource
+ * a condition has found, so that the refusal names it.
+ */
 export const change = async <T>(
   run: Runners,
   request: RequestContext,
   interaction: Interaction,
-  work: (ruling: Ruling) => Promise<T>,
+  work: (ruling: Ruling, found: (about: Interaction) => void) => Promise<T>,
 ): Promise<T> => {
+  let about = interaction
   try {
-    return await work(run.authorize === null ? NO_RULING : await authorize(run, request, interaction))
+    const ruled = authorize(run, request, interaction)
+    return await work(ruled instanceof Promise ? await ruled : ruled, (found) => {
+      about = found
+    })
   } catch (error) {
-    if (run.onAudit !== null) await refused(run, request, interaction, error)
+    if (run.onAudit !== null) await refused(run, request, about, error)
     throw error
   }
 }

@@ -62,6 +62,24 @@ export const BodyIncomplete = defineError(
   'incomplete',
   'The connection ended before the body did; nothing was stored.',
 )
+export const BinaryEmpty = defineError(
+  'fhir/binary-empty',
+  400,
+  'required',
+  'The body is empty; send the content of the Binary.',
+)
+export const SecurityContextHeader = defineError(
+  'fhir/security-context-header',
+  400,
+  'value',
+  'The header X-Security-Context goes with raw content; in a Binary resource, send securityContext instead.',
+)
+export const SecurityContextUnusable = defineError(
+  'fhir/security-context-unusable',
+  422,
+  'business-rule',
+  'Binary.securityContext needs a reference to a resource, such as Patient/1: access to the Binary is decided by it.',
+)
 export const BodyType = defineError(
   'fhir/body-type',
   415,
@@ -215,12 +233,36 @@ export const ParameterUnknown = defineError(
   'not-supported',
   'The parameter "%s" is not supported here; known are: %s.',
 )
+export const ElementUnknown = defineError(
+  'fhir/element-unknown',
+  400,
+  'not-supported',
+  'The element "%s" of _elements is not known for %s. Known are: %s.',
+)
 export const ParameterValue = defineError('fhir/parameter-value', 400, 'value', 'The parameter %s takes %s.')
 export const RestrictionUnsupported = defineError(
   'fhir/restriction-unsupported',
   403,
   'forbidden',
   'Access is limited to part of the data, and this interaction cannot be limited to it.',
+)
+export const RestrictionUnusable = defineError(
+  'fhir/restriction-unusable',
+  500,
+  'exception',
+  'A plugin limits access by a search that this server cannot perform, so nothing is shown. The log of the server says why.',
+)
+export const ExplainRestricted = defineError(
+  'fhir/explain-restricted',
+  403,
+  'forbidden',
+  'How a search is performed depends on all resources, and access is limited to part of them. Leave out _explain.',
+)
+export const HistoryTooLong = defineError(
+  'fhir/history-too-long',
+  403,
+  'too-costly',
+  'The history was given up after %s s: too much of it lies outside the part of the data this access covers. Narrow it with _since, or ask for one type or resource.',
 )
 export const OutsideAccess = defineError(
   'fhir/outside-access',

@@ -1,13 +1,17 @@
 /** The resource of a create or update: read, and checked against the address it was sent to. */
+import type { ServerError } from '../../kernel/index.ts'
 import { IdMalformed, IdMismatch, IdMissing, TypeMismatch, TypeMissing, UnknownType } from './errors.ts'
 import { type ReadResource, readResource } from './json/read.ts'
 import { type Template, toTemplate } from './json/splice.ts'
+import { type LargeBody, UnreadableBody } from './large/large-bodies.ts'
 import { type FhirServer, isId } from './server.ts'
 
 export interface Incoming {
   readonly resource: Record<string, unknown>
   readonly template: Template
   readonly text: string
+  /** Why a thread that has read it found that it may not be written. */
+  readonly refusal?: ServerError | undefined
 }
 
 const checkType = (server: FhirServer, resource: Record<string, unknown>, type: string): void => {
@@ -33,9 +37,12 @@ const checkId = (resource: Record<string, unknown>, id: string): void => {
   if (resource.id !== id) throw IdMismatch(resource.id, id)
 }
 
-/** Bytes of a request; an entry of a Bundle was read with it. */
-export const readBody = (body: unknown): ReadResource =>
-  body === undefined || body instanceof Uint8Array ? readResource(body ?? new Uint8Array()) : (body as ReadResource)
+/** Bytes of a request; an entry of a Bundle was read with it, a large body by a thread. Throws 400. */
+export const readBody = (body: unknown): ReadResource => {
+  if (body === undefined || body instanceof Uint8Array) return readResource(body ?? new Uint8Array())
+  if (body instanceof UnreadableBody) throw body.error
+  return body as ReadResource
+}
 
 const checkWellFormed = (resource: Record<string, unknown>, type: string): void => {
   if (resource.id !== undefined && (typeof resource.id !== 'string' || !isId(resource.id)))
@@ -57,5 +64,6 @@ export const readIncoming = (
   checkType(server, read.resource, type)
   if (id === undefined || (isFound && read.resource.id === undefined)) checkWellFormed(read.resource, type)
   else checkId(read.resource, id)
-  return { resource: read.resource, template: toTemplate(read), text: read.text }
+  const { resource, text } = read
+  return { resource, template: toTemplate(read), text, refusal: (read as LargeBody).refusal }
 }

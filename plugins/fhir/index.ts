@@ -11,10 +11,12 @@ import { directRoutes } from './direct.ts'
 import { createLateServer } from './late.ts'
 import { ownOperations } from './operations/own-operations.ts'
 import { fhirRoutes } from './routes.ts'
+import { exactMigrations } from './search/exact-migrations.ts'
 import { displayMigrations, searchMigrations } from './search/tables.ts'
 import { wordMigrations } from './search/words/tables.ts'
 import { Fhir } from './service.ts'
-import { migrations, smallBodyMigrations } from './store/tables.ts'
+import { keyMigrations, migrations, smallBodyMigrations } from './store/tables.ts'
+import { tapNames } from './tap-names.ts'
 
 export default definePlugin({
   name: 'fhir',
@@ -23,24 +25,32 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
   provides: [Fhir],
-  migrations: [...migrations, ...searchMigrations, ...wordMigrations, ...displayMigrations, ...smallBodyMigrations],
+  migrations: [
+    ...migrations,
+    ...searchMigrations,
+    ...wordMigrations,
+    ...displayMigrations,
+    ...smallBodyMigrations,
+    ...exactMigrations,
+    ...keyMigrations,
+  ],
   errors: allErrors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
-  setup({ config: { conformance, fhir }, needs, optional, run, provide, routes, direct, busy, clock, random, log }) {
+  setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createLateServer()
     const additions = createAdditions(late)
+    tapNames(hooks, late.get)
     const validator = optional(Validator)
     for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
     provide(Fhir, additions.service)
-    const updateAsCreate = conformance.update_as_create
-    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, updateAsCreate, ...additions }))
+    routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, ...additions }))
     for (const route of directRoutes(late.get)) direct(route)
     return {
       async start(signal) {
-        busy('reading the definitions')
+        host.busy('reading the definitions')
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(Terminology)
-        const shared = { ...needs, run, clock, random, log, busy, signal }
+        const shared = { ...host, ...needs, signal }
         await late.open({ ...shared, ...additions, conformance, fhir, validator, terminology })
       },
       stop: () => late.close(),

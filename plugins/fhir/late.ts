@@ -5,9 +5,13 @@ import type { Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Terminology } from '../terminology/service.ts'
 import type { Validator } from '../validation/service.ts'
+import type { CapabilityPart } from './capability.ts'
 import { loadCatalog } from './catalog.ts'
 import type { conformanceSection, fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
+import { createLargeBodies } from './large/large-bodies.ts'
+import { threadDataOf } from './large/thread-data-of.ts'
+import { createThreads } from './large/threads.ts'
 import { createLinks } from './links/links.ts'
 import { createReferences } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
@@ -15,9 +19,10 @@ import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import { createElements } from './patch/elements.ts'
 import { createPatients } from './patients.ts'
-import { createJudge } from './search/judge.ts'
+import { createAccessEvaluator } from './search/access-evaluator.ts'
 import { createPostedWrites } from './search/posted-writes.ts'
 import { openSearch } from './search/search.ts'
+import { securityContextCheck } from './security-context-check.ts'
 import type { FhirServer } from './server.ts'
 import type { WriteCheck } from './service.ts'
 import { trackWrites } from './store/open-writes.ts'
@@ -35,6 +40,7 @@ export interface LateParts {
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
   readonly checks: readonly WriteCheck[]
+  readonly parts: readonly CapabilityPart[]
   readonly operations: Operations<OwnInvocation>
   readonly owned: OwnedTypes
   readonly log: Logger
@@ -46,7 +52,7 @@ export interface LateParts {
 
 export const createLateServer = () => {
   let server: FhirServer | undefined
-  let stop: (() => Promise<void>) | undefined
+  const closing: (() => Promise<void>)[] = []
   let deferred = false
   return {
     get(): FhirServer {
@@ -56,7 +62,7 @@ export const createLateServer = () => {
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, conformance, fhir, log, busy, signal } = parts
       const { validator, checks: given, operations, owned, terminology } = parts
-      const catalog = await loadCatalog(database, definitions)
+      const catalog = await loadCatalog(database, definitions, log)
       const types = [...catalog.types.keys()]
       const writes = trackWrites(database)
       const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
@@ -69,6 +75,7 @@ export const createLateServer = () => {
         model: catalog.search,
         typeNames: types,
         shapes: catalog.shapes,
+        caseless: catalog.caseless,
         links,
         store,
         settled: writes.settled,
@@ -84,14 +91,26 @@ export const createLateServer = () => {
         await search.words.complete(signal)
         if (signal.aborted) return
         indexer.start()
-        stop = () => indexer.stop()
+        closing.push(() => indexer.stop())
       }
       const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
-      const checks = [posted, ...given]
-      const judge = createJudge({ search, store, now: () => clock.now() })
+      const checks = [securityContextCheck, posted, ...given]
+      const evaluator = createAccessEvaluator({
+        search,
+        store,
+        now: () => clock.now(),
+        types: new Set(types),
+        links,
+      })
       const patients = createPatients(catalog.search)
       const updateAsCreate = conformance.update_as_create
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients })
+      const threads = createThreads({
+        definitions,
+        data: threadDataOf({ definitions, registry, links: catalog.links, types, wordMode: fhir.full_text, validator }),
+      })
+      const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
+      closing.push(() => large.close())
+      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients, large })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,
@@ -101,9 +120,15 @@ export const createLateServer = () => {
         store,
         write,
         search,
-        judge,
+        evaluator,
         links,
-        references: createReferences({ links, registry: search.registry, types: store.types }),
+        large,
+        references: createReferences({
+          links,
+          registry: search.registry,
+          types: store.types,
+          isEmbedded: database.kind !== 'postgres',
+        }),
         elements: createElements(definitions),
         operations,
         owned,
@@ -111,6 +136,8 @@ export const createLateServer = () => {
         validator,
         checks,
         page,
+        definitions,
+        capabilities: { updateAsCreate, parts: parts.parts },
         deletesMany: conformance.conditional_delete === 'multiple',
       }
     },
@@ -118,7 +145,7 @@ export const createLateServer = () => {
       deferred = true
     },
     async close(): Promise<void> {
-      await stop?.()
+      await Promise.all(closing.splice(0).map((close) => close()))
     },
   }
 }

@@ -49,25 +49,47 @@ export const checkContentType = (header: string): void => {
     throw BodyType(header.slice(0, 100))
 }
 
+/** Type and subtype of a media type, in lower case. */
+export const nameOf = (header: string): string => parse(header).type
+
 const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
 
 /** True when Accept leaves room for FHIR JSON. */
 export const takesFhir = (accept: string | undefined): boolean => {
   if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return true
+  if (accept.trim() === '') return true // a list of nothing: RFC 9110, section 12.5.1 allows it, and it asks for nothing else
   return accept.split(',').some((part) => {
     const media = parse(part)
     return (JSON_TYPES.has(media.type) || ANY_TYPES.has(media.type)) && isR4(media) && !isZero(media.params.get('q'))
   })
 }
 
-/** True when Accept names a media type, itself or by a range. */
-export const takes = (accept: string, type: string): boolean => {
+const FHIR_TYPES = new Set(['application/fhir+json', 'application/json+fhir'])
+
+const qualityOf = ({ params }: MediaType): number => {
+  const quality = Number(params.get('q') ?? 1)
+  return Number.isNaN(quality) ? 1 : quality
+}
+
+/**
+ * Does a client want a Binary rather than its content, which is of `type`? As it does when Accept names FHIR, and ranks the
+ * content no higher; and when it leaves room for JSON, but none for the content. Throws 406 when it takes neither.
+ */
+export const prefersFhir = (accept: string | undefined, type: string): boolean => {
+  if (accept === undefined || accept.trim() === '') return false
+  const accepted = accept.split(',').map(parse)
+  const named = accepted.filter((one) => FHIR_TYPES.has(one.type) && isR4(one)).map(qualityOf)
   const wanted = parse(type).type
-  const range = `${wanted.split('/')[0]}/*`
-  return accept.split(',').some((part) => {
-    const media = parse(part)
-    return (media.type === wanted || media.type === range || media.type === '*/*') && !isZero(media.params.get('q'))
-  })
+  // The most specific range counts. RFC 9110, section 12.5.1.
+  const range = [wanted, `${wanted.split('/')[0]}/*`, '*/*']
+    .map((one) => accepted.find((media) => media.type === one))
+    .find((one) => one !== undefined)
+  const content = range === undefined ? 0 : qualityOf(range)
+  const fhir = Math.max(0, ...named)
+  if (fhir > 0 && fhir >= content) return true
+  if (content > 0) return false
+  if (!takesFhir(accept)) throw NotAcceptable(accept.slice(0, 100))
+  return true
 }
 
 /** Throws 406 unless the client takes FHIR JSON. `_format` counts more than Accept. */

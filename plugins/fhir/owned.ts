@@ -1,7 +1,8 @@
 /** Types that a plugin of the server writes and nobody else: clients read them only. */
 import type { Interaction, RequestContext, Ruling } from '../../kernel/index.ts'
+import type { Eventually } from '../database/service.ts'
 import { ServerOwned, TypeOwnedTwice } from './errors.ts'
-import type { Permit } from './search/judge.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from './search/write-guard.ts'
 import type { FhirServer } from './server.ts'
 
 export interface OwnedTypes {
@@ -27,14 +28,24 @@ export const createOwnedTypes = (): OwnedTypes => {
   }
 }
 
-/** What a change of a type has to meet. Throws 405 for a type that is the server's. */
-export const permitChange = (
-  { owned, judge }: FhirServer,
+/** A JSON Patch can test what is there, so a patch needs the right to read as well. */
+const RIGHTS: Readonly<Partial<Record<Interaction['kind'], ChangeRights>>> = {
+  create: ['c'],
+  update: ['u'],
+  patch: ['u', 'r'],
+  delete: ['d'],
+}
+
+/** The guard of a change. Throws 405 for a type that is the server's. */
+export const guardChange = (
+  { owned, evaluator }: FhirServer,
   request: RequestContext,
   ruling: Ruling,
   { kind, type = '' }: Pick<Interaction, 'kind' | 'type'>,
-): Permit | Promise<Permit> => {
-  // An operation on a type changes what it says it does, and is asked for each of that.
-  if (kind !== 'operation') owned.check(type)
-  return judge.permit(request, ruling, type)
+): Eventually<WriteGuard> => {
+  const rights = RIGHTS[kind]
+  // An operation says what it changes, and each of these changes gets a guard of its own.
+  if (rights === undefined) return UNGUARDED
+  owned.check(type)
+  return evaluator.guardFor(request, ruling, type, rights)
 }

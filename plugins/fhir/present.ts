@@ -5,6 +5,7 @@
 import type { ResourceType } from './catalog.ts'
 import { parseExactly } from './json/exact.ts'
 import type { Presentation } from './query.ts'
+import type { StoredVersion } from './store/version.ts'
 
 const ALWAYS = new Set(['resourceType', 'id', 'meta'])
 const SUBSETTED = {
@@ -14,7 +15,7 @@ const SUBSETTED = {
 }
 
 /** The element a member belongs to: `_birthDate` to birthDate, valueQuantity to value. */
-const elementOf = (member: string, type: ResourceType): string => {
+export const elementOf = (member: string, type: ResourceType): string => {
   const name = member.startsWith('_') ? member.slice(1) : member
   return type.choices.find((choice) => name.startsWith(choice) && /^[A-Z]/.test(name.slice(choice.length))) ?? name
 }
@@ -24,7 +25,7 @@ const keptElements = (type: ResourceType, { summary, elements }: Presentation): 
   if (elements !== undefined) {
     const named = elements
       .map((one) => (one.startsWith(`${type.name}.`) ? one.slice(type.name.length + 1) : one))
-      .map((one) => one.split('.')[0] as string)
+      .map((one) => elementOf(one.split('.')[0] as string, type))
     return new Set([...named, ...type.mandatory])
   }
   if (summary === 'true') return new Set([...type.summary, ...type.mandatory])
@@ -64,6 +65,10 @@ export const present = (text: string, type: ResourceType, presentation: Presenta
   const shown = summary === undefined && elements === undefined ? resource : subset(resource, type, wanted)
   return JSON.stringify(shown, null, pretty ? 2 : undefined)
 }
+
+/** The same of a version; a large one was put into that form before. */
+export const presentVersion = (version: StoredVersion, type: ResourceType, presentation: Presentation): string =>
+  version.presented(presentation) ?? present(version.text, type, presentation)
 
 /** A contained resource by itself, its numbers as they are. */
 export const containedText = (

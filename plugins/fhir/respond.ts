@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../kernel/index.ts'
 import { GUARDS } from './binary.ts'
-import type { Answer } from './interactions/answer.ts'
+import { type Answer, isLocated } from './interactions/answer.ts'
 import { FHIR_JSON, takesGzip } from './media.ts'
 import { toETag } from './precondition.ts'
-import { needsWork, present } from './present.ts'
+import { needsWork, presentVersion } from './present.ts'
 import { AS_STORED } from './query.ts'
 import type { StoredVersion } from './store/version.ts'
 
@@ -18,14 +18,14 @@ const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
 const contentHead = (version: StoredVersion): string[] => {
   const head = versionHead(version)
   head.push('content-type', FHIR_JSON)
-  if (version.type === 'Binary') head.push(...GUARDS)
+  if (version.type === 'Binary') head.push(...GUARDS, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
   return head
 }
 
 /** Of the text, or of the bytes as they are stored. */
 const storedHead = (version: StoredVersion, form: 'text' | 'bytes'): string[] => {
   const head = contentHead(version)
-  if (version.gzip) head.push('vary', 'accept-encoding')
+  if (version.gzip && version.type !== 'Binary') head.push('vary', 'accept-encoding')
   if (form === 'bytes') head.push('content-encoding', 'gzip')
   return head
 }
@@ -53,7 +53,8 @@ const showVersion = (
   { type, presentation = AS_STORED }: Answer,
 ): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
   if (type === undefined) return { headers: versionHead(version) }
-  if (needsWork(presentation)) return { headers: contentHead(version), body: present(version.text, type, presentation) }
+  if (needsWork(presentation))
+    return { headers: contentHead(version), body: presentVersion(version, type, presentation) }
   if (version.gzip && takesGzip(headers['accept-encoding']))
     return { headers: version.head('bytes', storedHead), body: version.bytes, length: version.bytes.length }
   return { headers: version.head('text', storedHead), body: version.text, length: version.length }
@@ -86,9 +87,10 @@ export interface Sent {
 export const toHttp = (sent: Sent, answer: Answer): DirectAnswer => {
   const { status, version } = answer
   const { headers, body, length } = show(sent, answer)
-  if (status !== 201 && answer.headers === undefined) return { status, headers, body, length }
+  const isTold = version !== undefined && isLocated(answer)
+  if (!isTold && answer.headers === undefined) return { status, headers, body, length }
   const before = Object.entries(answer.headers ?? {}).flat()
-  if (status === 201 && version !== undefined) before.push('location', versionUrl(sent.ctx, version))
+  if (isTold) before.push('location', versionUrl(sent.ctx, version))
   return { status, headers: [...before, ...headers], body, length }
 }
 

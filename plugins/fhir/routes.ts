@@ -1,45 +1,44 @@
 /** The addresses of the FHIR interface. https://hl7.org/fhir/R4/http.html#summary */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { RequestClass } from '../../kernel/index.ts'
 import { readBody } from './body.ts'
-import { type CapabilityPart, toCapabilityStatement } from './capability.ts'
 import { BodyType, MethodNotAllowed } from './errors.ts'
 import { ADDRESSES } from './interactions/addresses.ts'
 import type { Asked, AskedParams } from './interactions/asked.ts'
 import { bundle } from './interactions/bundle.ts'
+import { capabilities } from './interactions/capabilities.ts'
 import { type InteractionName, perform } from './interactions/perform.ts'
-import { checkAccept, checkContentType, FHIR_JSON } from './media.ts'
+import { checkContentType, FHIR_JSON, takesGzip } from './media.ts'
 import { isChanging, type OperationLevel } from './operations/operation.ts'
 import type { OwnInvocation, OwnOperation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import { ACCEPT_PATCH, formOf } from './patch/patch.ts'
-import { readPrefer, readQuery } from './query.ts'
+import { rawBinary } from './raw-binary.ts'
 import { send } from './respond.ts'
 import { SearchFormType } from './search/errors.ts'
 import type { FhirServer } from './server.ts'
 
 type Handler = (server: FhirServer, request: FastifyRequest<any>, reply: FastifyReply) => unknown
 
+/** Off the main thread. */
+const packed = promisify<string, Buffer>(gzip)
+
 export interface RouteParts {
   /** The server once it has started; requests before that are answered by the kernel. */
   readonly server: () => FhirServer
   readonly bodyBytes: number
-  readonly updateAsCreate: boolean
-  readonly parts: readonly CapabilityPart[]
   /** Complete when the routes are mounted. */
   readonly operations: Operations<OwnInvocation>
 }
 
-const metadata =
-  ({ updateAsCreate, parts }: RouteParts): Handler =>
-  (server, request, reply) => {
-    const { presentation } = readQuery(request.raw.url ?? '', ['mode'], readPrefer(request.headers.prefer).lenient)
-    checkAccept(request.headers.accept, presentation.format)
-    const statement = toCapabilityStatement(server, request.ctx, { updateAsCreate, parts })
-    return reply
-      .header('content-type', FHIR_JSON)
-      .send(JSON.stringify(statement, null, presentation.pretty ? 2 : undefined))
-  }
+const metadata: Handler = async (server, request, reply) => {
+  const { text } = await capabilities(server, request as Asked)
+  reply.header('content-type', FHIR_JSON).header('vary', 'accept-encoding')
+  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(text)
+  return reply.header('content-encoding', 'gzip').send(await packed(text as string))
+}
 
 /** An operation by its code; any other is answered by the address of all of them. */
 const operate =
@@ -94,7 +93,7 @@ const operationsOf = (all: readonly OwnOperation[]): readonly (readonly [string,
 
 /** Every address with what it takes; any other method there is 405 with Allow. */
 const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
-  ['/metadata', new Map([['GET', { handler: metadata(parts), requestClass: 'read' }]])],
+  ['/metadata', new Map([['GET', { handler: metadata, requestClass: 'read' }]])],
   ...operationsOf(parts.operations.all),
   ...ADDRESSES.map(({ path, methods }): [string, Map<string, Taken>] => {
     const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
@@ -105,6 +104,17 @@ const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<str
     return [path, new Map(taken)]
   }),
 ]
+
+/** `[base]/Patient/` is `[base]/Patient`: many clients join addresses that way. No id is empty. */
+const withSlash = <T>([path, taken]: readonly [string, T]): readonly (readonly [string, T])[] =>
+  path === '/'
+    ? [[path, taken]]
+    : [
+        [path, taken],
+        [`${path}/`, taken],
+      ]
+
+const FORM = /\/_search\/?$/
 
 const checkForm = (type: string): void => {
   if (!/^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(type))
@@ -120,8 +130,14 @@ const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
     try {
       if (request.method === 'PATCH') formOf(type ?? 'none')
       else if (type === undefined) throw BodyType('none')
-      else if (request.routeOptions.url?.endsWith('/_search') === true) checkForm(type)
-      else checkContentType(type)
+      else if (FORM.test(request.routeOptions.url ?? '')) checkForm(type)
+      else if (rawBinary.concerns(request)) {
+        rawBinary.check(request, type)
+        readBody(request.raw, payload, bodyBytes)
+          .then((bytes) => rawBinary.read(request, type, bytes))
+          .then((bytes) => done(null, bytes), done)
+        return
+      } else checkContentType(type)
       readBody(request.raw, payload, bodyBytes).then((bytes) => done(null, bytes), done)
     } catch (error) {
       done(error as Error)
@@ -133,7 +149,7 @@ export const fhirRoutes =
   (parts: RouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
     takeBodies(app, parts.bodyBytes)
-    for (const [url, taken] of tableOf(parts)) {
+    for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
       for (const [method, { handler, requestClass }] of taken)
         app.route({
           method: method as HTTPMethods,

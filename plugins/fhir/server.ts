@@ -1,9 +1,12 @@
 /** What the interactions share: made at start, once the packages are installed. */
 import { type Clock, NoSuchRoute, type Random, type RequestContext, type Runners } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
+import type { Definitions } from '../packages/service.ts'
 import type { Validator } from '../validation/service.ts'
 import type { Catalog, ResourceType } from './catalog.ts'
 import { UnknownType } from './errors.ts'
+import type { CapabilityOptions } from './interactions/capabilities.ts'
+import type { LargeBodies } from './large/large-bodies.ts'
 import type { Links } from './links/links.ts'
 import type { References } from './links/references.ts'
 import type { OwnInvocation } from './operations/own.ts'
@@ -11,7 +14,7 @@ import type { Operations } from './operations/registry.ts'
 import type { OwnedTypes } from './owned.ts'
 import type { Elements } from './patch/elements.ts'
 import type { Patients } from './patients.ts'
-import type { Judge } from './search/judge.ts'
+import type { AccessEvaluator } from './search/access-evaluator.ts'
 import type { Search } from './search/search.ts'
 import type { WriteCheck } from './service.ts'
 import type { Store } from './store/store.ts'
@@ -30,7 +33,7 @@ export const within = (server: FhirServer, transaction: Transaction): FhirServer
   run: telling(server.run, transaction),
   store: server.store.within(transaction),
   search: server.search.within(transaction),
-  judge: server.judge.within(transaction),
+  evaluator: server.evaluator.inside(transaction),
 })
 
 export interface FhirServer {
@@ -43,14 +46,18 @@ export interface FhirServer {
   readonly store: Store
   readonly write: WritePath
   readonly search: Search
-  readonly judge: Judge
+  readonly evaluator: AccessEvaluator
   readonly links: Links
+  readonly large: LargeBodies
   /** What elements types have: for patches by path. */
   readonly elements: Elements
   readonly owned: OwnedTypes
   readonly operations: Operations<OwnInvocation>
   readonly references: References
   readonly patients: Patients
+  /** What /metadata says beside what is registered. */
+  readonly capabilities: CapabilityOptions
+  readonly definitions: Definitions
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
   readonly checks: readonly WriteCheck[]

@@ -2,12 +2,12 @@
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
 import type { CapabilityPart } from './capability.ts'
-import type { References } from './links/references.ts'
+import type { References, Target, TargetVersion } from './links/references.ts'
 import type { Operation } from './operations/operation.ts'
 import type { Reindex } from './search/reindex.ts'
 
 export type { CapabilityPart } from './capability.ts'
-export type { ReadReference, References, Referrer, Target } from './links/references.ts'
+export type { ReadReference, References, Referrer, Target, TargetVersion } from './links/references.ts'
 export type { Data, Held } from './operations/data.ts'
 export type { Inputs } from './operations/inputs.ts'
 export type {
@@ -30,6 +30,16 @@ export interface Incoming {
   readonly text: string
 }
 
+/** What a caller with limited access may know. */
+export interface RestrictedChange {
+  /** The content before; undefined where there was none. */
+  readonly previous: Readonly<Record<string, unknown>> | undefined
+  /** Does the access itself name this resource, as its compartment or its user? Then only its existence counts. */
+  names(target: Pick<Target, 'type' | 'id'>): boolean
+  /** May the caller see it? Call this for what `References.find` gave. */
+  sees(found: TargetVersion): boolean
+}
+
 /** A change that was made inside a transaction which is still open. */
 export interface MadeChange {
   readonly interaction: Interaction
@@ -37,8 +47,10 @@ export interface MadeChange {
   readonly version: { readonly rid: number; readonly type: string; readonly id: string; readonly deleted: boolean }
   /** Undefined for a deletion. */
   readonly resource: Readonly<Record<string, unknown>> | undefined
-  /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
+  /** False when nothing had to be written: deleting what is deleted, an update to what is stored. */
   readonly written: boolean
+  /** Set when the caller's access is limited: a check tells it nothing of what it may not see. */
+  readonly restricted?: RestrictedChange | undefined
 }
 
 /** A change that must not stand, and why. */

@@ -10,6 +10,7 @@ import { addQuota, readQuota, type Totals } from './tables.ts'
 const NONE: Readonly<Totals> = Object.freeze({ requests: 0, writes: 0, bytes: 0 })
 
 export interface Account {
+  readonly holder: string
   readonly periods: Periods
   /** Counted here and not known to be in the database; to be added to. */
   readonly since: Totals
@@ -62,6 +63,7 @@ export const openAccount = (
     syncedAt = asked
   }
   return {
+    holder,
     periods,
     since,
     get syncedAt() {

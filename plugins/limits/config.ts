@@ -123,6 +123,13 @@ export const quotaSection = Type.Object(
       maximum: 3600,
       description: 'Seconds within which the counts of other servers are seen.',
     }),
+    most_addresses: Type.Integer({
+      default: 10_000,
+      minimum: 1,
+      maximum: 1_000_000,
+      description:
+        'Addresses of callers without a token that are counted one by one: of more, the heaviest; the others are summed up in one row.',
+    }),
     clients: Type.Record(Type.String(), Type.Object(quotas(0, '; 0 lifts the limit')), {
       default: {},
       sample: { 'my-app': { requests_per_day: 5_000_000 } },

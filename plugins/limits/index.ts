@@ -33,6 +33,7 @@ export default definePlugin({
             log,
             refreshSeconds: quotas.refresh_seconds,
             limitsOf: createQuotaLimits(quotas),
+            mostAddresses: quotas.most_addresses,
           })
         : undefined
     provide(Limits, rates?.service ?? unlimited)

@@ -3,8 +3,10 @@
  * with what other servers counted. Spec: [quota].
  */
 import {
+  ANONYMOUS,
   type Clock,
   type Committed,
+  counted,
   every,
   type Logger,
   type Repeating,
@@ -14,11 +16,13 @@ import {
 } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import { type Account, openAccount } from './account.ts'
+import { addressHolder, createAccounts, isAddress } from './accounts.ts'
 import { networkOf } from './caller-key.ts'
 import { QuotaUsed } from './errors.ts'
-import { createCalendar, secondsLeft } from './period.ts'
+import { foldAddresses, OTHERS } from './fold.ts'
+import { createCalendar, type Periods, secondsLeft } from './period.ts'
 import type { QuotaLimit } from './quota-limits.ts'
-import { pruneQuota } from './tables.ts'
+import { pruneQuota, type Totals } from './tables.ts'
 
 const AT_ONCE = 50 // accounts that are brought to the database together
 
@@ -28,6 +32,8 @@ export interface QuotaParts {
   readonly log: Logger
   readonly refreshSeconds: number
   readonly limitsOf: (caller: RequestContext['caller']) => readonly QuotaLimit[]
+  /** Addresses without a token that are counted one by one. */
+  readonly mostAddresses: number
 }
 
 export interface Quota {
@@ -41,29 +47,44 @@ export interface Quota {
 
 /** A client with all its users; without a token, an address. */
 const holderOf = ({ caller: { client }, address }: RequestContext): string =>
-  client === undefined ? `address ${networkOf(address)}` : `client ${client}`
+  client === undefined ? addressHolder(networkOf(address)) : `client ${client}`
 
 /** A write can be refused before it is made; what is no write needs no quota of writes. */
 const isConcerned = ({ requestClass }: RequestContext, limit: QuotaLimit): boolean =>
   limit.of !== 'writes' || requestClass === 'write' || requestClass === 'bundle'
 
-export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: QuotaParts): Quota => {
+export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mostAddresses }: QuotaParts): Quota => {
   // What is counted here takes up to this long to be in the database, and as long again to be read by others.
   const syncMs = (refreshSeconds * 1000) / 2
   const periodsAt = createCalendar()
-  const accounts = new Map<string, Account>()
+  const ofAddresses = limitsOf(ANONYMOUS)
+  const accounts = createAccounts(mostAddresses, (account) =>
+    ofAddresses.reduce((sum, limit) => sum + account.used(limit) / limit.most, 0),
+  )
   /** Of days that are over, with something that is still to be kept. */
   const past = new Set<Account>()
   /** The account a request is charged to, once it was let in. */
   const charged = new WeakMap<RequestContext, Account>()
+  /** Addresses that had to go, whose counts went to those of all others. */
+  const retired = new WeakSet<Account>()
 
+  const retire = (account: Account): void => {
+    if (account.isSyncing) return void past.add(account) // what it counted is on its way into its own row
+    retired.add(account)
+    const { since } = accountOf(OTHERS)
+    for (const what of ['requests', 'writes', 'bytes'] as const) {
+      since[what] += account.since[what]
+      account.since[what] = 0
+    }
+  }
   const accountOf = (holder: string): Account => {
     const periods = periodsAt(clock.now())
     const known = accounts.get(holder)
     if (known?.periods === periods) return known
     if (known?.isDirty) past.add(known)
     const account = openAccount(database, clock.monotonic, holder, periods, known)
-    accounts.set(holder, account)
+    const gone = accounts.set(holder, account)
+    if (gone !== undefined) retire(gone)
     return account
   }
   const isStale = ({ syncedAt }: Account): boolean => syncedAt === undefined || clock.monotonic() - syncedAt >= syncMs
@@ -78,7 +99,17 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
     const limit = passed.find((one) => one.in === 'month') ?? passed[0]
     if (limit === undefined) return undefined
     const seconds = secondsLeft(limit.in, clock.now())
-    return QuotaUsed(limit.most, limit.of, limit.in, seconds).with({ headers: { 'retry-after': String(seconds) } })
+    return QuotaUsed(counted(limit.most, limit.of.slice(0, -1)), limit.in, seconds).with({
+      headers: { 'retry-after': String(seconds) },
+    })
+  }
+  /** Counts for a request that was let in; also for a day that is over, and for an account that was closed meanwhile. */
+  const charge = (request: RequestContext, what: keyof Totals, count: number): void => {
+    const own = charged.get(request)
+    if (own === undefined) return
+    const account = retired.has(own) ? accountOf(OTHERS) : own
+    account.since[what] += count
+    if (accounts.get(account.holder) !== account) past.add(account)
   }
   const settle = (
     request: RequestContext,
@@ -87,8 +118,8 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
   ): ServerError | undefined => {
     const refusal = refusalOf(request, account, limits)
     if (refusal !== undefined) return refusal
-    account.since.requests += 1
     charged.set(request, account)
+    charge(request, 'requests', 1)
     return undefined
   }
   const takeStale = async (
@@ -99,23 +130,30 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
     for (;;) {
       const account = accountOf(holder)
       await account.sync()
-      // Midnight may have passed meanwhile.
-      if (accountOf(holder) === account) return settle(request, account, limits)
+      // Midnight may have passed meanwhile. That the account had to go meanwhile is all the same.
+      if (account.periods === periodsAt(clock.now())) return settle(request, account, limits)
     }
   }
-  /** What is charged to a day that is over must be kept too. */
-  const note = (account: Account): void => {
-    if (account.periods !== periodsAt(clock.now())) past.add(account)
+  /** Rows of addresses that were written since the last time their number was bounded, and on which day that was. */
+  let written = Number.POSITIVE_INFINITY
+  let foldedOn: Periods | undefined
+  const fold = async (): Promise<void> => {
+    const periods = periodsAt(clock.now())
+    if (written < mostAddresses / 10 && foldedOn === periods) return
+    await foldAddresses(database, periods, ofAddresses, mostAddresses)
+    written = 0
+    foldedOn = periods
   }
-
   const syncAll = async (): Promise<void> => {
-    const due = [...past, ...accounts.values()].filter((account) => account.isDirty)
+    const due = [...past, ...accounts.all()].filter((account) => account.isDirty)
     for (let at = 0; at < due.length; at += AT_ONCE)
       await Promise.all(due.slice(at, at + AT_ONCE).map((account) => account.sync()))
+    written += due.filter(({ holder }) => isAddress(holder)).length
     for (const account of past) if (!account.isDirty) past.delete(account)
     // Who comes back is asked about again.
-    for (const [holder, account] of accounts)
-      if (!account.isDirty && !account.isSyncing && isStale(account)) accounts.delete(holder)
+    for (const account of accounts.all())
+      if (!account.isDirty && !account.isSyncing && isStale(account)) accounts.delete(account.holder)
+    await fold()
   }
   let repeating: Repeating | undefined
   return {
@@ -126,18 +164,8 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf }: 
       const account = accountOf(holder)
       return isStale(account) ? takeStale(request, holder, limits) : settle(request, account, limits)
     },
-    countBytes({ request, bytesIn, bytesOut }) {
-      const account = charged.get(request)
-      if (account === undefined) return
-      account.since.bytes += bytesIn + bytesOut
-      note(account)
-    },
-    countWrites({ request, changes }) {
-      const account = charged.get(request)
-      if (account === undefined) return
-      account.since.writes += changes.length
-      note(account)
-    },
+    countBytes: ({ request, bytesIn, bytesOut }) => charge(request, 'bytes', bytesIn + bytesOut),
+    countWrites: ({ request, changes }) => charge(request, 'writes', changes.length),
     async start() {
       await database.transact(async (transaction) => {
         // Days and months before this month: a month that ends on a server whose clock is late still counts.

@@ -41,21 +41,21 @@ const readDay = (name: string, text: string | undefined): string | undefined => 
 }
 
 type Format = 'json' | 'csv'
-const FORMATS: Readonly<Record<string, Format>> = {
-  json: 'json',
-  'application/json': 'json',
-  '*/*': 'json',
-  'application/*': 'json',
-  csv: 'csv',
-  'text/csv': 'csv',
-  'text/*': 'csv',
-}
+const FORMATS: ReadonlyMap<string, Format> = new Map([
+  ['json', 'json'],
+  ['application/json', 'json'],
+  ['*/*', 'json'],
+  ['application/*', 'json'],
+  ['csv', 'csv'],
+  ['text/csv', 'csv'],
+  ['text/*', 'csv'],
+])
 
 /** `_format` counts more than Accept. Throws 406. */
 const readFormat = (accept: string | undefined, format: string | undefined): Format => {
-  const asked = format ?? accept ?? 'json'
+  const asked = format ?? (accept?.trim() || 'json')
   for (const part of asked.split(',')) {
-    const found = FORMATS[(part.split(';')[0] ?? '').trim().toLowerCase()]
+    const found = FORMATS.get((part.split(';')[0] ?? '').trim().toLowerCase())
     if (found !== undefined) return found
   }
   throw AdminFormat('application/json, text/csv')

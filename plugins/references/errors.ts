@@ -7,9 +7,15 @@ export const ReferencesRefused = defineError(
   'business-rule',
   'The resource has references that may not stand; the issues say which.',
 )
+export const ReferredTo = defineError(
+  'references/referred-to',
+  409,
+  'conflict',
+  '%s cannot be deleted: it is referred to. Delete what refers to it before it, or together with it in one transaction.',
+)
 export const StillReferenced = defineError(
   'references/still-referenced',
   409,
   'conflict',
-  '%s cannot be deleted: %s refer to it. Delete them before it, or together with it in one transaction.',
+  '%s cannot be deleted: it is referred to by %s. Delete what refers to it before, or together with it in one transaction.',
 )

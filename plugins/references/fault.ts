@@ -1,5 +1,5 @@
 /** What is wrong with one reference. https://hl7.org/fhir/R4/references.html */
-import type { IssueCode } from '../../kernel/index.ts'
+import { type IssueCode, type OwnUrl, withArticle } from '../../kernel/index.ts'
 import type { ReadReference } from '../fhir/service.ts'
 
 export interface Fault {
@@ -21,13 +21,32 @@ export const faultOfType = (reference: ReadReference): Fault | undefined => {
   const type = typeOf(reference)
   if (type === undefined) return undefined
   if (stated !== undefined && stated !== type)
-    return { code: 'business-rule', text: `which is a ${type}, and its type says ${stated}` }
+    return { code: 'business-rule', text: `which is ${withArticle(type)}, and its type says ${stated}` }
   if (allowed.length > 0 && !allowed.includes(type))
-    return { code: 'business-rule', text: `which is a ${type}, where only ${or(allowed)} may stand` }
+    return { code: 'business-rule', text: `which is ${withArticle(type)}, where only ${or(allowed)} may stand` }
   return undefined
 }
 
 export const NOT_HELD: Fault = { code: 'not-found', text: 'which this server does not hold' }
 
-/** A place on another server, a URN that no entry of a transaction stood for, or what is no address at all. */
-export const ELSEWHERE: Fault = { code: 'not-found', text: 'which is no address of a resource on this server' }
+/** To a caller with limited access both are told in the same words. */
+export const NOT_SEEN: Fault = {
+  code: 'not-found',
+  text: 'which this server does not hold or this access does not cover',
+}
+
+const NOT_HERE = 'which is no address of a resource on this server'
+const IS_URL = /^https?:/i
+
+/**
+ * A place on another server, a URN that no entry of a transaction stood for, or what is no address at all. Of a URL it tells
+ * what this server's own one is: the client may have reached the server under another name.
+ */
+export const elsewhere = ({ text }: ReadReference, ownUrl: OwnUrl | undefined): Fault => {
+  if (!IS_URL.test(text)) return { code: 'not-found', text: NOT_HERE }
+  const own =
+    ownUrl === undefined
+      ? 'the server has no URL of its own while [server] public_url is not set'
+      : `its own URL, which [server] public_url sets, is ${ownUrl}`
+  return { code: 'not-found', text: `${NOT_HERE}: ${own}. Send Type/id for a resource of this server` }
+}

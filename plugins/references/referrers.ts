@@ -2,16 +2,17 @@
 import type { RequestContext } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
 import type { MadeChange, References, Referrer, RefusedChange } from '../fhir/service.ts'
-import { StillReferenced } from './errors.ts'
+import { ReferredTo, StillReferenced } from './errors.ts'
 
 /** Referrers are counted up to here: a count of all would hold up every other write. */
 const MOST_COUNTED = 1_000
 
-/** `3 Observation, 1 Encounter` */
+/** `3 Observation, 1 Encounter resources`; `1 Observation resource` */
 const count = (referrers: readonly Referrer[]): string => {
   const byType = [...Map.groupBy(referrers, ({ type }) => type)].map(([type, { length }]) => ({ type, length }))
   byType.sort((one, other) => other.length - one.length || (one.type < other.type ? -1 : 1))
-  return byType.map(({ type, length }) => `${length} ${type}`).join(', ')
+  const listed = byType.map(({ type, length }) => `${length} ${type}`).join(', ')
+  return `${listed} ${referrers.length === 1 ? 'resource' : 'resources'}`
 }
 
 export const refuseDeletions = async (
@@ -21,14 +22,16 @@ export const refuseDeletions = async (
   deletions: readonly MadeChange[],
 ): Promise<readonly RefusedChange[]> => {
   const targets = deletions.map(({ version }) => version)
-  const found = await references.referrers(transaction, targets, request.baseUrl, MOST_COUNTED + 1)
+  const found = await references.referrers(transaction, targets, request.ownUrl, MOST_COUNTED + 1)
   if (found.length === 0) return []
   const byTarget = Map.groupBy(found, ({ target }) => target)
   const isCut = found.length > MOST_COUNTED
-  return deletions.flatMap(({ interaction, version: { type, id } }) => {
+  return deletions.flatMap(({ interaction, restricted, version: { type, id } }) => {
     const target = `${type}/${id}`
     const own = byTarget.get(target)
     if (own === undefined) return []
+    // Types and numbers of what refers to it would tell of resources that the caller may not see.
+    if (restricted !== undefined) return [{ interaction, error: ReferredTo(target) }]
     const counted = isCut ? `more than ${MOST_COUNTED} resources` : count(own)
     return [{ interaction, error: StillReferenced(target, counted) }]
   })

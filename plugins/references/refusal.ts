@@ -32,6 +32,10 @@ export const refusalOf = (
   })
   const rest = faults.length - issues.length
   if (rest > 0)
-    issues.push({ severity: 'information', code: 'informational', diagnostics: `${rest} more issues are not listed.` })
+    issues.push({
+      severity: 'information',
+      code: 'informational',
+      diagnostics: `${rest} more ${rest === 1 ? 'issue is' : 'issues are'} not listed.`,
+    })
   return ReferencesRefused().with({ issues })
 }

@@ -12,7 +12,7 @@ export const faultsOfTypes = (all: readonly ReadReference[]): readonly FoundFaul
 export const typesOnly = (fhir: Fhir): WriteCheck => ({
   name: 'references',
   examine({ request, resource }) {
-    const faults = faultsOfTypes(fhir.references.of(resource, request.baseUrl))
+    const faults = faultsOfTypes(fhir.references.of(resource, request.ownUrl))
     if (faults.length > 0) throw refusalOf(fhir.references, resource, faults)
   },
 })

@@ -1,11 +1,34 @@
 /** A CodeSystem as it is asked: its concepts by code, what lies above and below each. https://hl7.org/fhir/R4/codesystem.html */
 
+type Json = Readonly<Record<string, unknown>>
+
+/** Another way to show a code. */
+export interface Designation {
+  readonly language: string | undefined
+  /** A Coding. */
+  readonly use: Json | undefined
+  readonly value: string
+}
+
+/** A property with its value as FHIR writes it: `{ valueCode: 'x' }`. */
+export interface PropertyValue {
+  readonly code: string
+  readonly value: Json
+}
+
 export interface Concept {
   readonly code: string
   readonly display: string | undefined
   readonly definition: string | undefined
+  readonly designations: readonly Designation[]
   /** Values as text, by the code of their property. */
   readonly properties: ReadonlyMap<string, readonly string[]>
+  /** The same values with the types that their properties are declared with. */
+  readonly values: readonly PropertyValue[]
+  /** Not to be used any more. */
+  readonly isInactive: boolean
+  /** A group of codes, not to be selected itself. */
+  readonly isAbstract: boolean
   readonly parents: Set<Concept>
   readonly children: Set<Concept>
 }
@@ -14,14 +37,19 @@ export interface CodeSystem {
   readonly url: string
   readonly version: string | undefined
   readonly name: string | undefined
+  /** Of the displays. */
+  readonly language: string | undefined
   /** `complete`, or what is missing: `not-present`, `example`, `fragment`, `supplement`. */
   readonly content: string
   /** What nesting means; `is-a` unless it says otherwise. */
   readonly hierarchy: string
+  /** False when `caseSensitive` is: A and a are one code. */
+  readonly isCaseSensitive: boolean
+  /** As they are written. */
   readonly concepts: ReadonlyMap<string, Concept>
+  /** The concept a code means, whatever its case where that does not matter. */
+  find(code: string): Concept | undefined
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 const PARENT = /(?:^|#)(?:parent|subsumedBy)$/
 const CHILD = /(?:^|#)child$/
@@ -29,48 +57,98 @@ const CHILD = /(?:^|#)child$/
 const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as Json[]) : [])
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-const textOfValue = (property: Json): string | undefined => {
-  for (const [member, value] of Object.entries(property))
-    if (member.startsWith('value')) return String(member === 'valueCoding' ? (value as Json).code : value)
-  return undefined
+const memberOf = (property: Json): string | undefined =>
+  Object.keys(property).find((member) => member.startsWith('value'))
+
+const textOfValue = (member: string, value: unknown): string =>
+  String(member === 'valueCoding' ? (value as Json).code : value)
+
+/** What is a JSON string in every one of them, so that one may be given as the other. */
+const TEXTUAL = new Set(['code', 'string', 'dateTime'])
+
+/** The member that the declared type asks for, where the value can be of that type; else the one it is in. */
+const declaredMember = (type: string | undefined, member: string, value: unknown): string => {
+  if (type === undefined) return member
+  const fits =
+    (TEXTUAL.has(type) && typeof value === 'string') ||
+    (type === 'decimal' && typeof value === 'number') ||
+    (type === 'integer' && Number.isInteger(value))
+  return fits ? `value${type.charAt(0).toUpperCase()}${type.slice(1)}` : member
 }
+
+export const readDesignations = (list: unknown): readonly Designation[] =>
+  listOf(list).flatMap(({ language, use, value }) =>
+    typeof value === 'string' ? [{ language: textOf(language), use: use as Json | undefined, value }] : [],
+  )
+
+/** The codes of properties that mean one of http://hl7.org/fhir/concept-properties, by their code or by their uri. */
+const meaning = (declared: readonly Json[], name: string): readonly string[] => [
+  name,
+  ...declared.filter(({ uri }) => String(uri).endsWith(`#${name}`)).map(({ code }) => String(code)),
+]
 
 export const readCodeSystem = (resource: Json): CodeSystem => {
   const concepts = new Map<string, Concept>()
+  const declared = listOf(resource.property)
+  const types = new Map(declared.map(({ code, type }) => [String(code), textOf(type)]))
+  const [inactive, status, notSelectable] = ['inactive', 'status', 'notSelectable'].map((name) =>
+    meaning(declared, name),
+  ) as [readonly string[], readonly string[], readonly string[]]
   const link = (parent: Concept, child: Concept): void => {
     parent.children.add(child)
     child.parents.add(parent)
   }
+  const made = ({ code, display, definition, property, designation }: Json): Concept => {
+    const properties = new Map<string, string[]>()
+    const values: PropertyValue[] = []
+    for (const one of listOf(property)) {
+      const member = memberOf(one)
+      if (member === undefined) continue
+      const [name, value] = [String(one.code), one[member]]
+      properties.set(name, [...(properties.get(name) ?? []), textOfValue(member, value)])
+      values.push({ code: name, value: { [declaredMember(types.get(name), member, value)]: value } })
+    }
+    const has = (codes: readonly string[], ...wanted: readonly string[]): boolean =>
+      codes.some((name) => properties.get(name)?.some((value) => wanted.includes(value)) === true)
+    return {
+      code: code as string,
+      display: textOf(display),
+      definition: textOf(definition),
+      designations: readDesignations(designation),
+      properties,
+      values,
+      isInactive: has(inactive, 'true') || has(status, 'retired', 'inactive'),
+      isAbstract: has(notSelectable, 'true'),
+      parents: new Set<Concept>(),
+      children: new Set<Concept>(),
+    }
+  }
   const read = (list: unknown, parent: Concept | undefined): void => {
-    for (const { code, display, definition, property, concept } of listOf(list)) {
+    for (const one of listOf(list)) {
+      const { code } = one
       if (typeof code !== 'string') continue
-      const properties = new Map<string, string[]>()
-      for (const one of listOf(property)) {
-        const value = textOfValue(one)
-        if (value !== undefined) properties.set(String(one.code), [...(properties.get(String(one.code)) ?? []), value])
-      }
-      const made = concepts.get(code) ?? {
-        code,
-        display: textOf(display),
-        definition: textOf(definition),
-        properties,
-        parents: new Set<Concept>(),
-        children: new Set<Concept>(),
-      }
-      concepts.set(code, made)
-      if (parent !== undefined) link(parent, made)
-      read(concept, made)
+      const concept = concepts.get(code) ?? made(one)
+      concepts.set(code, concept)
+      if (parent !== undefined) link(parent, concept)
+      read(one.concept, concept)
     }
   }
   read(resource.concept, undefined)
+
+  const isCaseSensitive = resource.caseSensitive !== false
+  const folded = isCaseSensitive
+    ? undefined
+    : new Map(Array.from(concepts.values(), (one) => [one.code.toLowerCase(), one] as const))
+  const find = (code: string): Concept | undefined => concepts.get(code) ?? folded?.get(code.toLowerCase())
+
   // Some properties say of a concept that another one lies above or below.
-  for (const { code, uri } of listOf(resource.property)) {
+  for (const { code, uri } of declared) {
     const isMeant = (pattern: RegExp): boolean => pattern.test(String(code)) || pattern.test(String(uri))
     const [isParent, isChild] = [isMeant(PARENT), isMeant(CHILD)]
     if (!isParent && !isChild) continue
     for (const concept of concepts.values())
       for (const other of concept.properties.get(String(code)) ?? []) {
-        const found = concepts.get(other)
+        const found = find(other)
         if (found !== undefined) link(isParent ? found : concept, isParent ? concept : found)
       }
   }
@@ -78,9 +156,12 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     url: String(resource.url),
     version: textOf(resource.version),
     name: textOf(resource.name),
+    language: textOf(resource.language),
     content: textOf(resource.content) ?? 'not-present',
     hierarchy: textOf(resource.hierarchyMeaning) ?? 'is-a',
+    isCaseSensitive,
     concepts,
+    find,
   }
 }
 
@@ -90,8 +171,3 @@ export const reach = (start: Concept, direction: 'parents' | 'children'): Readon
   for (const one of found) for (const next of one[direction]) found.add(next)
   return found
 }
-
-/** Concepts that are not to be used any more. http://hl7.org/fhir/concept-properties */
-export const isInactive = ({ properties }: Concept): boolean =>
-  properties.get('inactive')?.includes('true') === true ||
-  (properties.get('status') ?? []).some((status) => status === 'retired' || status === 'inactive')

@@ -44,3 +44,15 @@ export const NoHierarchy = defineError(
   'not-supported',
   'What is above or below "%s" is not known here: %s.',
 )
+export const InputsContradict = defineError(
+  'terminology/inputs-contradict',
+  400,
+  'invalid',
+  '$%s: %s "%s" contradicts %s "%s". Leave one of them out.',
+)
+export const InputNegative = defineError(
+  'terminology/input-negative',
+  400,
+  'value',
+  '$expand: %s is %s; it takes 0 or more.',
+)

@@ -14,6 +14,8 @@ export class Unfiltered extends Error {}
 
 type Test = (concept: Concept) => boolean
 
+/** Properties whose values are codes of the system. */
+const OF_CODES = new Set(['code', 'concept', 'parent', 'child'])
 const HIERARCHICAL = new Set(['is-a', 'descendent-of', 'is-not-a', 'generalizes'])
 
 /** Values of a property of a concept. */
@@ -35,10 +37,10 @@ const valuesOf = (property: string, concept: Concept): readonly string[] => {
   }
 }
 
-const hierarchical = ({ concepts, hierarchy, url }: CodeSystem, { property, op, value }: Filter): Test => {
+const hierarchical = ({ find, hierarchy, url }: CodeSystem, { property, op, value }: Filter): Test => {
   if (property !== 'concept' && property !== 'code') throw new Unfiltered(`the filter ${property} ${op}`)
   if (hierarchy !== 'is-a') throw new Unfiltered(`the hierarchy of ${url} means ${hierarchy}`)
-  const start = concepts.get(value)
+  const start = find(value)
   if (start === undefined) throw new Unfiltered(`${value} is not in ${url}`)
   const found = reach(start, op === 'generalizes' ? 'parents' : 'children')
   if (op === 'is-not-a') return (concept) => !found.has(concept)
@@ -54,12 +56,17 @@ export const toTest = (system: CodeSystem, filter: Filter): Test => {
     (test: (one: string) => boolean): Test =>
     (concept) =>
       valuesOf(property, concept).some(test)
+  // Where case does not matter, a code that is named means the one that is written otherwise.
+  const named = (text: string): string =>
+    OF_CODES.has(property) && !system.isCaseSensitive ? (system.find(text)?.code ?? text) : text
   switch (op) {
-    case '=':
-      return any((one) => one === value)
+    case '=': {
+      const wanted = named(value)
+      return any((one) => one === wanted)
+    }
     case 'in':
     case 'not-in': {
-      const wanted = new Set(value.split(',').map((one) => one.trim()))
+      const wanted = new Set(value.split(',').map((one) => named(one.trim())))
       const among = any((one) => wanted.has(one))
       return op === 'in' ? among : (concept) => !among(concept)
     }

@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
+import { readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
 import type { Find } from './expansion.ts'
 
@@ -11,6 +12,9 @@ type Json = Readonly<Record<string, unknown>>
 export type FindStored = (type: string, name: string) => Promise<Json | undefined>
 
 const MOST_CONCEPTS = 200_000 // of all code systems that are kept
+const MOST_MISSING = 1000
+/** No canonical is longer; what is longer is not remembered. */
+const MOST_CHARACTERS = 500
 /** Another server of the same database may have stored a new version: what is kept is looked up again after so long. */
 export const KEPT_MS = 30_000
 
@@ -24,25 +28,39 @@ export const createFinder = (definitions: Definitions, stored: FindStored, clock
     maxSize: MOST_CONCEPTS,
     sizeCalculation: ({ system }) => 1 + system.concepts.size,
   })
+  // Value sets list codes of systems that are not here again and again. When each was looked for, by canonical.
+  const missing = new LRUCache<string, number>({ max: MOST_MISSING })
+  // What was begun before something was written must not be kept after it.
+  let life = 0
   const find = async (type: string, canonical: string): Promise<Json | undefined> => {
     const own = await stored(type, canonical)
     if (own !== undefined) return own
-    const bar = canonical.lastIndexOf('|')
-    const [url, version] = bar === -1 ? [canonical, undefined] : [canonical.slice(0, bar), canonical.slice(bar + 1)]
+    const { url, version } = readCanonical(canonical)
     const found = await definitions.find(type, url, version)
-    return found === undefined ? undefined : (JSON.parse(found.json) as Json)
+    if (found === undefined || (version !== undefined && found.version !== version)) return undefined
+    return JSON.parse(found.json) as Json
   }
   return {
     valueSet: (canonical) => find('ValueSet', canonical),
     async codeSystem(canonical) {
       const known = systems.get(canonical)
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.system
+      const looked = missing.get(canonical)
+      if (looked !== undefined && clock.now() - looked < KEPT_MS) return undefined
+      const begun = life
       const resource = await find('CodeSystem', canonical)
-      if (resource === undefined) return undefined
+      if (resource === undefined) {
+        if (begun === life && canonical.length <= MOST_CHARACTERS) missing.set(canonical, clock.now())
+        return undefined
+      }
       const system = readCodeSystem(resource)
-      systems.set(canonical, { system, at: clock.now() })
+      if (begun === life) systems.set(canonical, { system, at: clock.now() })
       return system
     },
-    forget: () => systems.clear(),
+    forget() {
+      life += 1
+      systems.clear()
+      missing.clear()
+    },
   }
 }

@@ -18,6 +18,8 @@ export interface Terminology {
    * throws 400 when the code is not in it, or its hierarchy is not all here.
    */
   related(code: Code, direction: 'above' | 'below', most: number): Promise<readonly Code[] | undefined>
+  /** A number that grows whenever this server has written a value set or code system: what was expanded before may differ. */
+  edition(): number
 }
 
 export const Terminology = defineService<Terminology>('terminology')

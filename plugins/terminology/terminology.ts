@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
 import { type CodeSystem, reach } from './code-system.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
-import { createExpander, type Expansion, Unexpandable } from './expansion.ts'
+import type { Expansion } from './expanded-codes.ts'
+import { createExpander, type Pin, Unexpandable } from './expansion.ts'
 import { Unfiltered } from './filter.ts'
 import { type Finder, KEPT_MS } from './find.ts'
 import type { Terminology } from './service.ts'
@@ -12,9 +13,9 @@ const MOST_KEPT = 200_000 // codes of all expansions that are kept
 
 export interface Expanding extends Terminology {
   /** All of a value set, with displays. Undefined when it is not known; throws 400. */
-  all(valueSet: string): Promise<Expansion | undefined>
+  all(valueSet: string, pin?: Pin): Promise<Expansion | undefined>
   /** All of a value set that is at hand. */
-  of(valueSet: Readonly<Record<string, unknown>>): Promise<Expansion>
+  of(valueSet: Readonly<Record<string, unknown>>, pin?: Pin): Promise<Expansion>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
   /** A value set or code system was written. */
   forget(): void
@@ -40,42 +41,45 @@ export const createTerminology = (find: Finder, clock: Clock): Expanding => {
   // What was begun before something was written must not be kept after it.
   let life = 0
 
-  const all = async (valueSet: string): Promise<Expansion | undefined> => {
-    const known = kept.get(valueSet)
+  const all = async (valueSet: string, pin?: Pin): Promise<Expansion | undefined> => {
+    const key = pin === undefined ? valueSet : `${valueSet} ${pin.system}|${pin.version}`
+    const known = kept.get(key)
     if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.expansion
     const begun = life
-    const expansion = await telling(valueSet, () => expand(valueSet))
-    if (expansion !== undefined && begun === life) kept.set(valueSet, { expansion, at: clock.now() })
+    const expansion = await telling(valueSet, () => expand(valueSet, pin))
+    if (expansion !== undefined && begun === life) kept.set(key, { expansion, at: clock.now() })
     return expansion
   }
 
   return {
     all,
-    of(valueSet) {
+    of(valueSet, pin) {
       const name = typeof valueSet.url === 'string' ? valueSet.url : 'of the request'
-      return telling(name, () => expandResource(valueSet, name))
+      return telling(name, () => expandResource(valueSet, name, pin))
     },
     codeSystem: find.codeSystem,
     async expand(valueSet, most) {
       const expansion = await all(valueSet)
       if (expansion === undefined) return undefined
-      if (expansion.size > most) throw TooManyCodes(valueSet.slice(0, 200), most)
-      return [...expansion.values()]
+      const codes = [...expansion.distinct]
+      if (codes.length > most) throw TooManyCodes(valueSet.slice(0, 200), most)
+      return codes
     },
     async related({ system, code }, direction, most) {
       const found = await find.codeSystem(system)
       if (found === undefined) return undefined
-      const { concepts, content, hierarchy } = found
+      const { content, hierarchy } = found
       const what = `${system}|${code}`.slice(0, 200)
       if (content !== 'complete')
         throw NoHierarchy(what, `of its code system there is only what is called "${content}"`)
       if (hierarchy !== 'is-a') throw NoHierarchy(what, `the hierarchy of its code system means ${hierarchy}`)
-      const start = concepts.get(code)
+      const start = found.find(code)
       if (start === undefined) throw NoHierarchy(what, 'its code system has no such code')
       const codes = reach(start, direction === 'above' ? 'parents' : 'children')
       if (codes.size > most) throw TooManyCodes(what, most)
       return [...codes].map((one) => ({ system, code: one.code }))
     },
+    edition: () => life,
     forget() {
       life += 1
       kept.clear()

@@ -5,7 +5,7 @@ export const conformanceSection = Type.Object({
   validation: Type.Union([Type.Literal('structure'), Type.Literal('rules'), Type.Literal('profiles')], {
     default: 'profiles',
     description:
-      'How far a write is checked: its structure only; also the required bindings and invariants of its type; also the profiles it claims in meta.profile, where they are installed.',
+      'How far a write is checked: its structure only; also the required bindings and invariants of its type, and the installed definitions of its extensions; also the profiles it claims in meta.profile, where they are installed.',
   }),
 })
 

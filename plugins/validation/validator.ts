@@ -1,10 +1,11 @@
 /** The Validator service: structure and rules in one pass, then profiles, then what other plugins added. */
-import type { Issue } from '../../kernel/index.ts'
+import { errorsFirst, type Issue } from '../../kernel/index.ts'
 import { andThen } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { type Compiled, compiledFrom } from './compiled.ts'
 import type { Level } from './config.ts'
 import { RulesRefused, StructureRefused } from './errors.ts'
+import { sampleOf } from './sample-of.ts'
 import type { AddedCheck, ValidationOptions, Validator } from './service.ts'
 
 type Resource = Readonly<Record<string, unknown>>
@@ -21,6 +22,9 @@ const isError = ({ severity }: Issue): boolean => severity === 'error' || severi
 /** Of what was found with the structure: a fault of it, as against a rule of the type that is broken. */
 const isStructural = (issue: Issue): boolean =>
   isError(issue) && issue.code !== 'invariant' && issue.code !== 'code-invalid'
+
+/** A text that is longer is of a resource that takes milliseconds to validate. */
+const SAMPLED_CHARS = 100_000
 
 interface Findings {
   readonly issues: Issues
@@ -54,14 +58,27 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     limit: number,
   ): Findings | Promise<Findings> => {
     const { source, structure, rules, profiles: profileChecks } = current()
-    const options = text === undefined ? { limit } : { text, limit }
-    return source.settle(() => {
-      const first = (upTo === 'structure' ? structure : rules).validate(resource as Record<string, unknown>, options)
+    const validate = (one: Resource, written: string | undefined): Findings => {
+      const options = written === undefined ? { limit } : { text: written, limit }
+      const first = (upTo === 'structure' ? structure : rules).validate(one as Record<string, unknown>, options)
       const isBroken = first.some(isStructural)
-      if (upTo !== 'profiles' || isBroken) return { issues: first, isBroken }
-      const second = profileChecks.check(resource, profiles, limit)
+      if (upTo === 'structure' || isBroken) return { issues: first, isBroken }
+      const { extensions } = rules
+      const second = profileChecks.check(one, {
+        asked: profiles,
+        profiles: upTo === 'profiles',
+        extensions,
+        limit,
+      })
       return { issues: second.length === 0 ? first : [...first, ...second], isBroken }
-    })
+    }
+    const whole = (): Findings | Promise<Findings> => source.settle(() => validate(resource, text))
+    if (text === undefined || text.length < SAMPLED_CHARS) return whole()
+    // Whatever is not loaded yet is met in a sample, which is validated again and again sooner than all of it.
+    return andThen(
+      source.settle(() => validate(sampleOf(resource) as Resource, undefined)),
+      whole,
+    )
   }
 
   const others = (resource: Resource): Issues | Promise<Issues> => {
@@ -75,7 +92,9 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
 
   return {
     admit(resource, options = {}) {
-      return andThen(defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
+      const { found } = options
+      const first = found && { issues: found, isBroken: false }
+      return andThen(first ?? defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
         if (issues.some(isError)) throw (isBroken ? StructureRefused : RulesRefused)().with({ issues })
         if (added.length === 0) return issues
         return andThen(others(resource), (more) => {
@@ -86,10 +105,16 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
       })
     },
     check(resource, options = {}) {
+      const { found } = options
+      if (found !== undefined)
+        return found.some(isStructural) ? found : andThen(others(resource), (more) => errorsFirst([...found, ...more]))
       return andThen(defined(resource, options, 'profiles', MOST_ISSUES_IN_FULL), ({ issues, isBroken }) =>
-        isBroken ? issues : andThen(others(resource), (more) => [...issues, ...narrativeHint(resource), ...more]),
+        isBroken
+          ? issues
+          : andThen(others(resource), (more) => errorsFirst([...issues, ...narrativeHint(resource), ...more])),
       )
     },
     addCheck: (check) => void added.push(check),
+    remote: { level },
   }
 }

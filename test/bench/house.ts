@@ -6,7 +6,7 @@ import type { Bench } from './bench.ts'
 import type { Settings } from './plugins.ts'
 import { type Subject, startSubject } from './process/subject.ts'
 
-export interface House extends Pick<Subject, 'cpu' | 'profile' | 'stop'> {
+export interface House extends Pick<Subject, 'cpu' | 'profile' | 'stop'>, Partial<Pick<Subject, 'turns'>> {
   readonly address: string
 }
 
@@ -54,8 +54,8 @@ export const startHouse = async (
       server: { bind: '127.0.0.1:0', ...settings.server },
       database: { kind: 'sqlite', sqlite_path: place.sqlitePath, ...settings.database },
     })
-    const { cpu, profile, stop } = subject
-    return { address, cpu, profile, stop }
+    const { cpu, turns, profile, stop } = subject
+    return { address, cpu, turns, profile, stop }
   } catch (error) {
     await subject.stop()
     throw error

@@ -4,10 +4,12 @@ import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { readProcessTree } from '../support/process-tree.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const bin = join(root, 'cli/bin.js')
@@ -93,7 +95,7 @@ test('refused settings end the process with exit code 2', async ({ folder }) => 
   assert.match(stderr, /^server: server\.toml:3:2: [^\n]+\n$/)
 })
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   test(`${signal} ends a server that listens, with exit code 0`, async ({ folder }) => {
     const env = { ...process.env, SERVER_SKIP_DEFAULT_PACKAGES: 'true' }
     const child = start(folder, [bin, '--memory', '--bind', '127.0.0.1:0'], { env })
@@ -101,6 +103,37 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     const { code, stdout, stderr } = await finished(child)
     assert.is(code, 0, stderr)
     for (const line of stdout.trim().split('\n')) assert.type(JSON.parse(line).msg, 'string')
+  })
+
+for (const [how, command, env] of [
+  ['under nohup', ['nohup'], { _: '/usr/bin/nohup' }],
+  ['below a shell that ignores it', ['/bin/sh', '-c', 'trap \'\' HUP; "$0" "$@"; exit $?'], {}],
+] as const)
+  test(`SIGHUP is ignored ${how}`, async ({ folder }) => {
+    const [program, ...rest] = command
+    const args = [...rest, process.execPath, bin, '--memory', '--bind', '127.0.0.1:0']
+    const child = spawn(program, args, {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env, SERVER_SKIP_DEFAULT_PACKAGES: 'true' },
+    })
+    const lines = createInterface({ input: child.stdout })
+    let address = ''
+    for await (const line of lines) {
+      const said = JSON.parse(line) as { msg: string; address?: string }
+      if (said.msg === 'listening') address = said.address ?? ''
+      if (said.msg === 'ready') break
+    }
+    // The shell waits for the server; nohup became it.
+    const [server = child.pid!] = readProcessTree().childrenOf(child.pid!)
+    process.kill(server, 'SIGHUP')
+    assert.is((await fetch(`${address}/livez`)).status, 200)
+    process.kill(server, 'SIGHUP')
+    assert.is((await fetch(`${address}/livez`)).status, 200)
+    child.stdout.resume()
+    process.kill(server, 'SIGTERM')
+    const [code] = await once(child, 'exit')
+    assert.is(code, 0)
   })
 
 test('a reader that goes away is no error', async ({ folder }) => {

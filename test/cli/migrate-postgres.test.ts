@@ -42,7 +42,7 @@ test('an empty database is left empty, and --dry-run shows the SQL of this kind'
   assert.match(again.stdout, /recorded: 0/)
 })
 
-test('a role that may only read can ask for the status', async () => {
+test('a role that may only read can ask for the status, and reads that a start would be refused', async () => {
   await postgres.createDatabase('readable')
   const url = postgres.url(undefined, 'readable')
   await startOnce({ database: { kind: 'postgres', postgres_url: url } })
@@ -53,9 +53,57 @@ test('a role that may only read can ask for the status', async () => {
     'CREATE ROLE reader LOGIN; GRANT pg_read_all_data TO reader; ALTER ROLE reader SET default_transaction_read_only = on',
   )
   await admin.end()
-  const { code, stdout } = await migrate('--status', '--postgres', postgres.url('reader', 'readable'))
-  assert.is(code, 0)
+  const { code, stdout, stderr } = await migrate('--status', '--postgres', postgres.url('reader', 'readable'))
+  assert.is(code, 1)
+  assert.match(stderr, /"readable" is read-only \(default_transaction_read_only is on\)/)
   assert.match(stdout, new RegExp(`recorded: ${STEPS}\\n  database/0001-pins  \\d{4}-`))
+})
+
+/** The status and the start refuse with 1 and the same reason. */
+const refusedBoth = async (url: string, reason: RegExp): Promise<void> => {
+  for (const argv of [
+    ['migrate', '--status'],
+    ['migrate', '--dry-run'],
+    ['--bind', '127.0.0.1:0'],
+  ]) {
+    const world = createWorld({ plugins: basic, argv: [...argv, '--postgres', url] })
+    const { code, stderr } = await world.run().finally(world.remove)
+    assert.is(code, 1, `${argv[0]}: ${stderr}`)
+    assert.match(stderr, reason)
+    assert.not.match(stderr, /SERVER_LOG_LEVEL/)
+  }
+}
+
+test('a database of another encoding is refused by the status as by the start', async () => {
+  await postgres.admin("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+  await refusedBoth(postgres.url(undefined, 'latin'), /"latin" has the encoding LATIN1; this server needs UTF8/)
+})
+
+test('a database that is read-only is refused by the status as by the start', async () => {
+  await postgres.createDatabase('rodb')
+  await postgres.admin('ALTER DATABASE rodb SET default_transaction_read_only = on')
+  await refusedBoth(postgres.url(undefined, 'rodb'), /"rodb" is read-only \(default_transaction_read_only is on\)/)
+})
+
+test('a role without rights on the schema is refused by both, with the GRANT that mends it', async () => {
+  await postgres.createDatabase('norights')
+  await postgres.admin('CREATE ROLE "plain user" LOGIN')
+  const url = postgres.url('plain%20user', 'norights')
+  const { default: pg } = await import('pg')
+  const owner = new pg.Client({ connectionString: postgres.url(undefined, 'norights') })
+  await owner.connect()
+  const reason =
+    /The role "plain user" may not create tables in the schema public of the PostgreSQL database "norights"\..*: (GRANT USAGE, CREATE ON SCHEMA public TO "plain user");/
+  try {
+    await refusedBoth(url, reason)
+    await owner.query('REVOKE USAGE ON SCHEMA public FROM PUBLIC')
+    await refusedBoth(url, reason)
+    await owner.query('GRANT USAGE, CREATE ON SCHEMA public TO "plain user"')
+  } finally {
+    await owner.end()
+  }
+  assert.is((await migrate('--status', '--postgres', url)).code, 0)
+  await startOnce({ database: { kind: 'postgres', postgres_url: url } })
 })
 
 test('a database that cannot be reached is exit code 2, without the password', async () => {

@@ -122,6 +122,16 @@ test('a second signal ends the process at once', async () => {
   }
 })
 
+test('a plugin that cannot keep what it had at the stop is exit code 1 and one line', async () => {
+  const failing: Lifecycle = { stop: () => Promise.reject(new Error('the safe is full')) }
+  const world = createWorld({ argv: BIND, plugins: [shop(failing)], onWrite: signalAt('"ready"', 'SIGTERM') })
+  const { code, stdout, stderr } = await world.run()
+  world.remove()
+  assert.is(code, 1)
+  assert.is(stderr, 'server: stopped, and not everything could be kept (shop); the log says what was lost\n')
+  assert.match(stdout, 'the safe is full')
+})
+
 test('after it ended it listens to no signal', async () => {
   const world = createWorld({ argv: BIND, plugins: [shop()], onWrite: signalAt('"ready"', 'SIGTERM') })
   await world.run()

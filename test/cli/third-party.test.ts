@@ -29,7 +29,7 @@ class Topics extends Command {
 export default definePlugin({
   name: 'kafka',
   description: 'Sends every change to Kafka',
-  api: '^1.0.0',
+  api: '^2.0.0',
   config: {
     kafka: Type.Object({
       topic: Type.String({ default: 'changes', flag: 'kafka-topic', env: 'KAFKA_TOPIC', description: 'Where to.' }),

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type AnyPlugin, defineError, type Hooks } from '../../kernel/index.ts'
+import { type AnyPlugin, defineError, type Hooks, type Kernel } from '../../kernel/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
 import { connectTo } from '../support/raw-client.ts'
@@ -13,7 +13,13 @@ const Broken = defineError('pot/broken', 500, 'exception', 'The pot is broken.')
 /** Routes that answer, and that fail in every way. */
 const pot: AnyPlugin = pluginOf('pot', ({ routes }) =>
   routes((app, _options, done) => {
-    app.get('/who', async ({ ctx }) => ({ id: ctx.id, url: ctx.url, base: ctx.baseUrl, address: ctx.address }))
+    app.get('/who', async ({ ctx }) => ({
+      id: ctx.id,
+      url: ctx.url,
+      base: ctx.baseUrl,
+      own: ctx.ownUrl,
+      address: ctx.address,
+    }))
     app.get('/log', async ({ ctx }) => {
       ctx.log.info('brewing')
       return 'ok'
@@ -282,6 +288,21 @@ test('links start with public_url when it is set, else with the Host that was as
   assert.is((await plain.inject({ url: '/who', headers: { host: 'a.test:81' } })).json().base, 'http://a.test:81')
   const set = (await started([pot], { server: { public_url: 'https://fhir.test/base//' } })).kernel
   assert.is((await set.inject({ url: '/who', headers: { host: 'a.test' } })).json().base, 'https://fhir.test/base')
+})
+
+test('own references are under public_url, else under the address that is listened at, else under none', async () => {
+  const ownOf = async (kernel: Kernel): Promise<string | undefined> =>
+    (await kernel.inject({ url: '/who', headers: { host: 'a.test:81' } })).json().own
+  const plain = (await started([pot], { server: { bind: '127.0.0.1:0' } })).kernel
+  assert.is(await ownOf(plain), undefined)
+  const address = await plain.listen()
+  assert.is(await ownOf(plain), address)
+  await plain.stop()
+  const set = (await started([pot], { server: { bind: '127.0.0.1:0', public_url: 'https://fhir.test/base//' } })).kernel
+  assert.is(await ownOf(set), 'https://fhir.test/base')
+  await set.listen()
+  assert.is(await ownOf(set), 'https://fhir.test/base')
+  await set.stop()
 })
 
 test('two X-Forwarded-For lines on the wire are read as one list', async () => {

@@ -34,10 +34,11 @@ test('a plugin is handed what it needs, and an embedding host gets it by the tok
   assert.is(kernel.get(Clock).time(), 'noon')
 })
 
-test('a token is itself, not its name', async () => {
-  const Namesake = defineService<unknown>('clock')
+test('a service goes by its name: another token of that name, such as that of another copy, finds it', async () => {
+  const Namesake = defineService<{ time(): string }>('clock')
   const { kernel } = await kernelWith([clockmaker])
-  assert.throws(() => kernel.get(Namesake), 'No enabled plugin provides the service "clock".')
+  assert.is(kernel.get(Namesake).time(), 'noon')
+  assert.throws(() => kernel.get(defineService('watch')), 'No enabled plugin provides the service "watch".')
 })
 
 test('what is optional is undefined when nobody provides it, and else set up before', async () => {
@@ -52,6 +53,21 @@ test('what is optional is undefined when nobody provides it, and else set up bef
   await kernelWith([listener])
   await kernelWith([listener, clockmaker])
   assert.equal(heard, [undefined, 'noon'])
+})
+
+test('two enabled plugins that provide a service of one name stop the start, by their names', async () => {
+  const sundial = (enabled: boolean) =>
+    definePlugin({
+      name: 'sundial',
+      provides: [defineService<{ time(): string }>('clock')],
+      enabled: () => enabled,
+      setup: ({ provide }) => provide(Clock, { time: () => 'about noon' }),
+    })
+  assert.is(
+    await refusal(clockmaker, sundial(true)),
+    'The plugins "clockmaker" and "sundial" both provide the service "clock"; disable one of them.',
+  )
+  assert.is(await refusal(clockmaker, sundial(false)), 'nothing was refused')
 })
 
 test('a service provided twice is refused by name', async () => {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Kernel } from '../../kernel/index.ts'
+import { definePlugin, defineService, type Kernel } from '../../kernel/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import { kernelWith } from '../support/kernel-with.ts'
 import { createPackageFolder, type PackageFolder } from '../support/package-folder.ts'
@@ -127,13 +127,13 @@ for (const [what, { reference = '@acme/kafka', fields, text = plugin('kafka'), s
 const MISSHAPEN: Readonly<Record<string, { text: string; says: string }>> = {
   'no default export': { text: 'export const plugin = {}', says: 'it has no default export' },
   'a function': { text: 'export default () => undefined', says: 'its default export is a function' },
-  null: { text: 'export default null', says: 'its default export is a null' },
+  null: { text: 'export default null', says: 'its default export is null' },
   'no name': { text: 'export default { setup() {} }', says: 'its name is missing or not lower-case words' },
   'a name in capitals': { text: plugin('Kafka'), says: 'its name is missing or not lower-case words' },
   'no setup': { text: plugin('kafka', ''), says: 'it has no setup function' },
   'an api that is a number': {
     text: plugin('kafka', 'api: 1, setup() {}'),
-    says: 'its api is not a range such as "^1.0.0"',
+    says: 'its api is not a range such as "^2.0.0"',
   },
   'a section of another name': {
     text: `import { Type } from 'typebox'\n${plugin('kafka', 'config: { audit: Type.Object({}) }, setup() {}')}`,
@@ -157,16 +157,17 @@ for (const [what, { text, says }] of Object.entries(MISSHAPEN))
     )
   })
 
-for (const api of ['^2.0.0', '>=1.1.0', '0.x', 'latest', '>1'])
+for (const api of ['^1.0.0', '^3.0.0', '>=2.1.0', '0.x', 'latest', '>2'])
   test(`a plugin written for kernel API "${api}" is refused by name`, async ({ folder }) => {
     folder.write('mine.js', plugin('kafka', `api: '${api}', setup() {}`))
     assert.is(
       await refusal(() => load(folder, ['./mine.js'])),
-      `The plugin "kafka" was written for kernel API ${api}; this server has 1.0.0.`,
+      `The plugin "kafka" was written for kernel API ${api}; this server has 2.0.0. ` +
+        'CONTRIBUTING.md says under "From 1 to 2" what has changed.',
     )
   })
 
-for (const api of ['^1.0.0', '1', '1.x', '*', '>=1.0.0 <3'])
+for (const api of ['^2.0.0', '2', '2.x', '*', '>=1.0.0 <3'])
   test(`a plugin written for kernel API "${api}" is taken`, async ({ folder }) => {
     folder.write('mine.js', plugin('kafka', `api: '${api}', setup() {}`))
     assert.is(await namesOf((await load(folder, ['./mine.js'])).kernel), 'kafka')
@@ -221,17 +222,17 @@ test('a plugin that throws in setup stops the start, by name', async ({ folder }
 })
 
 test('a promised service that is not provided stops the start, by name', async ({ folder }) => {
-  folder.write('mine.js', plugin('kafka', 'provides: [defineService("queue")], setup() {}'))
+  folder.write('mine.js', plugin('kafka', 'provides: [defineService("kafka/queue")], setup() {}'))
   assert.is(
     await refusal(() => load(folder, ['./mine.js'])),
-    'The plugin "kafka" promised the service "queue" and did not provide it in setup.',
+    'The plugin "kafka" promised the service "kafka/queue" and did not provide it in setup.',
   )
 })
 
 test('a circle of needs stops the start, drawn with its arrows', async ({ folder }) => {
   folder.write(
     'services.js',
-    `import { defineService } from 'refhir'\nexport const A = defineService('a')\nexport const B = defineService('b')\n`,
+    `import { defineService } from 'refhir'\nexport const A = defineService('kafka/a')\nexport const B = defineService('rabbit/b')\n`,
   )
   const circular = (name: string, needs: string, provides: string): string =>
     `import { A, B } from './services.js'\n${plugin(name, `needs: { x: ${needs} }, provides: [${provides}], setup({ provide }) { provide(${provides}, 1) }`)}`
@@ -240,6 +241,44 @@ test('a circle of needs stops the start, drawn with its arrows', async ({ folder
   assert.is(
     await refusal(() => load(folder, ['./a.js', './b.js'])),
     'The plugins need one another in a circle: kafka → rabbit → kafka.',
+  )
+})
+
+test('the name of a service that a third party provides begins with that of its plugin', async ({ folder }) => {
+  for (const [name, asked] of [
+    ['queue', 'kafka/queue'],
+    ['rabbit/queue', 'kafka/queue'],
+    ['kafka', 'kafka/kafka'],
+  ]) {
+    folder.write(`${name}.js`, plugin('kafka', `provides: [defineService('${name}')], setup() {}`))
+    assert.is(
+      await refusal(() => load(folder, [`./${name}.js`])),
+      `The plugin "kafka" provides the service "${name}"; the name of its service begins with its own name: "${asked}".`,
+    )
+  }
+})
+
+test('a third party may provide a first-party service in place of the plugin that is disabled', async ({ folder }) => {
+  const Queue = defineService<string>('queue')
+  const kept = (enabled: boolean) =>
+    definePlugin({
+      name: 'kept',
+      provides: [Queue],
+      enabled: () => enabled,
+      setup: ({ provide }) => provide(Queue, 'kept'),
+    })
+  folder.write(
+    'kafka.js',
+    `import { definePlugin, defineService } from 'refhir'
+     const Queue = defineService('queue')
+     export default definePlugin({ name: 'kafka', provides: [Queue], setup: ({ provide }) => provide(Queue, 'kafka') })`,
+  )
+  const start = (enabled: boolean) =>
+    kernelWith([kept(enabled)], { folder: folder.path, settings: { plugins: { load: ['./kafka.js'] } } })
+  assert.is((await start(false)).kernel.get(Queue), 'kafka')
+  assert.is(
+    await refusal(() => start(true)),
+    'The plugins "kept" and "kafka" both provide the service "queue"; disable one of them.',
   )
 })
 

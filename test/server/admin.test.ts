@@ -10,6 +10,7 @@ import metrics from '../../plugins/metrics/index.ts'
 import requestLog from '../../plugins/request-log/index.ts'
 import { named } from '../support/named-callers.ts'
 import { assertRefused } from '../support/refused.ts'
+import { onlyTypes } from '../support/restrictions.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
 
 const FHIR = { 'content-type': 'application/fhir+json' }
@@ -36,7 +37,7 @@ const ruling = (): { readonly plugin: AnyPlugin; readonly watch: Watch } => {
       hooks.authorize.tap('as told', (_request, interaction, decision) => {
         watch.asked.push(interaction)
         if (watch.rule === 'refuse') decision.refuse(Forbidden())
-        if (watch.rule === 'restrict') decision.restrict({ compartment: { type: 'Patient', id: 'p1' } })
+        if (watch.rule === 'restrict') decision.restrict(onlyTypes('Patient'))
       })
       hooks.onAudit.tap('keep', (fact) => {
         if (watch.trailFails && fact.status === 200) throw new Error('planted')

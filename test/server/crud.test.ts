@@ -110,6 +110,7 @@ test('PUT to a missing id answers 405 while update_as_create is off', async () =
   const payload = '{"resourceType":"Patient","id":"p1"}'
   const answer = await strict.inject({ method: 'PUT', url: '/Patient/p1', headers: JSON_TYPE, payload })
   assert.is(answer.statusCode, 405)
+  assert.is(answer.headers.allow, 'GET, HEAD, DELETE')
   assert.is(codeOf(answer), 'not-supported')
   const created = (await strict.inject({ method: 'POST', url: '/Patient', headers: JSON_TYPE, payload })).json() as {
     id: string

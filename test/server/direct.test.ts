@@ -14,6 +14,7 @@ import limits from '../../plugins/limits/index.ts'
 import requestLog from '../../plugins/request-log/index.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { exchange } from '../support/raw-http.ts'
+import { inCompartment, onlyTypes } from '../support/restrictions.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
 import { until } from '../support/until.ts'
@@ -238,6 +239,7 @@ const TABLE: readonly (readonly [string, 'direct' | 'usual' | 'none'])[] = [
   [get('/Patient/gone'), 'direct'],
   [get('/Binary/b'), 'direct'],
   [get('/Binary/b', 'accept: text/plain\r\n'), 'direct'],
+  [get('/Binary/b', 'accept: application/fhir+json\r\n'), 'direct'],
   [get('/Binary/b', 'accept: image/png\r\n'), 'direct'],
   [get('/Patient?_id=hot'), 'direct'],
   [get('/Patient?family=%C3%85ngstr%C3%B6m'), 'direct'],
@@ -352,10 +354,10 @@ const TAPS: Readonly<Record<string, Tap>> = {
   'not authorized, later': (hooks) =>
     hooks.authorize.tapPromise('no', async (_request, _interaction, ruling) => ruling.refuse(Refused())),
   'another type only': (hooks) =>
-    hooks.authorize.tap('types', (_request, _interaction, ruling) => ruling.restrict({ types: ['Observation'] })),
+    hooks.authorize.tap('types', (_request, _interaction, ruling) => ruling.restrict(onlyTypes('Observation'))),
   'another patient only': (hooks) =>
     hooks.authorize.tapPromise('compartment', async (_request, _interaction, ruling) =>
-      ruling.restrict({ compartment: { type: 'Patient', id: 'cold' } }),
+      ruling.restrict(inCompartment('Patient', 'cold')),
     ),
   'no fact can be kept': (hooks) =>
     hooks.onAudit.tap('full', () => {

@@ -126,6 +126,19 @@ test('_at gives the versions that were current at that time', async () => {
   assert.is(year.length, 5)
 })
 
+test('nothing has happened since a moment to come', async () => {
+  for (const scope of ['/Patient/a', '/Patient', ''])
+    for (const since of ['9999-01-01', '2999-12-31T23:59:59Z']) {
+      const bundle = await get(`${scope}/_history?_since=${since}`)
+      assert.equal(keys(bundle), [])
+      assert.equal(
+        bundle.link.map(({ relation }: { relation: string }) => relation),
+        ['self'],
+      )
+    }
+  assert.is((await server.inject('/Patient/never/_history?_since=9999-01-01')).statusCode, 404)
+})
+
 test('what never was has no history, and bad parameters are refused', async () => {
   assert.is((await server.inject('/Patient/never/_history')).statusCode, 404)
   for (const query of [
@@ -133,7 +146,7 @@ test('what never was has no history, and bad parameters are refused', async () =
     '_count=abc',
     '_count=1e3',
     '_since=2024-02-30',
-    '_since=9999-01-01',
+    '_at=9999-01-01',
     '_at=',
     '_page=x',
     '_bogus=1',

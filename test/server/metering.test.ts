@@ -133,15 +133,35 @@ test('what is asked for in another way is refused, saying what is known', () =>
       assert.is((answer.json() as any).issue[0].diagnostics, message)
     }
     assert.is((await server.inject({ url: '/_usage', headers: { accept: 'text/html' } })).statusCode, 406)
-    assert.is((await server.inject('/_usage?_format=xml')).statusCode, 406)
+    for (const format of ['xml', 'constructor', '__proto__'])
+      assert.is((await server.inject(`/_usage?_format=${format}`)).statusCode, 406, format)
     assert.is((await server.inject({ url: '/_usage', headers: { accept: 'text/html, */*;q=0.8' } })).statusCode, 200)
     const posted = await server.inject({ method: 'POST', url: '/_usage', headers: FHIR, payload: PATIENT })
     assert.is(posted.statusCode, 405)
     assert.is(posted.headers.allow, 'GET, HEAD')
   }))
 
-test('counts are kept after each window and at a clean stop', async () => {
+test('counts of a server that was stopped are added to by the next one', async () => {
   if (chosenKind.name === 'memory') return // it is gone with its server
+  const place = await chosenKind.fresh()
+  const clock = createManualClock()
+  for (const expected of [1, 2]) {
+    const server = await serverWith({ plugins, settings: place.settings, clock })
+    await server.inject({ url: '/Patient', headers: { 'x-test-client': 'app' } })
+    await clock.advance(WINDOW_MS)
+    const seen = async (): Promise<boolean> => requestsOf(await usageOf(server))['app 2026-01-15 search'] === expected
+    await until(seen, 10_000, `${expected} counted`)
+    await server.inject({ url: '/Patient/none', headers: { 'x-test-client': 'app' } })
+    await server.stop()
+  }
+  const last = await serverWith({ plugins, settings: place.settings, clock })
+  assert.equal(requestsOf(await usageOf(last)), { 'app 2026-01-15 search': 2, 'app 2026-01-15 read': 2 })
+  await last.stop()
+  await place.remove()
+})
+
+test('counts are kept after each window and at a clean stop, and those of several servers add up', async () => {
+  if (chosenKind.name !== 'postgres') return // a SQLite file has one server
   const place = await chosenKind.fresh()
   const clock = createManualClock()
   const first = await serverWith({ plugins, settings: place.settings, clock })

@@ -109,4 +109,25 @@ test('when others hold all connections, requests are 503 and the server recovers
   await kernel.stop()
 })
 
+test('while PostgreSQL is read-only writes and /readyz are 503; afterwards every session writes at once', async () => {
+  const { kernel, name } = await serve()
+  assert.is((await create(kernel)).statusCode, 201)
+  await postgres.admin(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+  await postgres.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+  const deadline = performance.now() + 10_000
+  while ((await ready(kernel)) === 200) assert.ok(performance.now() < deadline, '/readyz stayed 200')
+  const refused = await create(kernel)
+  assert.is(refused.statusCode, 503)
+  assert.is(refused.json().issue[0].code, 'transient')
+  // Reads go on, and open sessions that are read-only.
+  const reads = await Promise.all(Array.from({ length: 20 }, () => kernel.inject('/Patient/_history')))
+  assert.equal([...new Set(reads.map(({ statusCode }) => statusCode))], [200])
+  assert.is((await kernel.inject('/livez')).statusCode, 200)
+  await postgres.admin(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+  const created = await Promise.all(Array.from({ length: 40 }, () => create(kernel)))
+  assert.equal([...new Set(created.map(({ statusCode }) => statusCode))], [201])
+  await untilReady(kernel)
+  await kernel.stop()
+})
+
 test.run()

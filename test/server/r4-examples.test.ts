@@ -55,6 +55,8 @@ const isSame = (read: string, text: string, { meta }: Sent): boolean => {
   return rest(read) === rest(text)
 }
 
+const AS_FHIR = { accept: 'application/fhir+json' } // a Binary is shown as its content otherwise
+
 const names = readdirSync(examplesFolder).filter(
   (name) => name.endsWith('.json') && !['package.json', 'ig-r4.json'].includes(name) && !name.startsWith('.'),
 )
@@ -78,10 +80,11 @@ test(`all ${EXPECTED} resources but five are put, and read, vread and history gi
     await put.arrayBuffer()
     if (put.status !== statusOf(name)) wrong.push(`${name}: PUT ${put.status}`)
     if (!put.ok) return
-    const answer = await fetch(url)
+    const answer = await fetch(url, { headers: AS_FHIR })
     const read = await answer.text()
     if (!isSame(read, text, sent)) wrong.push(`${name}: read differs`)
-    if ((await (await fetch(`${url}/_history/1`)).text()) !== read) wrong.push(`${name}: vread differs`)
+    if ((await (await fetch(`${url}/_history/1`, { headers: AS_FHIR })).text()) !== read)
+      wrong.push(`${name}: vread differs`)
     const history = await (await fetch(`${url}/_history`)).text()
     if (!history.includes('"total":1,') || !history.includes(`"resource":${read},"request":`))
       wrong.push(`${name}: history differs`)

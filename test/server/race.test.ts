@@ -10,13 +10,17 @@ test.before(async () => {
 })
 test.after(() => server.stop())
 
-const put = (id: string, headers: Record<string, string> = {}) =>
-  server.inject({
+let sent = 0
+/** Each with other content: the same content again makes no version. */
+const put = (id: string, headers: Record<string, string> = {}) => {
+  sent += 1
+  return server.inject({
     method: 'PUT',
     url: `/Patient/${id}`,
     headers: { ...JSON_TYPE, ...headers },
-    payload: JSON.stringify({ resourceType: 'Patient', id }),
+    payload: JSON.stringify({ resourceType: 'Patient', id, name: [{ family: `${sent}` }] }),
   })
+}
 const count = (answers: readonly { statusCode: number }[]): Record<number, number> => {
   const counts: Record<number, number> = {}
   for (const { statusCode } of answers) counts[statusCode] = (counts[statusCode] ?? 0) + 1

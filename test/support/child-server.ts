@@ -7,11 +7,15 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   audit: () => import('../../plugins/audit/index.ts'),
   limits: () => import('../../plugins/limits/index.ts'),
   metering: () => import('../../plugins/metering/index.ts'),
+  references: () => import('../../plugins/references/index.ts'),
+  turns: () => import('./turns-plugin.ts'),
+  validation: () => import('../../plugins/validation/index.ts'),
 }
 
 const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
 // Instead of the definitions that most tests do with.
 const definitions = new Map<string, () => Promise<AnyPlugin>>([
+  ['all-definitions', async () => (await import('./stub-definitions.ts')).stubDefinitions('all')],
   ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],
 ])
 const names = process.argv.slice(3)

@@ -56,8 +56,10 @@ const postgres: DatabaseKind = {
   },
 }
 
-/** For tests that open one database several times. */
+/** For tests that open one database several times, one after the other. */
 export const sqliteKind: DatabaseKind = sqlite
+/** For tests that open one database several times at once. */
+export const postgresKind: DatabaseKind = postgres
 
 const every: readonly DatabaseKind[] = [sqlite, memory, postgres]
 

@@ -21,8 +21,8 @@ export const openSocket = async (base: string): Promise<Socket> => {
   return socket.on('error', () => undefined)
 }
 
-/** All complete answers of a connection; `text` is latin1, so that lengths are bytes. */
-export const readAnswers = (text: string): Answer[] => {
+/** All complete answers of a connection; `text` is latin1, so that lengths are bytes. An answer to HEAD has no body. */
+export const readAnswers = (text: string, isHead = false): Answer[] => {
   const answers: Answer[] = []
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\r\n\r\n', at)
@@ -31,7 +31,7 @@ export const readAnswers = (text: string): Answer[] => {
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     )
-    const length = Number(headers['content-length'] ?? 0)
+    const length = isHead ? 0 : Number(headers['content-length'] ?? 0)
     const statusCode = Number(status.split(' ')[1])
     if (text.length < end + 4 + length) break
     // An interim answer is not one.
@@ -53,12 +53,13 @@ export const exchange = async (
   answers = Number.POSITIVE_INFINITY,
 ): Promise<Exchange> => {
   const socket = await openSocket(base)
+  const isHead = typeof bytes === 'string' && bytes.startsWith('HEAD ')
   let text = ''
   const done = new Promise<boolean>((resolve) => {
     const late = setTimeout(() => resolve(false), PATIENCE_MS)
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
-      if (readAnswers(text).length >= answers) resolve(false)
+      if (readAnswers(text, isHead).length >= answers) resolve(false)
     })
     socket.on('close', () => resolve(true)).on('end', () => resolve(true))
     void Promise.resolve().then(() => socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes))
@@ -66,5 +67,5 @@ export const exchange = async (
   })
   const closed = await done
   socket.destroy()
-  return { answers: readAnswers(text), closed, text }
+  return { answers: readAnswers(text, isHead), closed, text }
 }

@@ -1,6 +1,5 @@
 /** What the kernel and the plugins tell → the trail: at once for a change, by the queue for everything else. */
 import type { AuditFact, Clock, RequestContext, Usage } from '../../../kernel/index.ts'
-import type { Transaction } from '../../database/service.ts'
 import type { EventKind, TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 import { eventOf, eventOfRefusal } from './event-of.ts'
@@ -48,12 +47,11 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
   let isSummaryDue = false
 
   const summarise = (): void => {
-    const number = sampler.take()
-    if (number > 0) queue.push({ at: clock.now(), kind: 'sampled', status: FIRST_REFUSAL, number })
+    for (const [status, number] of sampler.take()) queue.push({ at: clock.now(), kind: 'sampled', status, number })
   }
-  const refuse = (request: RequestContext, event: () => TrailEvent): void => {
+  const refuse = (request: RequestContext, status: number, event: () => TrailEvent): void => {
     told.add(request)
-    if (request.caller.kind !== 'anonymous' || sampler.admits(clock.now())) {
+    if (request.caller.kind !== 'anonymous' || sampler.admits(clock.now(), status)) {
       queue.push(event())
       return
     }
@@ -69,17 +67,17 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
     tell(fact) {
       const { status, transaction, request } = fact
       if (status >= FIRST_REFUSAL) {
-        refuse(request, () => eventOf(fact, includeQuery))
+        refuse(request, status, () => eventOf(fact, includeQuery))
         return
       }
       if (!reads && isRead(fact)) return
       const event = eventOf(fact, includeQuery)
       if (transaction === undefined) queue.push(event)
-      else trail.append(transaction as Transaction, event)
+      else trail.append(transaction, event)
     },
     used({ request, status }) {
       if (status < FIRST_REFUSAL || told.has(request)) return
-      refuse(request, () => eventOfRefusal(request, status))
+      refuse(request, status, () => eventOfRefusal(request, status))
     },
     async flush() {
       summarise()

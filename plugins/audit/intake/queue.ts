@@ -27,6 +27,8 @@ export interface EventQueue {
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
   flush(): Promise<void>
+  /** Events that are not written yet. */
+  readonly waiting: number
 }
 
 export interface EventQueueParts {
@@ -133,6 +135,9 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       // What is being written may have begun before the last event came, or before the database took any.
       await writing?.catch(() => undefined)
       if (waiting.length > 0) await start()
+    },
+    get waiting() {
+      return waiting.length
     },
   }
 }

@@ -1,18 +1,18 @@
 /** Refusals of callers nobody knows: so many a second are told one by one, the others are counted. Spec: Events 1. */
 export interface Sampler {
-  /** True when this one is told by itself. */
-  admits(now: number): boolean
-  /** How many were only counted since the last call; 0 when none. */
-  take(): number
+  /** True when this one is told by itself. Counts it otherwise. */
+  admits(now: number, status: number): boolean
+  /** How many were only counted since the last call, by status. */
+  take(): ReadonlyMap<number, number>
 }
 
 /** `perSecond` 0 tells every one. */
 export const createSampler = (perSecond: number): Sampler => {
   let second = Number.NaN
   let told = 0
-  let counted = 0
+  let counted = new Map<number, number>()
   return {
-    admits(now) {
+    admits(now, status) {
       const current = Math.floor(now / 1000)
       if (current !== second) {
         second = current
@@ -22,12 +22,12 @@ export const createSampler = (perSecond: number): Sampler => {
         told += 1
         return true
       }
-      counted += 1
+      counted.set(status, (counted.get(status) ?? 0) + 1)
       return false
     },
     take() {
       const count = counted
-      counted = 0
+      counted = new Map()
       return count
     },
   }

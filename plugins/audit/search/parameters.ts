@@ -134,7 +134,7 @@ const STATUSES: Readonly<Record<string, readonly [number, number]>> = {
 }
 
 const outcome = (value: string): Condition => {
-  const [from, to] = STATUSES[value] ?? []
+  const [from, to] = Object.hasOwn(STATUSES, value) ? (STATUSES[value] ?? []) : []
   if (from === undefined || to === undefined) throw ParameterValue('outcome', '0, 4, 8 or 12')
   return {
     text: '(status >= ? AND status < ?)',

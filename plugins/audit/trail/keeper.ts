@@ -2,7 +2,7 @@
  * Keeps the trail while the server runs: opens it, tells start and stop, writes checkpoints to the log, prunes. A
  * checkpoint in the log, which is kept elsewhere, is what shows that a trail was cut or an old one put back.
  */
-import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
+import { type Clock, counted, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { BlockMaker } from '../blocks/maker.ts'
 import type { KeyRing } from '../chain/key.ts'
@@ -26,7 +26,7 @@ export interface KeeperParts {
   readonly keys: KeyRing
   readonly trail: Trail
   readonly blocks: BlockMaker
-  readonly queue: Pick<EventQueue, 'open' | 'close'>
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
   /** Writes what waits. */
   readonly flush: () => Promise<void>
   readonly retentionDays: number | undefined
@@ -75,8 +75,18 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       if (!isOpen) return
       await hourly?.stop()
       await Promise.all([pruning, blocks.stop()])
-      await flush()
-      queue.close()
+      try {
+        await flush()
+      } catch (error) {
+        const { waiting } = queue
+        log.error(
+          { lost: waiting },
+          `${counted(waiting, 'event')} could not be written to the audit trail and will be lost`,
+        )
+        throw error
+      } finally {
+        queue.close()
+      }
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
       await checkpoint()
     },

@@ -8,6 +8,8 @@ import { BUILD, commandContext, type SchemaChange } from '../../../kernel/index.
 import { MigrateArguments, SchemaUnreadable } from '../errors.ts'
 import { readSchema } from '../read-schema.ts'
 import { planSchema, type SchemaPlan } from '../schema.ts'
+import { checkWritable } from '../sqlite/inspect.ts'
+import { checkSingleName } from '../sqlite/single-name.ts'
 
 const WOULD_REFUSE = 1
 const UNREADABLE = 2
@@ -41,7 +43,8 @@ export default class Migrate extends Command {
     const decoded = settings()
     const database = decoded.section('database')
     const kind = String(database.kind)
-    const recorded = await readSchema(database, (await kernel()).log).catch((error: Error) => {
+    const { log } = await kernel()
+    const recorded = await readSchema(database, log).catch((error: Error) => {
       stderr.write(`${SchemaUnreadable(error.message).message}\n`)
       return this.exit(UNREADABLE)
     })
@@ -54,5 +57,19 @@ export default class Migrate extends Command {
     }
     const lines = [...asStatus(plan), ...(flags['dry-run'] ? asSql(plan, kind) : [])]
     stdout.write(`${lines.join('\n')}\n`)
+    if (kind === 'memory') return
+    try {
+      if (kind === 'sqlite') {
+        const path = String(database.sqlite_path)
+        checkWritable(path)
+        checkSingleName(path)
+      } else {
+        const { checkStart } = await import('../postgres/check-start.ts')
+        await checkStart(String(database.postgres_url), plan.pending.length > 0, log)
+      }
+    } catch (error) {
+      stderr.write(`${(error as Error).message}\n`)
+      this.exit(WOULD_REFUSE)
+    }
   }
 }

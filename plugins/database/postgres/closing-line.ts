@@ -4,6 +4,14 @@
  * without waiting for it, and are answered when a later one, who did wait, has come back. Its part of the log lies
  * behind theirs, so theirs is on disk as well.
  * https://www.postgresql.org/docs/17/wal-async-commit.html
+ *
+ * Resources are taken in one order: session of the pool, row locks, turn in this line, audit head. Whoever joins the line
+ * has its session: `close` calls `secure` first, and a shared commit joins with the session of its lane. So the
+ * transaction whose turn it is waits only for answers of PostgreSQL, and none of them waits for a session of this
+ * process. One exception has a bound: a shared commit sends its statements when it is its turn, and one of them may wait
+ * for a row that a transaction behind it has locked. Its lock_timeout is 500 ms (`hurry`); then it is undone and its
+ * members run alone, locks first. `harden` takes a session without a turn. Other processes hold the audit head only
+ * between its update and COMMIT, with every row lock already taken. waits.test.ts tries the orders on a model.
  */
 import { sql } from '../service.ts'
 import { CommitUnknown } from './errors.ts'
@@ -105,8 +113,8 @@ export const createClosingLine = ({ now, harden }: ClosingLineOptions): ClosingL
 
   return {
     async close(open, mayWait) {
-      // What it has yet to write may wait for somebody who waits for his turn here: it is written before.
-      await open.flush()
+      // A session and row locks may be held by transactions that wait in this line: both are taken before joining it.
+      await open.secure()
       return closeNext(
         () => open,
         () => mayWait,

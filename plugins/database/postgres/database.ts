@@ -3,47 +3,34 @@ import type { MikroORM } from '@mikro-orm/core'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
 import { changesOf } from '../schema.ts'
-import { type Database, type Eventually, type Param, type Sql, sql, type Transaction } from '../service.ts'
+import { type Param, type Sql, sql } from '../service.ts'
 import { type Connector, createConnector } from './client.ts'
-import { createClosingLine, type Relaxed, relax } from './closing-line.ts'
 import { parseConninfo } from './conninfo.ts'
-import { fromPostgres, isRefusal, mayGoThrough } from './failure.ts'
 import { inspectServer } from './inspect.ts'
 import { createPool, type Loan } from './pool.ts'
 import { createReader } from './reader.ts'
 import { migrate } from './schema.ts'
 import { createSender } from './send.ts'
 import type { Session, SessionLimits } from './session.ts'
-import { createSharedCommits, Undone } from './shared-commits.ts'
 import { createSlow } from './slow.ts'
 import { createTlsFiles } from './tls-files.ts'
-import { openTransaction } from './transaction.ts'
+import { createTransactions } from './transactions.ts'
 
 const SESSIONS = 8 // spec: default db_pool for postgres
 const QUEUE = 2_000 // requests that may wait for a session
 const WAIT_MS = 4_000 // for a session
 const ANSWER_MS = 4_000 // a small read; then its session is given up
 const CLOSE_MS = 5_000
-const LANES = 2 // shared COMMITs under way: while one waits for the disk, the other is at work
 const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 3_000, idleInTransactionMs: 5_000 }
 // A migration waits for the readers of the old schema, and servers that start together for the one that migrates.
 const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
 
-// Whoever shares a COMMIT at the end of the line must not wait long for a row that somebody behind him has locked.
-const hurry = sql('hurry', "SELECT set_config('lock_timeout', '500ms', true)")
-const probe = sql('probe', 'SELECT 1 AS one')
-// A transaction that wrote something, so that its COMMIT waits for all of the log before it.
-const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
+const probe = sql('probe', "SELECT current_setting('transaction_read_only') AS readonly")
 // Of sessions of other roles the kind is not told.
 const sessions = sql(
   'sessions',
   "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend'",
 )
-
-type Attempt<T> =
-  | { readonly value: T; readonly durable: Relaxed | undefined }
-  /** `isAlone`: it has to run without others, and asking what it took for granted. */
-  | { readonly failure: unknown; readonly error: unknown; readonly isAlone: boolean }
 
 /** The session is closed in the end, whatever happens. */
 const withSession = async <T>(
@@ -81,101 +68,8 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const reader = createReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
   const send = createSender({ connector, pool })
   const slow = createSlow({ pool, connector, send })
-  const counters = { transactions: 0, groups: 0 }
-  const line = createClosingLine({
-    now: () => clock.monotonic(),
-    async harden() {
-      const loan = await pool.acquire({ long: true })
-      try {
-        await send(loan.session, [{ statement: mark, params: [] }])
-      } finally {
-        loan.release()
-      }
-    },
-  })
+  const transactions = createTransactions({ pool, send, now: () => clock.monotonic(), queue: QUEUE })
   let orm: Promise<MikroORM> | undefined
-
-  const lend = (): Loan | Promise<Loan> => pool.take({ long: true }) ?? pool.acquire({ long: true })
-  const committed = (transactions: number): void => {
-    counters.transactions += transactions
-    counters.groups += 1
-  }
-  const shared = createSharedCommits({
-    pool,
-    queue: QUEUE,
-    lanes: LANES,
-    inOrder: false,
-    open: (loan, steps) => openTransaction({ lend: () => loan, send, steps }),
-    async finish(take, isRelaxed) {
-      const open = take()
-      if (isRelaxed()) await open.transaction.run(relax, [])
-      await open.commit()
-      return undefined
-    },
-    committed,
-  })
-  // The line is one by one, so whoever is in it takes along all that wait.
-  const sharedClosings = createSharedCommits({
-    pool,
-    queue: QUEUE,
-    lanes: 1,
-    inOrder: true,
-    open: (loan, steps) =>
-      openTransaction({ lend: () => loan, send, steps: [{ statement: hurry, params: [] }, ...steps] }),
-    finish: line.closeNext,
-    committed,
-  })
-
-  /** `mayShare`: not when sharing a COMMIT with others has just failed. */
-  const attempt = async <T>(
-    work: (transaction: Transaction) => Eventually<T>,
-    mayWait: boolean,
-    mayShare: boolean,
-  ): Promise<Attempt<T>> => {
-    const open = openTransaction({ lend, send, presumes: mayShare })
-    const { leavings } = open
-    let isDone = false
-    try {
-      const value = await work(open.transaction)
-      isDone = true
-      const writes = mayShare ? open.giveWrites() : undefined
-      if (writes !== undefined) {
-        if (leavings.isEmpty && writes.steps.length === 0) return { value, durable: undefined }
-        await (leavings.isEmpty ? shared : sharedClosings).commit(writes, leavings, mayWait)
-        return { value, durable: undefined }
-      }
-      let durable: Relaxed | undefined
-      if (!leavings.isEmpty) durable = await line.close(open, mayWait)
-      else {
-        if (mayWait) await open.transaction.run(relax, [])
-        await open.commit()
-      }
-      committed(1)
-      open.release()
-      return { value, durable }
-    } catch (error) {
-      await open.rollback()
-      const { failure, presumed } = open
-      // What was thrown by whoever presumed wrongly may not be all there is to say.
-      const isMistaken = presumed && (failure === undefined ? !isDone : isRefusal(failure))
-      return { failure, error, isAlone: error instanceof Undone || isMistaken }
-    }
-  }
-  const transact: Database['transact'] = async (work, { relaxed = false } = {}) => {
-    let mayShare = true
-    for (let count = 1; ; ) {
-      const outcome = await attempt(work, relaxed, mayShare)
-      if ('value' in outcome) {
-        if (outcome.durable !== undefined) await outcome.durable.committed
-        return outcome.value
-      }
-      if (!(mayShare && outcome.isAlone)) {
-        if (!mayGoThrough(outcome.failure, count)) throw fromPostgres(outcome.error)
-        count += 1
-      }
-      mayShare = false
-    }
-  }
 
   const openOrm = async (): Promise<MikroORM> => {
     const { openPostgresOrm } = await import('./orm.ts')
@@ -203,7 +97,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       all: (statement, params) => reader.all(statement, params) as Promise<any[]>,
       slow: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
       place: () => undefined,
-      transact,
+      transact: transactions.transact,
       orm() {
         orm ??= openOrm()
         return orm
@@ -215,10 +109,10 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           pool: {
             size,
             busy: open - idle,
-            waiting: waiting + reader.waiting + shared.waiting + sharedClosings.waiting,
+            waiting: waiting + reader.waiting + transactions.waiting,
           },
           // PostgreSQL lets COMMITs share a flush besides, and does not say so.
-          commits: { ...counters },
+          commits: { ...transactions.counters },
         }
       },
       async isShared() {
@@ -232,7 +126,10 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       given.addEventListener('abort', cut)
       try {
         const [result] = await send(loan.session, [{ statement: probe, params: [] }])
-        return result?.rows.length === 1
+        if (result?.rows.length !== 1) return false
+        if (result.rows[0]?.readonly !== 'on') return true
+        pool.retire(loan.session)
+        throw new Error('the session is read-only')
       } catch (error) {
         throw DatabaseUnavailable().with({ cause: error })
       } finally {
@@ -240,6 +137,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
         loan.release()
       }
     },
+    isInPlace: () => true,
     async close() {
       await (await orm?.catch(() => undefined))?.close(true)
       await pool.close(CLOSE_MS)

@@ -2,7 +2,9 @@
  * Where PostgreSQL listens: host, hostaddr and port of a connection string, with libpq's rules for several of them.
  * https://www.postgresql.org/docs/17/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS
  */
+
 import { isIP } from 'node:net'
+import { counted } from '../../../kernel/index.ts'
 import { HostMissing, ParameterValue } from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
@@ -38,7 +40,10 @@ export const readEndpoints = (parameters: Parameters): readonly Endpoint[] => {
   if (hosts !== undefined && hosts.length !== count)
     throw ParameterValue('hostaddr', `a list as long as host (${hosts.length} and ${count} were given)`)
   if (ports !== undefined && ports.length !== 1 && ports.length !== count)
-    throw ParameterValue('port', `one number, or one for each of the ${count} hosts (${ports.length} were given)`)
+    throw ParameterValue(
+      'port',
+      `one number, or one for each of the ${count} hosts (${counted(ports.length, 'port')} given)`,
+    )
 
   return Array.from({ length: count }, (_, index) => {
     const host = hosts?.[index] || undefined

@@ -192,3 +192,9 @@ export const ReadOnlyServer = defineError(
   'exception',
   'The PostgreSQL database "%s" is read-only (%s). Name the primary, or several hosts with target_session_attrs=read-write.',
 )
+export const RightsMissing = defineError(
+  'database/postgres-rights-missing',
+  500,
+  'exception',
+  'The role "%s" may not create tables in the schema %s of the PostgreSQL database "%s". As the owner of the schema run: GRANT USAGE, CREATE ON SCHEMA %s TO %s;',
+)

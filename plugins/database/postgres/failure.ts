@@ -1,11 +1,12 @@
 /** PostgreSQL's error codes → what a client and an operator should read. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
-import { DatabaseBusy, DatabaseFull, DatabaseUnavailable, QueryCancelled } from '../errors.ts'
+import { DatabaseBusy, DatabaseConflict, DatabaseFull, DatabaseUnavailable, QueryCancelled } from '../errors.ts'
 import { TooManyConnections } from './errors.ts'
 import { ConnectionLost, PostgresError } from './server-error.ts'
 
 // https://www.postgresql.org/docs/17/errcodes-appendix.html
 const KINDS: Readonly<Record<string, () => ServerError>> = {
+  '23505': DatabaseConflict, // unique_violation, after it was tried again
   '25006': DatabaseUnavailable, // read_only_sql_transaction: a standby, or one that became one
   '25P03': DatabaseUnavailable, // idle_in_transaction_session_timeout
   '40001': DatabaseBusy, // serialization_failure
@@ -37,12 +38,33 @@ export const isLost = (error: unknown): boolean =>
 /** True when the server said no, and the session goes on. */
 export const isRefusal = (error: unknown): boolean => error instanceof PostgresError && !isFatal(error)
 
+const READ_ONLY = '25006'
+const ENDING = /^57P0/ // shutdown, crash, not yet started, database dropped, idle session
+
+/**
+ * True when the session must not be used again, though it may go on: the server is ending it, or it is read-only. A session
+ * stays read-only when the database is not any more, and after a failover it may lead to the former primary.
+ */
+export const isUnfit = (error: unknown): boolean =>
+  error instanceof PostgresError && (error.code === READ_ONLY || ENDING.test(error.code))
+
 const DEADLOCKS = new Set(['40001', '40P01'])
 const UNIQUE = '23505'
+const MOST_ATTEMPTS = 5
+
+/** What failures are counted by: the violations of one constraint have nothing to do with those of another. */
+export const kindOfFailure = (error: unknown): string =>
+  error instanceof PostgresError ? `${error.code} ${error.constraint ?? ''}` : ''
 
 /**
  * True when the server undid the transaction and the same work may go through a second time: a deadlock, or a row that
- * another transaction inserted since this one looked for it.
+ * another transaction inserted since this one looked for it, or a session that is read-only. `attempt` is how often it failed with this kind of failure.
+ * A row at the end of a transaction (`isClosing`) gets another place each time, so meeting another one is no verdict.
  */
-export const mayGoThrough = (error: unknown, attempt: number): boolean =>
-  error instanceof PostgresError && (DEADLOCKS.has(error.code) ? attempt < 5 : error.code === UNIQUE && attempt < 2)
+export const mayGoThrough = (error: unknown, attempt: number, isClosing = false): boolean => {
+  if (!(error instanceof PostgresError)) return false
+  if (DEADLOCKS.has(error.code)) return attempt < MOST_ATTEMPTS
+  // Nothing was written, and the next attempt has a new session.
+  if (error.code === READ_ONLY) return attempt < 2
+  return error.code === UNIQUE && attempt < (isClosing ? MOST_ATTEMPTS : 2)
+}

@@ -56,6 +56,11 @@ export interface Pool {
   readonly status: PoolStatus
   /** Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. */
   flush(): void
+  /**
+   * Uses no session again that is as old as this one: closes the idle ones now, and those on loan when they come back.
+   * Does nothing for one that was retired before.
+   */
+  retire(session: Session): void
   /** When the server stands still: closes those on loan as well, but for `others`, who find out by themselves. */
   cut(others: ReadonlySet<Session>): void
   /** Refuses newcomers, waits for loans to come back (at most `withinMs`), closes every session. */
@@ -72,6 +77,8 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
   const idle: Session[] = []
   /** Session → whether it is lent for long. */
   const lent = new Map<Session, boolean>()
+  /** Sessions on loan that are closed when they come back. */
+  const retired = new WeakSet<Session>()
   const mostLong = Math.max(1, size - 1)
   let lentLong = 0
   const waiters: Waiter[] = []
@@ -117,7 +124,8 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       release: () =>
         giveBack(() => {
           // 'I': nothing open. Any other state would be the next borrower's.
-          if (session.isUsable && session.transactionStatus === 'I' && !isClosed()) return reuse(session)
+          if (session.isUsable && session.transactionStatus === 'I' && !retired.has(session) && !isClosed())
+            return reuse(session)
           drop(session)
           session.destroy()
         }),
@@ -241,6 +249,11 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       return { size, open: open(), idle: idle.length, waiting: waiters.length }
     },
     flush,
+    retire(session) {
+      if (retired.has(session)) return
+      for (const one of lent.keys()) retired.add(one)
+      flush()
+    },
     cut(others) {
       flush()
       for (const session of lent.keys()) if (!others.has(session)) session.destroy()

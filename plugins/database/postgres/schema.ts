@@ -1,6 +1,7 @@
 /** Brings the schema of a PostgreSQL database up to date, one server at a time. Spec: Versioning 4. */
 import type { OpenOptions } from '../open.ts'
 import { changesOf, MIGRATION_TABLE, planSchema, type RecordedSchema } from '../schema.ts'
+import { checkRights } from './check-rights.ts'
 import type { Session } from './session.ts'
 
 // Any number, the same in every build: servers that start together wait for one another. "rfhr"
@@ -39,6 +40,7 @@ export const migrate = async (session: Session, database: string, options: OpenO
     for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
     const last = plan.pending.at(-1)
     if (last === undefined) return
+    await checkRights(session, database)
     const { openPostgresOrm } = await import('./orm.ts')
     const source = { acquire: async () => session, release: () => {} }
     const orm = await openPostgresOrm(source, database, {

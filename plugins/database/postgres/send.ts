@@ -5,6 +5,7 @@
 import { sql } from '../service.ts'
 import type { Connector } from './client.ts'
 import type { Step, StepResult } from './exchange.ts'
+import { isUnfit } from './failure.ts'
 import type { Pool } from './pool.ts'
 import type { Session } from './session.ts'
 
@@ -71,7 +72,11 @@ export const createSender = ({ connector, pool, quietMs = QUIET_MS }: SenderOpti
       watch()
       run(session, steps).then(
         (results) => end(() => resolve(results)),
-        (error) => end(() => reject(error)),
+        (error) =>
+          end(() => {
+            if (isUnfit(error)) pool.retire(session)
+            reject(error)
+          }),
       )
     })
 }

@@ -28,6 +28,13 @@ interface Wire {
   attachListeners(stream: unknown): void
 }
 
+/**
+ * Every statement has an index to go by. PostgreSQL plans a prepared statement for any values, or guesses how soon a
+ * LIMIT is reached, and then reads a whole table where the index would tell at once: a table is read as a whole only
+ * where no index serves. Compiling a statement takes longer than any of ours should.
+ */
+const PLANNING = Object.freeze({ enable_seqscan: 'off', jit: 'off' })
+
 class OpenConnection extends pg.Connection {
   /** Gets the answers to an exchange before pg does. */
   taker: Taker | undefined
@@ -105,6 +112,7 @@ export class Session extends pg.Client {
       application_name: conninfo.applicationName,
       DateStyle: 'ISO, MDY',
       TimeZone: 'UTC',
+      ...PLANNING,
       ...(limits.statementTimeoutMs > 0 ? { statement_timeout: String(limits.statementTimeoutMs) } : {}),
       ...(limits.lockTimeoutMs > 0 ? { lock_timeout: String(limits.lockTimeoutMs) } : {}),
       ...(limits.idleInTransactionMs > 0

@@ -7,7 +7,7 @@ import type { Leavings } from '../leavings.ts'
 import type { Relaxed } from './closing-line.ts'
 import { PoolExhausted } from './errors.ts'
 import type { Step } from './exchange.ts'
-import { isRefusal, mayGoThrough } from './failure.ts'
+import { isRefusal, isUnfit, mayGoThrough } from './failure.ts'
 import type { Loan, Pool } from './pool.ts'
 import { MOST_BYTES, MOST_STEPS, type OpenTransaction, type Writes } from './transaction.ts'
 
@@ -97,7 +97,7 @@ export const createSharedCommits = (options: SharedCommitsOptions): SharedCommit
     } catch (error) {
       await opened?.rollback()
       const failure = opened?.failure
-      if (again === undefined && mayGoThrough(failure, 1)) return commitSome(loan, members)
+      if (again === undefined && !isUnfit(failure) && mayGoThrough(failure, 1)) return commitSome(loan, members)
       for (const { reject } of members) reject(isRefusal(failure) ? new Undone() : error)
     }
   }

@@ -30,8 +30,11 @@ export interface OpenTransaction {
   readonly leavings: Leavings
   /** Ends it, and gives away what it has to write; undefined when it has a session by now. */
   giveWrites(): Writes | undefined
-  /** Sends what is kept back, and waits until it is done. */
-  flush(): Promise<void>
+  /**
+   * Takes a session and sends what is kept back. From then on `commit` waits for no session and for no row that an
+   * earlier statement would have locked.
+   */
+  secure(): Promise<void>
   /** Resolves after COMMIT returned. Throws CommitUnknown when the connection was lost meanwhile. */
   commit(): Promise<void>
   /** Undoes everything, and gives the session back; never throws. */
@@ -128,8 +131,12 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
       ended = true
       return { steps: kept, bytes }
     },
-    async flush() {
+    async secure() {
       if (kept.length > 0) await flush()
+      // A statement under way may be taking the session.
+      await tail
+      if (failure !== undefined) throw failure
+      loan ??= await lend()
     },
     transaction: {
       leave(closing, item) {

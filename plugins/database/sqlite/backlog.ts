@@ -10,7 +10,7 @@ import type BetterSqlite from 'better-sqlite3'
 import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../service.ts'
 import { toRecord } from './backlog-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './backlog-tables.ts'
-import { KeptRows } from './kept-rows.ts'
+import { type KeptLength, KeptRows } from './kept-rows.ts'
 import type { Statements } from './statements.ts'
 
 type Kept = Map<LaterInsert, KeptRows>
@@ -18,8 +18,8 @@ type Kept = Map<LaterInsert, KeptRows>
 /** How the backlog stood, for a transaction or savepoint that may be undone. */
 export interface BacklogMark {
   readonly kept: Kept
-  /** Rows and texts of each insert that was kept by then, one after the other. */
-  readonly lengths: readonly number[]
+  /** Of each insert that was kept by then: what it kept, and what of that was written down. */
+  readonly lengths: readonly { readonly kept: KeptLength; readonly written: KeptLength }[]
   readonly rows: number
 }
 
@@ -37,14 +37,15 @@ export interface Backlog {
   put(): Generator<undefined>
   /** Before COMMIT: writes down what the transactions of the group kept. */
   writeDown(): void
-  /** After COMMIT. */
-  committed(): void
   mark(): BacklogMark
   /** What came after the mark was undone. */
   restore(mark: BacklogMark): void
 }
 
 const ROWS_OF_A_PART = 1_024 // put in about two milliseconds
+const ROWS_OF_A_RECORD = 8_192 // written down in some milliseconds; a COMMIT of usual changes has fewer
+
+const NOTHING: KeptLength = { rows: 0, texts: 0 }
 
 /** `isKept`: a database in memory has nothing that outlives it. */
 export const createBacklog = (handle: BetterSqlite.Database, statements: Statements, isKept: boolean): Backlog => {
@@ -57,6 +58,8 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
 
   let kept: Kept = new Map()
   let rows = 0
+  /** Of those, how many are in no record yet. */
+  let unwritten = 0
 
   // Which statements name a table whose rows wait. Tables are few and stay the same.
   const tables = new Set<string>()
@@ -77,6 +80,15 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
     return found.number
   }
 
+  const writeDown = (): void => {
+    unwritten = 0
+    if (!isKept) return
+    const record = toRecord(kept.values(), numberOf)
+    if (record === undefined) return
+    add.run(record)
+    for (const own of kept.values()) own.written = own.length
+  }
+
   /** Is there a row in the table `backlog`? */
   const isWritten = (): boolean => kept.values().some((own) => own.written.rows > 0)
 
@@ -95,6 +107,9 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
       const added = own.add(params, last)
       if (added === 0) insertNow({ run }, insert, params, last)
       rows += added
+      unwritten += added
+      // A transaction of very many rows writes them down as they come, and not all in one turn at its end.
+      if (unwritten >= ROWS_OF_A_RECORD) writeDown()
     },
     concerns(statement) {
       if (rows === 0) return false
@@ -118,18 +133,11 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
       // New lists, and the old ones left as they are: a mark may stand for them.
       kept = new Map()
       rows = 0
+      unwritten = 0
     },
-    writeDown() {
-      if (!isKept) return
-      const record = toRecord(kept.values(), numberOf)
-      if (record !== undefined) add.run(record)
-    },
-    committed() {
-      for (const own of kept.values()) own.written = own.length
-    },
+    writeDown,
     mark() {
-      const lengths: number[] = []
-      for (const own of kept.values()) lengths.push(own.rows, own.texts)
+      const lengths = Array.from(kept.values(), (own) => ({ kept: own.length, written: own.written }))
       return { kept, lengths, rows }
     },
     restore(mark) {
@@ -137,10 +145,14 @@ export const createBacklog = (handle: BetterSqlite.Database, statements: Stateme
       // In the order they came: behind those of the mark are inserts that were met since.
       let at = 0
       for (const own of kept.values()) {
-        own.cut({ rows: mark.lengths[at] ?? 0, texts: mark.lengths[at + 1] ?? 0 })
-        at += 2
+        const length = mark.lengths[at]
+        own.cut(length?.kept ?? NOTHING)
+        own.written = length?.written ?? NOTHING
+        at += 1
       }
       rows = mark.rows
+      unwritten = 0
+      for (const own of kept.values()) unwritten += own.rows - own.written.rows
       // Numbers that were given since may be gone with the rest.
       numbers.clear()
     },

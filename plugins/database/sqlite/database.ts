@@ -2,33 +2,43 @@
 import { rmSync } from 'node:fs'
 import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
-import type { Clock } from '../../../kernel/index.ts'
-import { DatabaseUnavailable } from '../errors.ts'
+import { every, isServerError } from '../../../kernel/index.ts'
+import { DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../open.ts'
-import { changesOf, planSchema } from '../schema.ts'
+import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
 import type { Param, Sql } from '../service.ts'
 import { createBacklog } from './backlog.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
+import { countStart } from './count-start.ts'
 import { fromSqlite } from './failure.ts'
+import { createFileGuard } from './file-guard.ts'
+import { type FileLock, lockFile, realPath } from './file-lock.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
+import { watchLock } from './lock-watch.ts'
 import { mapFile, openReader, openWriter, readRecordedSchema } from './open.ts'
+import { watchOwnFiles } from './own-files.ts'
 import { putBacklog } from './put-backlog.ts'
 import { createReader } from './reader.ts'
+import { checkSingleName } from './single-name.ts'
 import { createStatements } from './statements.ts'
 import { createWriter } from './writer.ts'
 
+const LOOK_MS = 1_000 // between two looks at the files and the lock, some 10 µs each
 const READERS = 4 // spec: default db_pool, read connections for SQLite
 
-/** Brings the schema up to date: all that is pending, with release and build beside it, in one transaction. */
-const migrate = async (handle: BetterSqlite.Database, options: OpenOptions): Promise<void> => {
-  const { plugins, build, release, log } = options
-  const plan = planSchema(
+const planOf = (handle: BetterSqlite.Database, { plugins, build, release }: OpenOptions): SchemaPlan =>
+  planSchema(
     readRecordedSchema((text) => handle.prepare(text).all() as never[]),
     plugins,
     build,
     release,
   )
+
+/** Brings the schema up to date: all that is pending, with release and build beside it, in one transaction. */
+const migrate = async (handle: BetterSqlite.Database, options: OpenOptions): Promise<void> => {
+  const { plugins, build, release, log } = options
+  const plan = planOf(handle, options)
   for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
   const last = plan.pending.at(-1)
   if (last === undefined) return
@@ -60,6 +70,15 @@ const guard = <T>(work: () => T): T => {
   }
 }
 
+/** What stops a start names the file: whoever reads it cannot just try again. */
+const opened = <T>(path: string, work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw DatabaseNotOpened(path, (error as Error).message).with({ cause: error })
+  }
+}
+
 /** https://sqlite.org/pragma.html#pragma_wal_checkpoint: NOOP moves nothing and tells how much there would be. */
 const pagesInLog = (handle: BetterSqlite.Database): (() => number) => {
   const look = handle.prepare<[], { log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
@@ -69,23 +88,69 @@ const pagesInLog = (handle: BetterSqlite.Database): (() => number) => {
   }
 }
 
-export const openSqlite = async (options: OpenOptions & { readonly clock: Clock }): Promise<Opened> => {
-  const { log } = options
-  const inMemory = options.kind === 'memory'
-  const path = inMemory ? ':memory:' : options.sqlitePath
-  const isNew = inMemory || (await inspectFile(path)) === 'new'
-  if (!isNew) checkWritable(path)
-  const handle = guard(() => openWriter(path, isNew))
+const lockOf = ({ sqlitePath, clock, random }: OpenOptions): FileLock =>
+  lockFile(sqlitePath, new Date(clock.now()), random.id())
+
+/** Where no lock can be made the file can mostly not be written either: that is what is told then. */
+const lockForStart = async (options: OpenOptions): Promise<FileLock> => {
   try {
-    const left = guard(() => putBacklog(handle))
-    if (left > 0) log.info({ commits: left }, 'put rows into their tables that a process had left behind')
+    return lockOf(options)
+  } catch (error) {
+    if (isServerError(error)) throw error
+    const { sqlitePath } = options
+    await inspectFile(sqlitePath)
+    checkWritable(sqlitePath)
+    throw DatabaseNotOpened(`${realPath(sqlitePath)}-lock`, (error as Error).message).with({ cause: error })
+  }
+}
+
+interface Current {
+  readonly handle: BetterSqlite.Database
+  /** Is this server the last one that was started on the file? */
+  readonly isLatest: () => boolean
+}
+
+/** Opens the writer, with the schema up to date. Leaves nothing behind when it throws. */
+const openCurrent = async (options: OpenOptions, path: string): Promise<Current> => {
+  const inMemory = options.kind === 'memory'
+  const isNew = inMemory || (await inspectFile(path)) === 'new'
+  if (!inMemory) {
+    checkWritable(path)
+    checkSingleName(path)
+  }
+  const handle = opened(path, () => openWriter(path, isNew))
+  try {
+    // A database that is refused is left unchanged.
+    planOf(handle, options)
+    // Before anything else is read: nobody else changes it from then on.
+    const isLatest = inMemory ? () => true : opened(path, () => countStart(handle))
+    const left = opened(path, () => putBacklog(handle))
+    if (left > 0) options.log.info({ commits: left }, 'put rows into their tables that a process had left behind')
     await migrate(handle, options)
+    return { handle, isLatest }
   } catch (error) {
     handle.close()
     if (isNew && !inMemory) for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
     throw error
   }
+}
 
+export const openSqlite = async (options: OpenOptions): Promise<Opened> => {
+  if (options.kind === 'memory') return openLocked(options, ':memory:', undefined)
+  // Before anything else is done with the file: another process may be writing it.
+  const lock = await lockForStart(options)
+  try {
+    return await openLocked(options, options.sqlitePath, lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+const openLocked = async (options: OpenOptions, path: string, lock: FileLock | undefined): Promise<Opened> => {
+  const { log } = options
+  const inMemory = options.kind === 'memory'
+  const { handle, isLatest } = await openCurrent(options, path)
   const statements = createStatements(handle)
   const checkpointer: Checkpointer | undefined = inMemory
     ? undefined
@@ -93,9 +158,23 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
         log.warn({ message }, 'the write-ahead log could not be moved'),
       )
   const backlog = createBacklog(handle, statements, !inMemory)
-  const writer = createWriter(handle, statements, backlog, options.clock, !inMemory, () => checkpointer?.committed())
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)
+  const real = realPath(path)
+  const files = inMemory ? undefined : watchOwnFiles(real)
+  const fileGuard = files && createFileGuard({ path: real, files, handle, clock: options.clock, log })
+  const lockWatch =
+    files && lock && watchLock({ lock, lockAgain: () => lockOf(options), isLatest, files, log: options.log })
+  const writer = createWriter(
+    handle,
+    statements,
+    backlog,
+    options.clock,
+    !inMemory,
+    () => lockWatch?.hold(),
+    () => fileGuard?.confirm(),
+    () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
+  )
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createReader(handle, createStatements(readHandle))
   const lane: Lane | undefined = inMemory ? undefined : createLane(path, options.pool ?? READERS)
@@ -108,6 +187,19 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
     if (busy !== undefined) return busy.then(() => guard(work))
     return guard(work)
   }
+  const confirmPlace = (): void => {
+    fileGuard?.confirm()
+    lockWatch?.hold()
+  }
+  // A server that nobody writes to takes its lock again before another one has it.
+  const looking =
+    lockWatch &&
+    every(
+      options.clock,
+      LOOK_MS,
+      async () => confirmPlace(),
+      () => undefined,
+    )
   const database: Opened['database'] = {
     kind: options.kind,
     get: <R>(statement: Sql, params: readonly Param[]) =>
@@ -115,13 +207,15 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
     all: <R>(statement: Sql, params: readonly Param[]) =>
       read(statement, () => reader.of(statement).all(...params) as R[]),
     slow: async <R>(statement: Sql, params: readonly Param[], signal?: AbortSignal) => {
-      if (lane === undefined) return read(statement, () => reader.of(statement).all(...params) as R[])
+      // A thread opens the file by its name, under which there may be another one by now.
+      if (lane === undefined || fileGuard?.isLost)
+        return read(statement, () => reader.of(statement).all(...params) as R[])
       if (backlog.concerns(statement)) await writer.behindBacklog(() => undefined)
       return lane.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })
     },
-    place: () => (inMemory ? undefined : { path }),
+    place: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
     transact: (work, options) => writer.transact(work, options),
     orm: () => {
       orm ??= openOrm(handle, options)
@@ -141,13 +235,27 @@ export const openSqlite = async (options: OpenOptions & { readonly clock: Clock 
       guard(() => readHandle.prepare('SELECT 1').get())
       return true
     },
+    isInPlace() {
+      try {
+        confirmPlace()
+        return true
+      } catch {
+        return false
+      }
+    },
     async close() {
+      await looking?.stop()
       await writer.close()
       await (await orm)?.close(true)
-      await Promise.all([lane?.close(), checkpointer?.close()])
-      if (readHandle !== handle) readHandle.close()
-      // The last connection moves the log into the file and removes it.
-      handle.close()
+      await Promise.all([lane?.close(), checkpointer?.close(), fileGuard?.settled()])
+      const closeHandles = (): void => {
+        if (readHandle !== handle) readHandle.close()
+        // The last connection moves the log into the file and removes it.
+        handle.close()
+      }
+      if (files === undefined) closeHandles()
+      else files.closeApart(closeHandles)
+      lockWatch?.release()
     },
   }
 }

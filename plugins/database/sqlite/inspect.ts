@@ -5,7 +5,15 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { isServerError } from '../../../kernel/index.ts'
-import { DatabaseDamaged, DatabaseForeign, DatabaseReadOnly } from '../errors.ts'
+import {
+  DatabaseDamaged,
+  DatabaseFolderMissing,
+  DatabaseForeign,
+  DatabaseNotOpened,
+  DatabaseReadOnly,
+} from '../errors.ts'
+import { committedPages } from './committed-pages.ts'
+import { realPath } from './file-lock.ts'
 import { lookInto } from './look.ts'
 
 /** Marks a file as ours in its header: PRAGMA application_id, "rfhr". */
@@ -13,6 +21,10 @@ export const APPLICATION_ID = 0x72666872
 const MAGIC = 'SQLite format 3\0'
 const HEADER_BYTES = 100
 const CHECKED_BYTES = 64 * 1024 * 1024 // a larger file is not read through at each start
+
+const LOCK_BYTE = 0x40000000 // the page that holds it is never written, neither to the file nor to the log
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code)
 
 interface Header {
   readonly magic: string
@@ -23,7 +35,12 @@ interface Header {
 
 const readHeader = (path: string): Header => {
   const bytes = Buffer.alloc(HEADER_BYTES)
-  const file = openSync(path, 'r')
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch (error) {
+    throw DatabaseNotOpened(path, (error as Error).message).with({ cause: error })
+  }
   try {
     readSync(file, bytes, 0, HEADER_BYTES, 0)
   } finally {
@@ -39,13 +56,25 @@ const readHeader = (path: string): Header => {
   }
 }
 
-/** Throws when the file or its folder is not meant to be written. */
-export const checkWritable = (path: string): void => {
+/** The folder has to take files: the one that is made, and the log beside it. */
+const checkFolder = (path: string): void => {
+  const folder = dirname(resolve(path))
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw DatabaseFolderMissing(folder, path)
   try {
-    accessSync(path, constants.W_OK)
-    accessSync(dirname(resolve(path)), constants.W_OK)
-  } catch {
-    throw DatabaseReadOnly(path, 'its permissions forbid it')
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw DatabaseReadOnly(path, `no file can be made in the folder ${folder} (${codeOf(error)})`)
+  }
+}
+
+/** Throws when the file or its folder is not there to be written, or is not meant to be. */
+export const checkWritable = (path: string): void => {
+  checkFolder(path)
+  if (!existsSync(path)) return
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    throw DatabaseReadOnly(path, `its permissions forbid it (${codeOf(error)})`)
   }
   // A superuser may write what nobody is meant to: the bits say what was meant.
   if ((statSync(path).mode & 0o222) === 0) throw DatabaseReadOnly(path, 'its permissions forbid it')
@@ -67,6 +96,20 @@ const checkPages = async (path: string, size: number): Promise<void> => {
   }
 }
 
+/**
+ * A file shorter than its header says is truncated, unless its log holds every page that is missing: a checkpoint writes
+ * page 1, with the new number of pages, before the pages at the end, and may be interrupted between them. SQLite then
+ * recovers the file from the log.
+ */
+const checkLength = (path: string, size: number, { pages, pageSize }: Header): void => {
+  if (size >= pages * pageSize) return
+  const logged = committedPages(`${realPath(path)}-wal`, pageSize)
+  const lockPage = LOCK_BYTE / pageSize + 1
+  for (let page = Math.floor(size / pageSize) + 1; page <= pages; page += 1)
+    if (!logged.has(page) && page !== lockPage)
+      throw DatabaseDamaged(path, `it holds ${size} of ${pages * pageSize} bytes`)
+}
+
 /** 'new' when there is no file (or an empty one), 'ours' when it is sound; throws otherwise. */
 export const inspectFile = async (path: string): Promise<'new' | 'ours'> => {
   if (!existsSync(path)) return 'new'
@@ -77,9 +120,7 @@ export const inspectFile = async (path: string): Promise<'new' | 'ours'> => {
   const header = readHeader(path)
   if (header.magic !== MAGIC) throw DatabaseForeign(path, 'not a SQLite file')
   if (header.applicationId !== APPLICATION_ID) throw DatabaseForeign(path, 'made by another application')
-  // With a log beside it, the header may be older than the last commit and count fewer pages; never more.
-  if (size < header.pages * header.pageSize)
-    throw DatabaseDamaged(path, `it holds ${size} of ${header.pages * header.pageSize} bytes`)
+  checkLength(path, size, header)
   await checkPages(path, size)
   return 'ours'
 }

@@ -54,7 +54,7 @@ export interface KeptLength {
 export class KeptRows {
   readonly insert: LaterInsert
   rows = 0
-  /** Rows from the beginning that are on disk. */
+  /** Rows from the beginning that are in the table `backlog`, committed or by the transaction that is open. */
   written: KeptLength = { rows: 0, texts: 0 }
   /** Parameters, row after row. */
   #values: Float64Array

@@ -42,6 +42,10 @@ export const createWriter = (
   clock: Clock,
   /** Others read by a handle of their own. */
   isReadApart: boolean,
+  /** After each BEGIN. Throws when nothing may be written. */
+  hold: () => void,
+  /** After each COMMIT of a group, before anybody hears of it. Throws when it may not be acknowledged. */
+  confirm: () => void,
   /** After each COMMIT; what it returns is waited for before the next. */
   onGroup: () => Promise<void> | undefined,
 ): Writer => {
@@ -72,6 +76,11 @@ export const createWriter = (
     }
   }
 
+  const open = (): void => {
+    begin.run()
+    hold()
+  }
+
   /** Runs jobs in the transaction that is open; `done` are those whose changes stand in it. */
   const runJobs = async (done: Done[], mark: BacklogMark): Promise<void> => {
     if (careful > 0) {
@@ -91,7 +100,7 @@ export const createWriter = (
     backlog.restore(mark)
     careful = CAREFUL_GROUPS
     waiting.unshift(...done.splice(0).map(({ job }) => job), failed)
-    begin.run()
+    open()
     return runJobs(done, mark)
   }
 
@@ -125,17 +134,20 @@ export const createWriter = (
     const done: Done[] = []
     const mark = backlog.mark()
     let atEnd: Leavings | undefined
+    let isCommitted = false
     try {
       if (waiting.every((job) => job.isRelaxed)) lowerLevel()
-      begin.run()
+      open()
       await runJobs(done, mark)
       atEnd = await closeJobs(done)
       backlog.writeDown()
       commit.run()
-      backlog.committed()
+      isCommitted = true
+      confirm()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
-      backlog.restore(mark)
+      // Rows that were committed stay, also when nobody hears of them: a copy of the database has them too.
+      if (!isCommitted) backlog.restore(mark)
       atEnd?.closed(false)
       const failure = fromSqlite(error)
       // BEGIN itself failed, or the disk is full: those who wait would meet the same, one after the other.
@@ -164,7 +176,7 @@ export const createWriter = (
     let failure: unknown
     try {
       lowerLevel()
-      begin.run()
+      open()
       // Reads of what is committed go on between the parts; whoever writes waits.
       for (const _part of backlog.put()) if (isReadApart) await new Promise(setImmediate)
       commit.run()

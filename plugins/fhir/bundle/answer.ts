@@ -1,9 +1,9 @@
 /** The answers to the entries, put together to the Bundle that answers all. https://hl7.org/fhir/R4/http.html#transaction-response */
 import { STATUS_CODES } from 'node:http'
 import { type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
-import type { Answer } from '../interactions/answer.ts'
+import { type Answer, isLocated } from '../interactions/answer.ts'
 import { toETag } from '../precondition.ts'
-import { needsWork, present } from '../present.ts'
+import { needsWork, presentVersion } from '../present.ts'
 import { changeOutcome, versionPath } from '../respond.ts'
 import { urlOf } from '../server.ts'
 import { toInstant } from '../store/stamp.ts'
@@ -17,10 +17,9 @@ const statusText = (status: number): string => `${status} ${STATUS_CODES[status]
 const resourceOf = ({ shows, version, type, presentation, text }: Answer): string | undefined => {
   if (shows === 'text') return text?.toString()
   if (shows !== 'version' || version === undefined) return undefined
-  const stored = version.text
   return type !== undefined && presentation !== undefined && needsWork(presentation)
-    ? present(stored, type, presentation)
-    : stored
+    ? presentVersion(version, type, presentation)
+    : version.text
 }
 
 /** One entry of the answer, as JSON. */
@@ -35,7 +34,7 @@ export const answeredEntry = (request: RequestContext, { method }: BundleEntry, 
       : `"fullUrl":${JSON.stringify(urlOf(request, known.type, known.id))},`
   let response = `"status":"${statusText(status)}"`
   if (known !== undefined) {
-    if (status === 201) response += `,"location":"${versionPath(known)}"`
+    if (isLocated(answer)) response += `,"location":"${versionPath(known)}"`
     response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${toInstant(known.stamp)}"`
   }
   if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version, answer.warnings)}`

@@ -1,33 +1,42 @@
 /** batch: every entry by itself, as if it had been sent alone. https://hl7.org/fhir/R4/http.html#brules */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isServerError, type RequestContext, toServerError } from '../../../kernel/index.ts'
+import { capabilities } from '../interactions/capabilities.ts'
 import { isAnswering } from '../interactions/operation.ts'
-import { perform } from '../interactions/perform.ts'
+import { address, performAddressed } from '../interactions/perform.ts'
 import type { FhirServer } from '../server.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
-import { type BundleEntry, type Envelope, isRefused, RANK } from './envelope.ts'
+import { createBreath } from './breathe.ts'
+import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { BundleLeft, DuplicateTarget } from './errors.ts'
-import { toAsked } from './step.ts'
+import { refuseEntry } from './refuse-entry.ts'
+import { toSequences } from './sequences.ts'
+import { asksForCapabilities, toAsked } from './step.ts'
 import { toBody } from './text.ts'
 
-const LANES = 32 // entries under way at once: their changes share a commit
+const LANES = 32 // sequences under way at once: their changes share a commit
 
+/** Performs the entries of a sequence one after the other, and up to LANES sequences at the same time. */
 const inLanes = async <T>(
-  { signal }: RequestContext,
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
+  request: RequestContext,
+  sequences: readonly (readonly T[])[],
+  work: (entry: T) => Promise<void>,
 ): Promise<void> => {
   let next = 0
+  const breathe = createBreath(request)
   const lane = async (): Promise<void> => {
-    while (next < items.length) {
-      // Nobody waits for the rest.
-      if (signal.aborted) throw BundleLeft()
-      const item = items[next] as T
+    while (next < sequences.length) {
+      const sequence = sequences[next] as readonly T[]
       next += 1
-      await work(item)
+      for (const entry of sequence) {
+        // Nobody waits for the rest.
+        if (request.signal.aborted) throw BundleLeft()
+        await work(entry)
+        await breathe()
+      }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(LANES, items.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(LANES, sequences.length) }, lane))
 }
 
 /** The answer, as JSON. Throws only when the client has left, never for what is wrong with an entry. */
@@ -41,8 +50,15 @@ export const batch = async (
   const changed = new Set<string>()
 
   const performEntry = async (entry: BundleEntry): Promise<void> => {
+    let isAddressed = false
     try {
-      const { asked, name } = toAsked(ctx, entry, headers)
+      if (asksForCapabilities(entry, ctx)) {
+        const { url, method } = entry
+        const answer = await capabilities(server, { ctx, headers, method, url, params: {} })
+        answers.set(entry.index, answeredEntry(ctx, entry, answer))
+        return
+      }
+      const { asked, name } = toAsked(ctx, entry, headers, true)
       const { type, id } = asked.params
       const changes = RANK[entry.method] !== RANK.GET && !(name === 'operation' && isAnswering(server, asked.params))
       if (type !== undefined && id !== undefined && changes) {
@@ -51,22 +67,28 @@ export const batch = async (
         changed.add(target)
       }
       const body = entry.text === undefined ? undefined : toBody(entry.text, entry.resource)
-      const answer = await perform(server, name, { ...asked, body })
+      const complete = { ...asked, body }
+      const found = address(server, name, complete)
+      isAddressed = true
+      const answer = await performAddressed(server, complete, found)
       answers.set(entry.index, answeredEntry(ctx, entry, answer))
     } catch (error) {
       const refusal = toServerError(error)
       if (!isServerError(error))
         ctx.log.error({ entry: entry.index, plugin: refusal.plugin, hook: refusal.hook, err: error })
-      answers.refuse(entry.index, refusal)
+      // What was addressed has told its refusal itself.
+      answers.refuse(entry.index, isAddressed ? refusal : await refuseEntry(server.run, ctx, entry, refusal))
     }
   }
+  const refuse = async (entry: RefusedEntry): Promise<void> =>
+    answers.refuse(entry.index, await refuseEntry(server.run, ctx, entry, entry.error))
+  const refused = entries.filter(isRefused).map((entry) => [entry])
+  await inLanes(ctx, refused, refuse)
   // In the order of a transaction, so that a Bundle means the same either way.
   for (const rank of [0, 1, 2, 3]) {
     const some: BundleEntry[] = []
-    for (const entry of entries)
-      if (isRefused(entry)) answers.refuse(entry.index, entry.error)
-      else if (RANK[entry.method] === rank) some.push(entry)
-    await inLanes(ctx, some, performEntry)
+    for (const entry of entries) if (!isRefused(entry) && RANK[entry.method] === rank) some.push(entry)
+    await inLanes(ctx, toSequences(some, ctx), performEntry)
   }
   return answers.toBundle(server.random.id(), 'batch')
 }

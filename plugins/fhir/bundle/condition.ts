@@ -6,6 +6,7 @@ import type { RequestContext } from '../../../kernel/index.ts'
 import { authorize } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
 import { matching } from '../interactions/conditional.ts'
+import { indexedOf } from '../search/indexed-json.ts'
 import { type FhirServer, typeOf } from '../server.ts'
 import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
 import { isAboutResource } from './step.ts'
@@ -33,7 +34,7 @@ export const resolveCondition = async (
   value: string,
   index: number,
   located: readonly Located[],
-  drafts: ReadonlyMap<number, { readonly resource: Record<string, unknown> }>,
+  drafts: ReadonlyMap<number, { readonly text: string; readonly resource: Record<string, unknown> }>,
 ): Promise<Resolved> => {
   const { type, query } = splitCondition(value) as { type: string; query: string }
   typeOf(server, type)
@@ -54,7 +55,7 @@ export const resolveCondition = async (
       type,
       id: target.id,
       stamp: server.clock.now() * 1000,
-      rows: server.search.registry.extract(draft.resource),
+      rows: server.search.registry.extract(indexedOf(draft.resource, draft.text)),
     }
     const isMatch = match.conditions.every(({ test }) => {
       if (test === undefined) throw ConditionalReferenceUntold(type)

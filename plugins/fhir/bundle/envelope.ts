@@ -2,10 +2,13 @@
  * A Bundle that was sent: its entries with their requests and the text of their resources as it was written.
  * https://hl7.org/fhir/R4/bundle.html
  */
-import { type Interaction, isServerError, type ServerError } from '../../../kernel/index.ts'
+import { type Interaction, isServerError, type RequestContext, type ServerError } from '../../../kernel/index.ts'
 import { readBody } from '../incoming.ts'
+import { parseLazily } from '../json/parse-lazily.ts'
 import type { Member } from '../json/scan.ts'
 import { membersAt, skipSpace } from '../json/spans.ts'
+import type { LargeBody, UnreadableBody } from '../large/large-bodies.ts'
+import { createBreath } from './breathe.ts'
 import {
   BundleExpected,
   BundleMalformed,
@@ -45,6 +48,9 @@ export interface BundleEntry {
 
 export interface RefusedEntry {
   readonly index: number
+  /** Of its request, as far as it could be read. */
+  readonly method: EntryMethod | undefined
+  readonly url: string | undefined
   readonly error: ServerError
 }
 
@@ -65,6 +71,14 @@ const textIn = (object: Record<string, unknown>, key: string): string | undefine
   return value
 }
 
+const isMethod = (value: unknown): value is EntryMethod => METHODS.includes(value as EntryMethod)
+
+const requestOf = (value: unknown): Pick<RefusedEntry, 'method' | 'url'> => {
+  const request = isObject(value) && isObject(value.request) ? value.request : {}
+  const { method, url } = request
+  return { method: isMethod(method) ? method : undefined, url: typeof url === 'string' ? url : undefined }
+}
+
 const readEntry = (value: unknown, index: number, members: readonly Member[], text: string): BundleEntry => {
   if (!isObject(value)) throw EntryMalformed('it is an object')
   const { request, resource } = value
@@ -73,7 +87,7 @@ const readEntry = (value: unknown, index: number, members: readonly Member[], te
   const url = textIn(request, 'url')
   if (method === undefined) throw EntryMalformed('request.method is missing')
   if (url === undefined) throw EntryMalformed('request.url is missing')
-  if (!METHODS.includes(method as EntryMethod)) throw EntryMethodUnknown(method.slice(0, 20))
+  if (!isMethod(method)) throw EntryMethodUnknown(method.slice(0, 20))
   if (resource !== undefined && !isObject(resource)) throw EntryMalformed('its resource is an object')
   if (resource?.resourceType === 'Bundle') throw NestedBundle()
   const headers: Record<string, string> = {}
@@ -84,7 +98,7 @@ const readEntry = (value: unknown, index: number, members: readonly Member[], te
   const span = members.find(({ key }) => key === 'resource')
   return {
     index,
-    method: method as EntryMethod,
+    method,
     url,
     fullUrl: textIn(value, 'fullUrl'),
     headers,
@@ -103,7 +117,7 @@ const tryEntry = (
     return readEntry(value, index, members, text)
   } catch (error) {
     if (!isServerError(error)) throw error
-    return { index, error }
+    return { index, ...requestOf(value), error }
   }
 }
 
@@ -118,14 +132,46 @@ const checkFullUrls = (entries: readonly (BundleEntry | RefusedEntry)[]): void =
   }
 }
 
-/** Throws 400 for what is no batch or transaction, 413 for one with too many entries. */
-export const readEnvelope = (body: unknown): Envelope => {
-  const { text, resource, members } = readBody(body)
-  const { resourceType, type, entry = [] } = resource
+/** Throws 400. */
+const kindOf = ({ resourceType, type }: Record<string, unknown>): Envelope['kind'] => {
   if (resourceType !== 'Bundle')
     throw BundleExpected(typeof resourceType === 'string' ? `of type "${resourceType.slice(0, 64)}"` : 'no resource')
   if (type !== 'batch' && type !== 'transaction')
     throw BundleExpected(typeof type === 'string' ? `a Bundle of type "${type.slice(0, 64)}"` : 'a Bundle without type')
+  return type
+}
+
+/** The same of one that a thread has read: an entry after the other is parsed, and others are answered in between. */
+export const readLargeEnvelope = async (
+  body: LargeBody | UnreadableBody,
+  request: RequestContext,
+): Promise<Envelope> => {
+  const { text, resource, members, outline } = readBody(body) as LargeBody
+  const kind = kindOf(resource)
+  const list = members.find(({ key }) => key === 'entry')
+  const spans = list && outline?.items.get(list.valueStart)
+  // Without a list that is large it is small beside its other members.
+  if (spans === undefined) return readEnvelope(body)
+  const count = spans.length / 2
+  if (count > MOST_ENTRIES) throw BundleTooLarge(count, MOST_ENTRIES)
+  const breathe = createBreath(request)
+  const entries: (BundleEntry | RefusedEntry)[] = []
+  for (let index = 0; index < count; index += 1) {
+    const [start, end] = [spans[2 * index] as number, spans[2 * index + 1] as number]
+    const value = parseLazily(text, start, end, outline)
+    if (!isObject(value)) throw BundleMalformed(`entry[${index}] is an object`)
+    entries.push(tryEntry(value, index, outline?.members.get(start) ?? membersAt(text, start), text))
+    await breathe()
+  }
+  checkFullUrls(entries)
+  return { kind, entries }
+}
+
+/** Throws 400 for what is no batch or transaction, 413 for one with too many entries. */
+export const readEnvelope = (body: unknown): Envelope => {
+  const { text, resource, members } = readBody(body)
+  const kind = kindOf(resource)
+  const { entry = [] } = resource
   if (!Array.isArray(entry)) throw BundleMalformed('entry is an array')
   if (entry.length > MOST_ENTRIES) throw BundleTooLarge(entry.length, MOST_ENTRIES)
   const entries: (BundleEntry | RefusedEntry)[] = []
@@ -141,5 +187,5 @@ export const readEnvelope = (body: unknown): Envelope => {
     at = skipSpace(text, at + 1)
   }
   checkFullUrls(entries)
-  return { kind: type, entries }
+  return { kind, entries }
 }

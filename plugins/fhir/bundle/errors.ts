@@ -45,6 +45,12 @@ export const EntryAddress = defineError(
   'not-found',
   'There is nothing at this address that an entry of a Bundle could ask for.',
 )
+export const EntrySearch = defineError(
+  'fhir/entry-search',
+  400,
+  'invalid',
+  'A search takes its parameters in the URL of its entry, such as Patient/_search?name=x, and no resource.',
+)
 export const EntryResource = defineError(
   'fhir/entry-resource',
   400,

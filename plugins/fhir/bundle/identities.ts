@@ -2,6 +2,7 @@
  * Which resource of this server each entry of a transaction stands for, and what the links between them become.
  * https://hl7.org/fhir/R4/bundle.html#references
  */
+import type { OwnUrl } from '../../../kernel/index.ts'
 import type { LinkKind } from '../links/rewrite.ts'
 
 /** The resource an entry stands for once the transaction is done. */
@@ -21,19 +22,23 @@ const ROOT = /^(https?:\/\/.+\/)[A-Z][A-Za-z]*\/[A-Za-z0-9\-.]{1,64}$/
 
 export interface Identities {
   add(fullUrl: string, identity: Identity): void
+  /** All that were added, as plain data. */
+  entries(): readonly (readonly [string, Identity])[]
   /** What a link in the entry with this fullUrl becomes; undefined where it is left. */
   resolver(fullUrl: string | undefined): (value: string, kind: LinkKind) => string | undefined
 }
 
-export const createIdentities = (baseUrl: string): Identities => {
+export const createIdentities = (ownUrl: OwnUrl | undefined): Identities => {
   const byUrl = new Map<string, Identity>()
+  const own = ownUrl === undefined ? undefined : `${ownUrl}/`
 
-  const find = (value: string, root: string): Identity | undefined => {
+  const find = (value: string, root: string | undefined): Identity | undefined => {
     const found = byUrl.get(value)
     if (found !== undefined || SCHEME.test(value)) return found
-    return byUrl.get(`${root}${value}`) ?? byUrl.get(`${baseUrl}/${value}`)
+    const besides = root === undefined ? undefined : byUrl.get(`${root}${value}`)
+    return besides ?? (own === undefined ? undefined : byUrl.get(`${own}${value}`))
   }
-  const versioned = (value: string, root: string): string | undefined => {
+  const versioned = (value: string, root: string | undefined): string | undefined => {
     const [, unversioned = '', number = ''] = VERSIONED.exec(value) ?? []
     if (unversioned === '') return undefined
     const identity = find(unversioned, root)
@@ -45,8 +50,9 @@ export const createIdentities = (baseUrl: string): Identities => {
   }
   return {
     add: (fullUrl, identity) => void byUrl.set(fullUrl, identity),
+    entries: () => [...byUrl],
     resolver(fullUrl) {
-      const root = ROOT.exec(fullUrl ?? '')?.[1] ?? `${baseUrl}/`
+      const root = ROOT.exec(fullUrl ?? '')?.[1] ?? own
       return (value, kind) => {
         if (kind === 'uri') {
           const exact = byUrl.get(value)

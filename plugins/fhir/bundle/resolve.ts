@@ -3,26 +3,35 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
+import { refused } from '../dispatch.ts'
+import { interactionAbout, isContended } from '../interactions/change.ts'
 import type { ReadResource } from '../json/read.ts'
-import { rewriteLinks } from '../links/rewrite.ts'
+import { type Resolve, rewriteLinks } from '../links/rewrite.ts'
 import type { FhirServer } from '../server.ts'
-import { breathe } from './breathe.ts'
+import { createBreath } from './breathe.ts'
 import { type Resolved, resolveCondition, splitCondition } from './condition.ts'
 import { issuesOfEntry } from './entry-error.ts'
 import { createIdentities } from './identities.ts'
+import { conditionsOf, type Relink, relinkPatched } from './patch-links.ts'
 import { isAboutResource } from './step.ts'
 import { toBody } from './text.ts'
 import type { Located } from './transaction.ts'
 
+export interface ResolvedBody extends ReadResource {
+  /** Of a patch. */
+  readonly relink: Relink | undefined
+}
+
 export interface ResolvedBodies {
   /** By index of the entry: what its change is prepared from. */
-  readonly bodies: ReadonlyMap<number, ReadResource>
+  readonly bodies: ReadonlyMap<number, ResolvedBody>
   /** Inside the transaction: throws Contended when a condition matches something else by now. */
   verify(server: FhirServer): Promise<void>
 }
 
 interface Draft {
   text: string
+  readonly relink: Relink | undefined
   readonly resource: Record<string, unknown>
 }
 
@@ -34,7 +43,8 @@ export const resolveLinks = async (
   again: boolean,
 ): Promise<ResolvedBodies> => {
   const { links } = server
-  const identities = createIdentities(ctx.baseUrl)
+  const breathe = createBreath(ctx)
+  const identities = createIdentities(ctx.ownUrl)
   for (const { step, target } of located) {
     const { fullUrl, method, resource } = step.entry
     if (fullUrl === undefined || method === 'DELETE' || !isAboutResource(step)) continue
@@ -48,39 +58,62 @@ export const resolveLinks = async (
   }
 
   const drafts = new Map<number, Draft>()
+  const conditions = new Map<string, Resolved>()
+  const referenceTo: Resolve = (value, kind) => (kind === 'reference' ? conditions.get(value)?.reference : undefined)
+  const relinkWith = (fullUrl: string | undefined, resolve: Resolve): Relink => ({
+    apply: (patched, current) => relinkPatched(links, resolve, patched, current),
+    source: () => ({
+      ownUrl: ctx.ownUrl,
+      fullUrl,
+      identities: identities.entries(),
+      conditions: new Map([...conditions].map(([value, { reference }]) => [value, reference])),
+    }),
+  })
   /** Condition → the first entry that holds it. */
   const pending = new Map<string, number>()
-  for (const [at, { step }] of located.entries()) {
-    const { index, fullUrl, text, resource } = step.entry
+  for (const { step } of located) {
+    const { index, fullUrl, method, text, resource } = step.entry
     if (text === undefined || resource === undefined) continue
     const own = again ? (JSON.parse(text) as Record<string, unknown>) : resource
     const resolve = identities.resolver(fullUrl)
+    const expect = (value: string): void => {
+      if (splitCondition(value) !== undefined && !pending.has(value)) pending.set(value, index)
+    }
     const resolved = rewriteLinks(links, text, own, (value, kind) => {
       const found = resolve(value, kind)
-      if (found === undefined && kind === 'reference' && splitCondition(value) !== undefined && !pending.has(value))
-        pending.set(value, index)
+      if (found === undefined && kind === 'reference') expect(value)
       return found
     })
-    drafts.set(index, { text: resolved, resource: own })
-    await breathe(ctx, at)
+    if (method === 'PATCH') conditionsOf(own).forEach(expect)
+    const relink =
+      method === 'PATCH'
+        ? relinkWith(fullUrl, (value, kind) => resolve(value, kind) ?? referenceTo(value, kind))
+        : undefined
+    drafts.set(index, { text: resolved, resource: own, relink })
+    await breathe()
   }
 
-  const conditions = new Map<string, Resolved>()
   for (const [value, index] of pending)
     try {
       conditions.set(value, await resolveCondition(server, ctx, value, index, located, drafts))
     } catch (error) {
       const known = toServerError(error)
+      const holder = located.find(({ step }) => step.entry.index === index)
+      if (holder !== undefined && !isContended(error))
+        await refused(server.run, ctx, interactionAbout(holder.step.addressed, holder.target), error)
       throw known.with({ issues: issuesOfEntry(known, index) })
     }
   if (conditions.size > 0)
-    for (const draft of drafts.values())
-      draft.text = rewriteLinks(links, draft.text, draft.resource, (value, kind) =>
-        kind === 'reference' ? conditions.get(value)?.reference : undefined,
-      )
+    for (const draft of drafts.values()) draft.text = rewriteLinks(links, draft.text, draft.resource, referenceTo)
+
+  const bodies = new Map<number, ResolvedBody>()
+  for (const [index, { text, resource, relink }] of drafts) {
+    bodies.set(index, { ...toBody(text, resource), relink })
+    await breathe()
+  }
 
   return {
-    bodies: new Map([...drafts].map(([index, { text, resource }]) => [index, toBody(text, resource)])),
+    bodies,
     async verify(here) {
       for (const { verify } of conditions.values()) await verify(here)
     },

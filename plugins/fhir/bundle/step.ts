@@ -8,7 +8,7 @@ import type { AddressedLook } from '../interactions/look.ts'
 import { address, type InteractionName } from '../interactions/perform.ts'
 import type { FhirServer } from '../server.ts'
 import type { BundleEntry } from './envelope.ts'
-import { EntryAddress, EntryResource, EntryUrl, NestedBundle } from './errors.ts'
+import { EntryAddress, EntryResource, EntrySearch, EntryUrl, NestedBundle } from './errors.ts'
 
 /** An entry that asks for an interaction of this server. */
 export interface AskedEntry {
@@ -29,14 +29,23 @@ export type Step = AskedEntry &
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
 
-/** Path segments and query of the URL in an entry. Throws 400 for one that leads out of this server. */
-const readUrl = (url: string, baseUrl: string): { readonly segments: readonly string[]; readonly query: string } => {
-  const own = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
+/**
+ * Path segments and query of the URL in an entry. Throws 400 for one that leads out of this server. A URL under the base
+ * of the links that this request is answered with says what its path alone says: it decides nothing else.
+ */
+export const readUrl = (
+  url: string,
+  { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
+): { readonly segments: readonly string[]; readonly query: string } => {
+  const base = [ownUrl, baseUrl].find((one) => one !== undefined && url.startsWith(`${one}/`))
+  const own = base === undefined ? url : url.slice(base.length)
   if (SCHEME.test(own) || own.startsWith('//')) throw EntryUrl('it names another server')
   const [path = '', ...rest] = own.split('?')
   const query = rest.join('?')
   if (path.includes('#') || path.includes('\\')) throw EntryUrl('it holds a character that no path has')
   const parts = path.split('/').filter((one, at) => one !== '' || at > 0)
+  // As in an address of its own: a slash at the end says nothing.
+  if (parts.length > 1 && parts.at(-1) === '') parts.pop()
   let segments: string[]
   try {
     segments = parts.map(decodeURIComponent)
@@ -50,17 +59,28 @@ const readUrl = (url: string, baseUrl: string): { readonly segments: readonly st
 
 const NEEDS_RESOURCE = new Set(['POST', 'PUT', 'PATCH'])
 
-/** Throws 400, 404, 405. */
-export const toAsked = (ctx: RequestContext, entry: BundleEntry, headers: IncomingHttpHeaders): AskedEntry => {
+/** True for what a batch answers beside the interactions: GET metadata. */
+export const asksForCapabilities = ({ method, url }: BundleEntry, ctx: RequestContext): boolean =>
+  (method === 'GET' || method === 'HEAD') && readUrl(url, ctx).segments.join('/') === 'metadata'
+
+/** `isBatch`: a search may be posted too. Its parameters stand in the URL of the entry. Throws 400, 404, 405. */
+export const toAsked = (
+  ctx: RequestContext,
+  entry: BundleEntry,
+  headers: IncomingHttpHeaders,
+  isBatch = false,
+): AskedEntry => {
   const { method, url } = entry
-  const { segments, query } = readUrl(url, ctx.baseUrl)
+  const { segments, query } = readUrl(url, ctx)
   const found = findAddress(segments)
   if (segments.length === 0 && method === 'POST') throw NestedBundle()
-  if (found === undefined || found.address.isForm === true) throw EntryAddress()
+  if (found === undefined || (found.address.isForm === true && !isBatch)) throw EntryAddress()
   const { methods } = found.address
   const name = methods[(method === 'HEAD' ? 'GET' : method) as AddressMethod]
   if (name === undefined) throw MethodRefused(method)
-  if (NEEDS_RESOURCE.has(method) && name !== 'operation' && entry.resource === undefined) throw EntryResource()
+  if (name === 'search' && entry.resource !== undefined) throw EntrySearch()
+  if (NEEDS_RESOURCE.has(method) && name !== 'operation' && name !== 'search' && entry.resource === undefined)
+    throw EntryResource()
   const path = `/${segments.map(encodeURIComponent).join('/')}`
   return {
     entry,

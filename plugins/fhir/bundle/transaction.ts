@@ -5,19 +5,28 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import { refused, ruleOn } from '../dispatch.ts'
+import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
-import { isContended, type Prepared, type Target, tellOperation, untilUncontended } from '../interactions/change.ts'
-import { permitChange } from '../owned.ts'
+import {
+  interactionAbout,
+  isContended,
+  type Prepared,
+  type Target,
+  tellOperation,
+  untilUncontended,
+} from '../interactions/change.ts'
+import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
+import { guardChange } from '../owned.ts'
 import { detailsOf } from '../patients.ts'
-import type { Permit } from '../search/judge.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { Changed, Progress } from '../store/change.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
-import { breathe } from './breathe.ts'
+import { createBreath } from './breathe.ts'
 import { issuesOfEntry } from './entry-error.ts'
-import { type Envelope, isRefused, RANK } from './envelope.ts'
+import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { DuplicateTarget } from './errors.ts'
+import { refuseEntry } from './refuse-entry.ts'
 import { resolveLinks } from './resolve.ts'
 import { type AskedEntry, type Step, toAsked, toStep } from './step.ts'
 import { toBody } from './text.ts'
@@ -26,7 +35,7 @@ import { toBody } from './text.ts'
 export interface Ruled {
   readonly step: Step
   readonly ruling: Ruling
-  readonly permit: Permit | undefined
+  readonly guard: WriteGuard | undefined
 }
 
 interface Looking extends Ruled {
@@ -45,6 +54,10 @@ const isLook = (one: Ruled): one is Looking => one.step.kind === 'look'
 const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
 const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 const byType = (one: Located, other: Located): number => byText(typeOf(one), typeOf(other))
+const isDeletion = ({ step }: Pick<Ruled, 'step'>): boolean => step.entry.method === 'DELETE'
+/** `Type/id` of each resource it is about. */
+const namesOf = (one: Located): readonly string[] =>
+  [one.target.id, ...(one.target.others ?? [])].map((id) => `${typeOf(one)}/${id}`)
 const keyOf = (one: Located): string => `${typeOf(one)}/${one.target.id}`
 /**
  * The order that R4 lays down. What is there already is taken in one order everywhere: transactions that take the same
@@ -69,18 +82,27 @@ export const transaction = async (
   headers: IncomingHttpHeaders,
 ): Promise<string> => {
   const { run, store, write } = server
+  const breathe = createBreath(ctx)
 
   /** Told to the trail; names the entry. */
-  const refuse = async (index: number, interaction: Interaction | undefined, error: unknown): Promise<never> => {
-    if (interaction !== undefined && !isContended(error)) await refused(run, ctx, interaction, error)
+  const refuse = async (index: number, interaction: Interaction, error: unknown): Promise<never> => {
+    if (!isContended(error)) await refused(run, ctx, interaction, error)
     throw placed(error, index)
   }
+  /** The same before it is known which interaction the entry asks for. */
+  const refuseUnknown = async (entry: BundleEntry | RefusedEntry, error: unknown): Promise<never> => {
+    throw placed(await refuseEntry(run, ctx, entry, toServerError(error)), entry.index)
+  }
+  /** Reads what an entry asks for. */
+  const readAt = <T>(entry: BundleEntry, work: () => T): T | Promise<never> => {
+    try {
+      return work()
+    } catch (error) {
+      return refuseUnknown(entry, error)
+    }
+  }
   /** Does one step of an entry. A promise only where the step is one, or is refused. */
-  const atEntry = <T>(
-    index: number,
-    interaction: Interaction | undefined,
-    work: () => T | Promise<T>,
-  ): T | Promise<T> => {
+  const atEntry = <T>(index: number, interaction: Interaction, work: () => T | Promise<T>): T | Promise<T> => {
     try {
       const done = work()
       return done instanceof Promise ? done.catch((error) => refuse(index, interaction, error)) : done
@@ -90,81 +112,103 @@ export const transaction = async (
   }
 
   const tell = async (here: FhirServer, interaction: Interaction, answer: Answer): Promise<void> => {
-    const { status, version, details = detailsOf(here, version) } = answer
+    const { status, version, details = detailsOf(here, version, ctx.ownUrl) } = answer
     await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
   }
 
   /** Every entry is ruled on before anything is done for one of them. */
   const rule = async (asking: AskedEntry): Promise<Ruled> => {
     const { index } = asking.entry
-    const step = await atEntry(index, undefined, () => toStep(server, asking))
+    const step = await readAt(asking.entry, () => toStep(server, asking))
     const { interaction } = step.addressed
     const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
-      if (step.kind !== 'change') return { step, ruling, permit: undefined }
-      return andThen(permitChange(server, ctx, ruling, interaction), (permit) => ({ step, ruling, permit }))
+      if (step.kind !== 'change') return { step, ruling, guard: undefined }
+      return andThen(guardChange(server, ctx, ruling, interaction), (guard) => ({ step, ruling, guard }))
     }
-    return atEntry(index, interaction, () => andThen(ruleOn(run, ctx, interaction), given))
+    return atEntry(index, interaction, () => andThen(authorize(run, ctx, interaction), given))
   }
 
   const asked: AskedEntry[] = []
   for (const entry of entries) {
-    if (isRefused(entry)) throw placed(entry.error, entry.index)
-    asked.push(await atEntry(entry.index, undefined, () => toAsked(ctx, entry, headers)))
+    if (isRefused(entry)) return refuseUnknown(entry, entry.error)
+    asked.push(await readAt(entry, () => toAsked(ctx, entry, headers)))
+    await breathe()
   }
-  const gone = new Set(
-    asked.flatMap(({ entry, asked: { params } }) => (entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [])),
+  const deleted = asked.flatMap(({ entry, asked: { params } }) =>
+    entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [],
   )
+  /** `Type/id` of what this transaction deletes, by conditions too once they are located. */
+  const gone = new Set<string>()
   const ruled: Ruled[] = []
   for (const one of asked) {
     const { text, resource } = one.entry
     const body = one.name === 'operation' && text !== undefined ? toBody(text, resource) : undefined
     ruled.push(await rule({ ...one, asked: { ...one.asked, gone, body } }))
-    await breathe(ctx, ruled.length)
+    await breathe()
   }
   const changes = ruled.filter(isChange)
   const looks = ruled.filter(isLook)
 
+  const locate = async (one: Omit<Located, 'target'>): Promise<Located> => {
+    const { entry, addressed } = one.step
+    const body = { text: entry.text ?? '', resource: entry.resource ?? {}, members: [] }
+    return { ...one, target: await atEntry(entry.index, addressed.interaction, () => addressed.locate(body)) }
+  }
   const locateAll = async (): Promise<readonly Located[]> => {
     const located: Located[] = []
-    for (const one of changes) {
-      const { entry, addressed } = one.step
-      const body = { text: entry.text ?? '', resource: entry.resource ?? {}, members: [] }
-      const target = await atEntry(entry.index, addressed.interaction, () => addressed.locate(body))
-      located.push({ ...one, target })
+    gone.clear()
+    for (const name of deleted) gone.add(name)
+    const locateSome = async (some: readonly Omit<Located, 'target'>[]): Promise<void> => {
+      for (const one of some) {
+        located.push(await locate(one))
+        await breathe()
+      }
     }
+    await locateSome(changes.filter(isDeletion))
+    // Deletions come first: the conditions of other entries do not match what is deleted.
+    for (const one of located) for (const name of namesOf(one)) gone.add(name)
+    await locateSome(changes.filter((one) => !isDeletion(one)))
     return located.sort(inOrder)
   }
   /** R4: identities that overlap fail the transaction. */
-  const checkOverlap = (located: readonly Located[]): void => {
+  const checkOverlap = async (located: readonly Located[]): Promise<void> => {
     const seen = new Set<string>()
-    for (const { step, target } of located) {
+    for (const one of located) {
+      const { step, target } = one
       // A condition that matched nothing to delete, or something that is left as it is.
       if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
-      for (const id of [target.id, ...(target.others ?? [])]) {
-        const name = `${step.addressed.interaction.type}/${id}`
-        if (seen.has(name)) throw placed(DuplicateTarget(name), step.entry.index)
+      for (const name of namesOf(one)) {
+        if (seen.has(name))
+          await refuse(step.entry.index, interactionAbout(step.addressed, target), DuplicateTarget(name))
         seen.add(name)
       }
     }
   }
 
   let attempts = 0
-  return untilUncontended(async () => {
+  return untilUncontended(server, async () => {
     attempts += 1
     const located = await locateAll()
-    checkOverlap(located)
+    await checkOverlap(located)
     const resolved = await resolveLinks(server, ctx, located, attempts > 1)
     const prepared: { readonly one: Located; readonly prepared: Prepared }[] = []
-    for (const [at, one] of located.entries()) {
+    for (const one of located) {
       const { entry, addressed } = one.step
-      const body = resolved.bodies.get(entry.index)
-      prepared.push({
-        one,
-        prepared: await atEntry(entry.index, addressed.interaction, () =>
-          addressed.prepare(one.permit as Permit, one.target, body, one.ruling),
-        ),
-      })
-      await breathe(ctx, at)
+      const { kind, type = '' } = addressed.interaction
+      const prepare = async (): Promise<Prepared> => {
+        const { id, found } = one.target
+        const isWritten = kind === 'create' ? found === undefined : kind === 'update'
+        const given = resolved.bodies.get(entry.index)
+        const address = { type, id: kind === 'create' ? undefined : id }
+        const body = isWritten ? await prepareBody(server, ctx, address, given) : given
+        const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
+        if (ready.change !== undefined) return { ...ready, change: await prepareChange(server, ctx, ready.change) }
+        return ready.changes === undefined
+          ? ready
+          : { ...ready, changes: await prepareChanges(server, ctx, ready.changes) }
+      }
+      prepared.push({ one, prepared: await atEntry(entry.index, interactionAbout(addressed, one.target), prepare) })
+      await breathe()
     }
 
     const progress: Progress = { interaction: undefined }
@@ -174,8 +218,8 @@ export const transaction = async (
 
     const changeAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
       const changed: Changed[] = []
-      for (const [at, { one, prepared: ready }] of prepared.entries()) {
-        progress.interaction = one.step.addressed.interaction
+      for (const { one, prepared: ready } of prepared) {
+        progress.interaction = interactionAbout(one.step.addressed, one.target)
         if (ready.change === undefined && ready.changes !== undefined) {
           const made: Changed[] = []
           for (const change of ready.changes) made.push(await write.apply(opened, change))
@@ -192,19 +236,19 @@ export const transaction = async (
           changed.push(made)
           answered(one.step, ready.answer(made))
         }
-        await breathe(ctx, at)
+        await breathe()
       }
       await write.settle(ctx, opened, changed, progress)
       return changed
     }
     const lookAll = async (here: FhirServer): Promise<void> => {
-      for (const [at, { step, ruling }] of looks.entries()) {
+      for (const { step, ruling } of looks) {
         const { interaction, answer } = step.addressed
         progress.interaction = interaction
         const found = await answer(here, ruling)
         await tell(here, interaction, found)
         answered(step, found)
-        await breathe(ctx, at)
+        await breathe()
       }
     }
     /** Two entries under one condition, each of which found nothing, must not both make what it asks for. */

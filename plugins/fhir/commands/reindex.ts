@@ -4,7 +4,7 @@
  * done (another process has the SQLite file, or it failed on the way), 2 wrong arguments or the database cannot be opened.
  */
 import { Command, Flags } from '@oclif/core'
-import { commandContext, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
+import { commandContext, counted, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
 import { isOpenElsewhere } from '../../database/service.ts'
 import { Fhir } from '../service.ts'
 import { progressLine } from './progress-line.ts'
@@ -54,7 +54,7 @@ export default class Reindex extends Command {
           step: (step) => line.step(step),
         },
       )
-      line.end(`reindexed ${resources} resources`)
+      line.end(`reindexed ${counted(resources, 'resource')}`)
     } catch (error) {
       line.end()
       if (isServerError(error) && error.key === 'fhir/reindex-unknown') throw error

@@ -3,12 +3,15 @@ import type { FactDetails, Issue } from '../../../kernel/index.ts'
 import type { Content } from '../binary.ts'
 import type { ResourceType } from '../catalog.ts'
 import type { Prefer, Presentation } from '../query.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
 import type { StoredVersion } from '../store/version.ts'
 
 export interface Answer {
   readonly status: number
-  /** The version read or made: ETag, Last-Modified, Location of a 201. */
+  /** The version read or made: ETag, Last-Modified, Location where it was created or found by a condition. */
   readonly version?: StoredVersion
+  /** A condition chose the resource: the client learns from the answer where it is. */
+  readonly isMatch?: boolean
   /** What the body is: that version, the content of that Binary, an outcome that names it, `text`, or none. */
   readonly shows: 'version' | 'content' | 'outcome' | 'text' | 'nothing'
   /** How to show the version. */
@@ -33,12 +36,20 @@ const SHOWN: Readonly<Record<Prefer['return'], Answer['shows']>> = {
   minimal: 'nothing',
 }
 
-/** The answer to a change, in the form `Prefer: return=` asks for. */
+/** Does an answer say where its version is? */
+export const isLocated = ({ status, isMatch }: Answer): boolean => status === 201 || isMatch === true
+
+/** The answer to a change, in the form `Prefer: return=` asks for; minimal where the caller may not read the version. */
 export const changedAnswer = (
   status: number,
   version: StoredVersion,
   type: ResourceType,
+  guard: Pick<WriteGuard, 'reads'>,
   prefer: Prefer,
   presentation: Presentation,
   warnings?: readonly Issue[] | undefined,
-): Answer => ({ status, version, shows: SHOWN[prefer.return], type, presentation, warnings })
+): Answer => {
+  const asked = SHOWN[prefer.return]
+  const shows = asked === 'version' && !guard.reads(version) ? 'nothing' : asked
+  return { status, version, shows, type, presentation, warnings }
+}

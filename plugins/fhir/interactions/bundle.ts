@@ -1,6 +1,6 @@
 /** A batch or transaction sent to the base. https://hl7.org/fhir/R4/http.html#transaction */
 import { batch } from '../bundle/batch.ts'
-import { type Envelope, readEnvelope } from '../bundle/envelope.ts'
+import { type Envelope, readEnvelope, readLargeEnvelope } from '../bundle/envelope.ts'
 import { transaction } from '../bundle/transaction.ts'
 import { authorize, refused } from '../dispatch.ts'
 import { checkAccept } from '../media.ts'
@@ -23,7 +23,10 @@ export const bundle = async (server: FhirServer, asked: Asked): Promise<Answer> 
   checkAccept(headers.accept, presentation.format)
   let kind: Envelope['kind'] = 'batch'
   try {
-    const envelope = readEnvelope(body)
+    const { large } = server
+    const envelope = large.concerns(body)
+      ? await readLargeEnvelope(await large.read(ctx, body), ctx)
+      : readEnvelope(body)
     kind = envelope.kind
     // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
     await authorize(run, ctx, { kind })

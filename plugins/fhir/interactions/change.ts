@@ -7,8 +7,12 @@ import { type Interaction, isServerError, type RequestContext, type Ruling } fro
 import { andThen, type Transaction } from '../../database/service.ts'
 import { change } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
-import { permitChange } from '../owned.ts'
-import type { Permit } from '../search/judge.ts'
+import { prepareVersions } from '../large/prepare-versions.ts'
+import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
+import { guardChange } from '../owned.ts'
+import { detailsOf } from '../patients.ts'
+import { needsWork } from '../present.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
 import { type FhirServer, within } from '../server.ts'
 import type { Change, Changed } from '../store/change.ts'
 import type { StoredVersion } from '../store/version.ts'
@@ -39,12 +43,16 @@ export interface Addressed {
   readonly interaction: Interaction
   /** `body` as it was asked. Throws 400, 412. */
   locate(body: unknown): Target | Promise<Target>
-  /** Reads the body and checks it. `permit` goes with a change of the type addressed. Throws 4xx. */
-  prepare(permit: Permit, target: Target, body: unknown, ruling: Ruling): Prepared | Promise<Prepared>
+  /** Reads the body and checks it. `guard` goes with a change of the type addressed. Throws 4xx. */
+  prepare(guard: WriteGuard, target: Target, body: unknown, ruling: Ruling): Prepared | Promise<Prepared>
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
 export type AddressChange = (server: FhirServer, asked: Asked) => Addressed
+
+/** The interaction with the resource that its condition found. */
+export const interactionAbout = ({ interaction }: Addressed, { id, found }: Target): Interaction =>
+  found === undefined ? interaction : { ...interaction, id }
 
 /** Others may change, between locating and the transaction, what was located; then all is done again, so often. */
 const MOST_ATTEMPTS = 10
@@ -52,12 +60,16 @@ const MOST_ATTEMPTS = 10
 export const isContended = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
 
 /** Repeats `work` while others were faster. */
-export const untilUncontended = async <T>(work: () => Promise<T>): Promise<T> => {
+export const untilUncontended = async <T>({ store }: FhirServer, work: () => Promise<T>): Promise<T> => {
+  const { database } = store
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
       if (attempt === MOST_ATTEMPTS || !isContended(error)) throw error
+      // On SQLite it met changes of a group that is not committed yet: a search before that would not find them either.
+      // On PostgreSQL they are committed: it waited for their lock.
+      if (database.kind !== 'postgres') await database.transact(() => undefined)
     }
   }
 }
@@ -79,17 +91,20 @@ export const tellOperation = async (
 
 type Several = Extract<Prepared, { readonly changes: readonly Change[] }>
 
-/** The changes of an operation, in one transaction. */
+/** The changes of an operation or of a conditional deletion, in one transaction. */
 const performSeveral = async (
   server: FhirServer,
   ctx: RequestContext,
   interaction: Interaction,
+  target: Target,
   { changes, answerAll }: Several,
 ): Promise<Answer> => {
   const { store, write } = server
+  const ready = await prepareChanges(server, ctx, changes)
   const { changed, answer } = await store.database.transact(async (transaction) => {
+    await target.verify?.(within(server, transaction), transaction)
     const made: Changed[] = []
-    for (const one of changes) made.push(await write.apply(transaction, one))
+    for (const one of ready) made.push(await write.apply(transaction, one))
     await write.settle(ctx, transaction, made)
     const answered = answerAll(made)
     await tellOperation(server, ctx, interaction, changes, answered, transaction)
@@ -102,34 +117,56 @@ const performSeveral = async (
 
 /** A change that is a transaction of its own. */
 export const performChange = (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
-  const { interaction, locate, prepare } = address(server, asked)
-  const { ctx, body } = asked
+  const addressed = address(server, asked)
+  const { interaction, locate, prepare } = addressed
+  const { ctx } = asked
   const { run, store, write } = server
-  return change(run, ctx, interaction, async (ruling) => {
-    const permitted = permitChange(server, ctx, ruling, interaction)
-    const permit = permitted instanceof Promise ? await permitted : permitted
-    return untilUncontended(async () => {
+  const takesResource = interaction.kind === 'create' || interaction.kind === 'update'
+  const type = interaction.type ?? ''
+  let { body } = asked
+  return change(run, ctx, interaction, async (ruling, tellFound) => {
+    const guarded = guardChange(server, ctx, ruling, interaction)
+    const guard = guarded instanceof Promise ? await guarded : guarded
+    return untilUncontended(server, async () => {
+      tellFound(interaction)
+      if (takesResource) {
+        const ready = prepareBody(server, ctx, { type, id: interaction.id }, body)
+        body = ready instanceof Promise ? await ready : ready
+      }
       const located = locate(body)
       const target = located instanceof Promise ? await located : located
-      const preparing = prepare(permit, target, body, ruling)
+      const about = interactionAbout(addressed, target)
+      tellFound(about)
+      if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
+        // What it replaces is known only now.
+        const ready = prepareBody(server, ctx, { type, id: target.id }, body)
+        body = ready instanceof Promise ? await ready : ready
+      }
+      const preparing = prepare(guard, target, body, ruling)
       const prepared = preparing instanceof Promise ? await preparing : preparing
       if (prepared.change === undefined && prepared.changes !== undefined)
-        return performSeveral(server, ctx, interaction, prepared)
+        return performSeveral(server, ctx, interaction, target, prepared)
       if (prepared.change === undefined) {
         const { status, version } = prepared.settled
-        if (run.onAudit !== null) await run.onAudit({ request: ctx, interaction, status, version: version?.version })
+        const details = detailsOf(server, version, ctx.ownUrl)
+        if (run.onAudit !== null)
+          await run.onAudit({ request: ctx, interaction: about, status, version: version?.version, details })
         return prepared.settled
       }
+      const completing = prepareChange(server, ctx, prepared.change)
+      const ready = completing instanceof Promise ? await completing : completing
       const changed = await store.database.transact((transaction) =>
         andThen(target.verify?.(within(server, transaction), transaction), () =>
-          andThen(write.apply(transaction, prepared.change), (one) =>
-            andThen(write.settle(ctx, transaction, [one]), () => one),
-          ),
+          andThen(write.apply(transaction, ready), (one) => andThen(write.settle(ctx, transaction, [one]), () => one)),
         ),
       )
       const later = write.committed(ctx, [changed])
       if (later !== undefined) await later
-      return prepared.answer(changed)
+      const answer = prepared.answer(changed)
+      const { shows, version, presentation } = answer
+      if (shows === 'version' && version !== undefined && presentation !== undefined && needsWork(presentation))
+        await prepareVersions(server, ctx, [version], presentation)
+      return answer
     })
   })
 }

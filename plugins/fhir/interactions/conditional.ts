@@ -1,6 +1,15 @@
 /**
- * Conditional interactions: the resource is the one that a search finds. Searched before the transaction, and inside it
- * again: what others made meanwhile begins it anew. https://hl7.org/fhir/R4/http.html#cond-update
+ * Conditional interactions: the resource is the one that a search finds. The search runs before the transaction, and again
+ * inside it; when the results differ, the interaction begins again. https://hl7.org/fhir/R4/http.html#cond-update
+ *
+ * Why two of them cannot both create what one criterion matches: each takes a lock on the type before it searches inside its
+ * transaction (on SQLite there is one writer at a time), and keeps it until COMMIT. So the second one searches after the first one
+ * has committed. That search must not use anything that was read from the database before the lock, so its conditions are
+ * built anew behind it: the systems of a code, the kinds of references in use, restrictions of the access ruling. The
+ * codes of a value set are the exception, because the terminology cannot be asked inside a transaction: they are kept from
+ * before, and the interaction begins again when a value set or code system has changed since. The lock does not depend on
+ * the criterion, so criteria that are written differently exclude each other, too. It is not taken by plain creates and
+ * updates: a plain create may make a second match.
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
@@ -9,6 +18,7 @@ import { ConditionalCriteria, ConditionalParameter, Contended, ManyMatches, Type
 import { readPairs } from '../query.ts'
 import { toAccess } from '../search/access.ts'
 import type { Condition } from '../search/condition.ts'
+import { createExpansions } from '../search/expansions.ts'
 import { readSearch } from '../search/request.ts'
 import type { FhirServer } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
@@ -17,8 +27,9 @@ import { type Asked, interactionOf } from './asked.ts'
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
 
 export interface Matching {
+  /** As they were built from what was committed then; good for judging versions that are not stored. */
   readonly conditions: readonly Condition[]
-  /** Current versions that match, newest first, at most `limit`. */
+  /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(server: FhirServer, limit: number): Promise<readonly StoredVersion[]>
 }
 
@@ -46,24 +57,34 @@ export const matching = async (
 /** The same for criteria that were read, also for none. */
 export const matchingAll = async (
   server: FhirServer,
-  { baseUrl, signal }: Pick<RequestContext, 'baseUrl' | 'signal'>,
+  { ownUrl, signal }: Pick<RequestContext, 'ownUrl' | 'signal'>,
   ruling: Ruling,
   type: string,
   asked: readonly (readonly [string, string])[],
 ): Promise<Matching> => {
-  const { criteria } = server.search
-  const base = { baseUrl, now: server.clock.now(), pin: Number.MAX_SAFE_INTEGER }
-  const access = toAccess(ruling, criteria, base)
-  const seen = await access.conditions(type)
-  if (seen === undefined) throw TypeForbidden(type)
-  const conditions: Condition[] = []
-  for (const [name, value] of asked)
-    conditions.push(await criteria.toCondition(type, name, value, { ...base, allowed: access.conditions }))
-  conditions.push(...seen)
+  const expansions = createExpansions(server.search.terminology)
+  const base = { ownUrl, now: server.clock.now(), pin: Number.MAX_SAFE_INTEGER, expansions }
+  const build = async ({ search: { criteria } }: FhirServer): Promise<readonly Condition[]> => {
+    const access = toAccess(ruling, criteria, base)
+    const seen = await access.conditions(type, 's')
+    if (seen === undefined) throw TypeForbidden(type)
+    const built: Condition[] = []
+    for (const [name, value] of asked)
+      built.push(
+        await criteria.toCondition(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }),
+      )
+    return [...built, ...seen]
+  }
+  // A filter names its parameters in its value.
+  const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
+  if (server.transaction === undefined) await server.search.catchUp?.(names)
+  const conditions = await build(server)
   return {
     conditions,
-    async find({ search, store }, limit) {
-      const plan = await search.planner(store.types.code(type) ?? 0, conditions)
+    async find(here, limit) {
+      const { search, store } = here
+      if (here !== server && !expansions.areCurrent()) throw Contended()
+      const plan = await search.planner(store.types.code(type) ?? 0, here === server ? conditions : await build(here))
       const position = { pin: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
@@ -95,13 +116,15 @@ export const locateMatches = async (
   query: string,
   most: number,
 ): Promise<Matches> => {
-  const { ctx, gone } = asked
+  const { ctx } = asked
+  // As it is now: a conditional deletion finds again, inside the transaction, what it adds there itself.
+  const gone = new Set(asked.gone)
   const searching: Interaction = interactionOf(asked, { kind: 'search-type', type })
   const ruling = await authorize(server.run, ctx, searching)
   const match = await matching(server, ctx, ruling, type, query)
-  const isLeft = (version: StoredVersion): boolean => gone?.has(`${version.type}/${version.id}`) !== true
+  const isLeft = (version: StoredVersion): boolean => !gone.has(`${version.type}/${version.id}`)
   const find = async (here: FhirServer): Promise<readonly StoredVersion[]> =>
-    (await match.find(here, most + 1 + (gone?.size ?? 0))).filter(isLeft).slice(0, most + 1)
+    (await match.find(here, most + 1 + gone.size)).filter(isLeft).slice(0, most + 1)
   const found = await find(server)
   return {
     found,

@@ -40,24 +40,26 @@ export const create: AddressChange = (server, asked) => {
     interaction,
     locate: () =>
       noneExist === undefined ? { id: newId(server) } : locateExisting(server, asked, type.name, noneExist),
-    prepare(permit, { id, found }, body) {
+    prepare(guard, { id, found }, body) {
       // A match answers whatever was sent: R4 ignores the body then.
-      if (found !== undefined) return { settled: changedAnswer(200, found, type, prefer, presentation) }
+      if (found !== undefined)
+        return { settled: { ...changedAnswer(200, found, type, guard, prefer, presentation), isMatch: true } }
       const content = readIncoming(server, body, type.name)
       const warnings = warningsFor(prefer)
-      const examined = examine(server, ctx, interaction, content, warnings)
-      const { resource, template } = content
+      const examined = examine(server, ctx, interaction, content, { guard, id, warnings })
+      const { resource, template, text } = content
       const prepared: Prepared = {
         change: {
           kind: 'create',
           interaction: { ...interaction, id },
           type: type.name,
-          permit,
+          guard,
           id,
           resource,
           template,
+          text,
         },
-        answer: ({ version }) => changedAnswer(201, version, type, prefer, presentation, warnings),
+        answer: ({ version }) => changedAnswer(201, version, type, guard, prefer, presentation, warnings),
       }
       return examined === undefined ? prepared : examined.then(() => prepared)
     },

@@ -3,6 +3,7 @@
  * that do where `[conformance] conditional_delete` says so.
  * https://hl7.org/fhir/R4/http.html#delete
  */
+import { counted } from '../../../kernel/index.ts'
 import { ManyMatches, NotFound, TooManyDeleted } from '../errors.ts'
 import { readPrecondition } from '../precondition.ts'
 import { readPrefer, readQuery } from '../query.ts'
@@ -22,7 +23,7 @@ const countOutcome = (type: string, count: number): string =>
       {
         severity: 'information',
         code: 'informational',
-        diagnostics: `${count} resources of type ${type} are deleted.`,
+        diagnostics: `${counted(count, 'resource')} of type ${type} ${count === 1 ? 'is' : 'are'} deleted.`,
       },
     ],
   })
@@ -47,14 +48,14 @@ export const remove: AddressChange = (server, asked) => {
       if (found.length > MOST_DELETED) throw TooManyDeleted(type.name, MOST_DELETED)
       return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
     },
-    prepare(permit, { id: one, others = [] }) {
+    prepare(guard, { id: one, others = [] }) {
       // None matches: what was to be gone is not there.
       if (one === '') return { settled: { status: 204, shows: 'nothing' } }
       const toChange = (gone: string): Extract<Change, { kind: 'delete' }> => ({
         kind: 'delete',
         interaction: { ...interaction, id: gone },
         type: type.name,
-        permit,
+        guard,
         id: gone,
         precondition,
       })

@@ -1,7 +1,9 @@
 /** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
 import type { Incoming } from '../incoming.ts'
+import { findingsOf } from '../large/large-resource.ts'
 import type { Prefer } from '../query.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
 import type { FhirServer } from '../server.ts'
 
 const then = (before: undefined | Promise<void>, next: () => unknown): undefined | Promise<void> => {
@@ -20,22 +22,41 @@ const keep = (warnings: Issue[], found: readonly Issue[] | Promise<readonly Issu
 export const warningsFor = (prefer: Prefer): Issue[] | undefined =>
   prefer.return === 'OperationOutcome' ? [] : undefined
 
-/** `warnings` gets what does not refuse it. Throws 4xx. A promise only when a check is one: then it cannot be asked inside a transaction. */
+export interface Examining {
+  readonly guard: WriteGuard
+  /** The id it is to have. */
+  readonly id: string
+  /** Gets what does not refuse it. */
+  readonly warnings?: Issue[] | undefined
+}
+
+/**
+ * What the resource itself shows, then whether the caller's access covers it. Throws 4xx. A promise only when a check is
+ * one: then it cannot be asked inside a transaction.
+ */
 export const examine = (
-  { validator, checks }: FhirServer,
+  { validator, checks, references }: FhirServer,
   request: RequestContext,
   interaction: Interaction,
-  { resource, text }: Pick<Incoming, 'resource' | 'text'>,
-  warnings?: Issue[] | undefined,
+  { resource, text, refusal }: Pick<Incoming, 'resource' | 'text' | 'refusal'>,
+  { guard, id, warnings }: Examining,
 ): undefined | Promise<void> => {
   let all: undefined | Promise<void>
   if (validator !== undefined)
     all = then(all, () => {
-      const found = validator.admit(resource, { text })
+      if (refusal !== undefined) throw refusal
+      const known = validator.remote === undefined ? undefined : findingsOf(resource)?.issues
+      const found = validator.admit(resource, known === undefined ? { text } : { text, found: known })
       return warnings === undefined ? found : keep(warnings, found)
     })
   for (const check of checks)
     if (check.examine !== undefined && (check.type === undefined || check.type === resource.resourceType))
       all = then(all, () => check.examine?.({ request, interaction, resource, text }))
+  if (guard.restricts)
+    all = then(all, () => {
+      guard.content(id, resource)
+      const referred = references.of(resource, request.ownUrl)
+      return guard.prepare(new Set(referred.flatMap(({ pointing }) => (pointing.to === 'here' ? [pointing.type] : []))))
+    })
   return all
 }

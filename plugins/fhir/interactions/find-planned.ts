@@ -1,6 +1,7 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
-import { TypeForbidden } from '../errors.ts'
+import { ExplainRestricted, TypeForbidden } from '../errors.ts'
+import { prepareVersions } from '../large/prepare-versions.ts'
 import { patientsIn } from '../patients.ts'
 import { type SearchSet, toSearchSet } from '../search/bundle.ts'
 import type { Condition } from '../search/condition.ts'
@@ -9,13 +10,14 @@ import { containedPage, countContained } from '../search/contained/page.ts'
 import type { Match } from '../search/execute.ts'
 import { explainPlans } from '../search/explain.ts'
 import { type Included, MOST_INCLUDED } from '../search/include.ts'
+import { shortenKeys } from '../search/page-keys.ts'
 import { type PagePosition, sealPage } from '../search/page-token.ts'
 import { createPatience } from '../search/patience.ts'
-import type { Plan } from '../search/plan.ts'
+import type { Direction, Plan } from '../search/plan.ts'
 import { readSearch } from '../search/request.ts'
 import type { FhirServer } from '../server.ts'
 import type { Asked } from './asked.ts'
-import { addressOf, checkIncludes, type Finding, parametersOf, positionOf, toFinding } from './finding.ts'
+import { addressOf, checkIncludes, type Finding, parametersOf, startOf, toFinding, toStart } from './finding.ts'
 import type { FoundPage } from './found-page.ts'
 import type { Scope } from './search-scope.ts'
 
@@ -34,6 +36,8 @@ export const findPlanned = async (
 ): Promise<FoundPage> => {
   const { search, clock } = server
   const request = readSearch(parametersOf(asked), scope.type === undefined)
+  // What a plan names and how long it takes depend on what is stored, hidden resources included.
+  if (request.explain && !ruling.covers(['r', 's'])) throw ExplainRestricted()
   const tracer = request.explain ? search.tracer() : undefined
   const patience = createPatience(asked.ctx, clock, tracer?.trace)
   try {
@@ -46,17 +50,17 @@ export const findPlanned = async (
 const find = async (finding: Finding): Promise<FoundPage> => {
   checkIncludes(finding)
   const address = addressOf(finding)
-  const position = positionOf(finding, address)
+  const { position, direction } = startOf(finding, address)
   const plans = await plansOf(finding)
-  const matches = await matchesOf(finding, plans, position)
+  const matches = await matchesOf(finding, plans, position, direction)
   const notes = notesBefore(finding, plans)
   const found = finding.countOnly ? [] : await matches.page(finding.understood.count + 1)
-  const shown = found.slice(0, finding.understood.count)
-  const total = await totalOf(finding, matches)
+  const nearest = found.slice(0, finding.understood.count)
+  const shown = direction === 'older' ? nearest : nearest.toReversed()
+  const total = await totalOf(finding, matches, found)
   const included = await includedBy(finding, shown)
   notes.push(...(await notesAfter(finding, included)))
-  const next = found.length > shown.length ? shown.at(-1) : undefined
-  const links = linksOf(finding, address, position, next)
+  const links = linksOf(finding, address, position, direction, shown, found.length > shown.length)
   return toPage(finding, { shown, included, total, links, issues: notes })
 }
 
@@ -65,14 +69,16 @@ const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
   const { server, asked, scope, types, access, understood } = finding
   const { criteria, planner } = server.search
   const plans: Plan[] = []
+  const used = access.open || types.length === 1 ? types : await server.search.usedTypes()
   for (const type of types) {
-    const seen = await access.conditions(type)
+    if (!used.includes(type)) continue
+    const seen = await access.conditions(type, 's')
     if (seen === undefined) {
       if (scope.type !== undefined) refuse(TypeForbidden(type))
       continue
     }
     const inside =
-      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, asked.ctx.baseUrl)]
+      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, asked.ctx.ownUrl)]
     if (inside.includes(undefined)) continue
     const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as Condition[])]
     plans.push(await planner(server.store.types.code(type) ?? 0, conditions))
@@ -82,13 +88,19 @@ const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
 
 /** How matches are come by. */
 interface Matches {
+  /** Next to where the page begins, or ends: the nearest first. */
   page(limit: number): Promise<readonly Match[]>
   /** All, or `most` of them. */
   count(most: number | undefined): Promise<number>
 }
 
 /** Resources by themselves, or those that others contain. */
-const matchesOf = async (finding: Finding, plans: readonly Plan[], position: PagePosition): Promise<Matches> => {
+const matchesOf = async (
+  finding: Finding,
+  plans: readonly Plan[],
+  position: PagePosition,
+  direction: Direction,
+): Promise<Matches> => {
   const { server, scope, patience, asking, access, understood } = finding
   const { search, store } = server
   const { executor } = search
@@ -102,17 +114,27 @@ const matchesOf = async (finding: Finding, plans: readonly Plan[], position: Pag
   if (plans.length === 0) return { page: async () => [], count: async () => 0 }
   if (inner === undefined)
     return {
-      page: (limit) => executor.page(plans, position, understood.keys, limit, patience),
+      page: (limit) =>
+        direction === 'older'
+          ? executor.page(plans, position, understood.keys, limit, patience)
+          : executor.pageBefore(plans, position, understood.keys, limit, patience),
       count: (most) => executor.count(plans, pin, most, patience),
     }
   return {
-    page: (limit) => containedPage(executor, inner, position, limit, patience),
+    page: (limit) => containedPage(executor, inner, position, limit, direction, patience),
     count: () => countContained(executor, inner, pin, patience),
   }
 }
 
-const totalOf = async ({ understood, countOnly }: Finding, matches: Matches): Promise<number | undefined> => {
-  const { total } = understood.request
+/** Counted where that is asked for. A first page that holds all matches tells their number by itself. */
+const totalOf = async (
+  { understood, countOnly }: Finding,
+  matches: Matches,
+  found: readonly Match[],
+): Promise<number | undefined> => {
+  const { total, page } = understood.request
+  if (total === 'none' && !countOnly) return undefined
+  if (!countOnly && page === undefined && found.length <= understood.count) return found.length
   const accurate = countOnly || total === 'accurate'
   if (!accurate && total !== 'estimate') return undefined
   return matches.count(accurate ? undefined : ESTIMATE_MOST)
@@ -131,22 +153,20 @@ const includedBy = (
   )
 
 /** What was passed over, and for `_explain` what is about to be done. */
-const notesBefore = ({ server, tracer, access, understood }: Finding, plans: readonly Plan[]): Issue[] => {
+const notesBefore = ({ server, tracer, understood }: Finding, plans: readonly Plan[]): Issue[] => {
   const notes: Issue[] = understood.ignored.map(({ name, reason }) => ({
     severity: 'warning',
     code: 'not-supported',
     diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
   }))
   if (tracer !== undefined)
-    notes.push(
-      ...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name, isOpen: access.open }),
-    )
+    notes.push(...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name }))
   return notes
 }
 
 /** For `_explain` what was done, and what was left out. */
-const notesAfter = async ({ tracer, access }: Finding, included: Included): Promise<readonly Issue[]> => {
-  const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.tell(access.open))]
+const notesAfter = async ({ tracer }: Finding, included: Included): Promise<readonly Issue[]> => {
+  const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.tell())]
   if (included.cut)
     notes.push({
       severity: 'warning',
@@ -156,42 +176,54 @@ const notesAfter = async ({ tracer, access }: Finding, included: Included): Prom
   return notes
 }
 
-/** `last`: the last match shown, when there are more. */
+/** Matches come before a page that was asked for by a link, and after one that was asked for backwards. */
 const linksOf = (
-  { server: { search, clock }, asked: { ctx } }: Finding,
+  { server: { search, clock }, asked: { ctx }, understood: { request } }: Finding,
   address: string,
   { pin }: PagePosition,
-  last: Match | undefined,
+  direction: Direction,
+  shown: readonly Match[],
+  isMore: boolean,
 ): SearchSet['links'] => {
-  const self = { relation: 'self', url: ctx.baseUrl + address }
-  if (last === undefined) return [self]
-  const position = { pin, rid: last.place ?? last.version.rid, keys: last.keys }
-  const page = sealPage(search.registry.key, clock, ctx.caller, address, position)
-  return [self, { relation: 'next', url: `${ctx.baseUrl}${address}&_page=${page}` }]
+  const link = (relation: string, match: Match, way: Direction): { relation: string; url: string } => {
+    const { version, place, keys } = match
+    const position = toStart({ pin, rid: place ?? version.rid, keys: shortenKeys(keys) }, way)
+    const page = sealPage(search.registry.key, clock, ctx.caller, address, position)
+    return { relation, url: `${ctx.baseUrl}${address}&_page=${page}` }
+  }
+  const [first, last] = [shown[0], shown.at(-1)]
+  const isOlder = direction === 'older'
+  const links = [{ relation: 'self', url: ctx.baseUrl + address }]
+  if (first !== undefined && (isOlder ? request.page !== undefined : isMore))
+    links.push(link('previous', first, 'newer'))
+  if (last !== undefined && (isOlder ? isMore : true)) links.push(link('next', last, 'older'))
+  return links
 }
 
-const toPage = (
+const toPage = async (
   { server, asked: { ctx }, understood }: Finding,
   {
     shown,
     included,
     ...told
   }: Pick<SearchSet, 'total' | 'links' | 'issues'> & { readonly shown: readonly Match[]; readonly included: Included },
-): FoundPage => {
+): Promise<FoundPage> => {
   const { random, clock, catalog } = server
+  const { presentation } = understood.request
   const entries = [
     ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
     ...included.versions.map((version) => ({ version, mode: 'include' as const })),
   ]
+  const versions = entries.map(({ version }) => version)
+  await prepareVersions(server, ctx, versions, presentation)
   const text = toSearchSet({
     ...told,
     id: random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: ctx.baseUrl,
     entries,
-    presentation: understood.request.presentation,
+    presentation,
     types: catalog.types,
   })
-  const versions = entries.map(({ version }) => version)
-  return { text, patients: () => patientsIn(server, versions) }
+  return { text, patients: () => patientsIn(server, versions, ctx.ownUrl) }
 }

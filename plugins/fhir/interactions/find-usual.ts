@@ -2,6 +2,7 @@
 import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
 import { checkAccept } from '../media.ts'
+import { extent } from '../search/extent.ts'
 import type { KeptEntries } from '../search/usual/kept-pages.ts'
 import { readUsualQuery } from '../search/usual/query.ts'
 import type { FhirServer } from '../server.ts'
@@ -19,20 +20,20 @@ export const findUsual = (
 ): Eventually<FoundPage | undefined> => {
   const { usual } = server.search
   const { ctx, headers, url, body } = asked
-  if (usual === undefined || type === undefined || ruling.restrictions.length > 0) return undefined
+  if (usual === undefined || type === undefined || extent(ruling, type, 's') !== 'all') return undefined
   if (body instanceof Uint8Array) return undefined
-  const { baseUrl } = ctx
+  const { baseUrl, ownUrl } = ctx
   const pageWith = (entries: KeptEntries, rows: readonly { readonly rid: number }[], text: string, count: number) => {
     checkAccept(headers.accept, undefined)
     return toPage(server, ctx, `/${type}?${text}&_count=${count}`, rows, count, entries)
   }
-  const kept = usual.kept(url, type, baseUrl)
+  const kept = usual.kept(url, type, ctx)
   if (kept !== undefined) {
     const { entries, rows, text, count } = kept
     if (entries !== undefined) return pageWith(entries, rows, text, count)
     return andThen(usual.versions(kept), (found) => {
-      if (found === undefined) return undefined
-      const made = entriesOf(server, baseUrl, found, count)
+      if (found === undefined || found.some(server.large.concernsVersion)) return undefined
+      const made = entriesOf(server, ctx, found, count)
       usual.answered(kept, made.length, () => toKeep(server, made))
       return pageWith(made, rows, text, count)
     })
@@ -41,8 +42,9 @@ export const findUsual = (
   if (query === undefined) return undefined
   const { page } = server
   const count = Math.min(query.count ?? page.usual, page.most)
-  return andThen(
-    usual.find({ url, type, baseUrl, query, count }),
-    (found) => found && pageWith(entriesOf(server, baseUrl, found, count), found, query.text, count),
+  return andThen(usual.find({ url, type, baseUrl, ownUrl, query, count }), (found) =>
+    found === undefined || found.some(server.large.concernsVersion)
+      ? undefined
+      : pageWith(entriesOf(server, ctx, found, count), found, query.text, count),
   )
 }

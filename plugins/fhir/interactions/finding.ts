@@ -9,6 +9,7 @@ import type { Asking } from '../search/asking.ts'
 import { linkParameters } from '../search/link-parameters.ts'
 import { openPage, type PagePosition } from '../search/page-token.ts'
 import type { SearchPatience } from '../search/patience.ts'
+import type { Direction } from '../search/plan.ts'
 import type { SearchRequest } from '../search/request.ts'
 import type { FhirServer } from '../server.ts'
 import type { Asked } from './asked.ts'
@@ -34,12 +35,12 @@ export interface Finding {
   readonly countOnly: boolean
 }
 
-/** Parameters of the query, then those of the form. */
+/** Parameters of the query, then those of the form. Empty ones are no error and are ignored: fields of a form, say. */
 export const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string])[] => {
-  const query = readPairs(queryOf(url))
-  if (!(body instanceof Uint8Array)) return query
-  if (!isUtf8(body)) throw NotUtf8()
-  return [...query, ...readPairs(Buffer.from(body).toString('utf8'))]
+  if (body instanceof Uint8Array && !isUtf8(body)) throw NotUtf8()
+  const form = body instanceof Uint8Array ? readPairs(Buffer.from(body).toString('utf8')) : []
+  // A page link that lost its end is none: without it the search would begin again.
+  return [...readPairs(queryOf(url)), ...form].filter(([name, value]) => value !== '' || name === '_page')
 }
 
 /** Whatever in a search may name a parameter. */
@@ -62,10 +63,10 @@ export const toFinding = async (
   const prefer = readPrefer(headers.prefer)
   checkAccept(headers.accept, request.presentation.format)
   await search.catchUp?.(namesOf(request))
-  const types = await typesOf(server, scope, request)
-  const base = { baseUrl: ctx.baseUrl, now: clock.now(), pin: await search.pin() }
+  const types = await typesOf(server, scope, request, ruling)
+  const base = { ownUrl: ctx.ownUrl, now: clock.now(), pin: await search.pin() }
   const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, search.criteria, base)
-  const asking: Asking = { ...base, allowed: access.conditions }
+  const asking: Asking = { ...base, allowed: (type) => access.conditions(type, 's') }
   // With nothing stored there is still a right and a wrong way to ask.
   const meant = types.length > 0 ? types : [...catalog.types.keys()].slice(0, 1)
   const understood = await understand(server, request, meant, asking, prefer.lenient)
@@ -83,9 +84,26 @@ export const checkIncludes = ({ server: { search, catalog }, understood: { reque
 export const addressOf = ({ scope, understood }: Finding): string =>
   `${scope.path}?${linkParameters(understood.request, understood.count)}`
 
-/** Where the page begins. Throws 400 for one that was given for another search, or to somebody else. */
-export const positionOf = ({ server, asked, asking, understood }: Finding, address: string): PagePosition => {
+/** Where a page begins; or, read towards what is newer, what it ends before. */
+export interface Start {
+  readonly position: PagePosition
+  readonly direction: Direction
+}
+
+const BEFORE = 'before'
+
+/** What a link holds. One for a page that ends before a match has a value more than there are keys to sort by. */
+export const toStart = ({ keys, ...rest }: PagePosition, direction: Direction): PagePosition => ({
+  ...rest,
+  keys: direction === 'older' ? keys : [...keys, BEFORE],
+})
+
+/** Throws 400 for a link that was given for another search, or to somebody else. */
+export const startOf = ({ server, asked, asking, understood }: Finding, address: string): Start => {
   const { page } = understood.request
-  if (page === undefined) return { pin: asking.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }
-  return openPage(server.search.registry.key, server.clock, asked.ctx.caller, address, page)
+  if (page === undefined)
+    return { position: { pin: asking.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }, direction: 'older' }
+  const position = openPage(server.search.registry.key, server.clock, asked.ctx.caller, address, page)
+  const keys = position.keys.slice(0, understood.keys.length)
+  return { position: { ...position, keys }, direction: keys.length < position.keys.length ? 'newer' : 'older' }
 }

@@ -2,21 +2,25 @@
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { NotFound, ParameterValue } from '../errors.ts'
 import { readSpan } from '../instant.ts'
+import { prepareVersions } from '../large/prepare-versions.ts'
 import { checkAccept } from '../media.ts'
 import { patientsIn, withDetails } from '../patients.ts'
 import { toETag } from '../precondition.ts'
-import { needsWork, present } from '../present.ts'
+import { needsWork, presentVersion } from '../present.ts'
 import { type Presentation, readPrefer, readQuery } from '../query.ts'
+import { extent } from '../search/extent.ts'
+import { openPage, sealPage } from '../search/page-token.ts'
 import { type FhirServer, isId, typeOf, urlOf } from '../server.ts'
 import type { HistoryPage, HistoryQuery } from '../store/history.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { interactionOf } from './asked.ts'
+import { findSeen } from './history-seen.ts'
 import type { AddressLook } from './look.ts'
+import { presentationOf } from './presentation-of.ts'
 import { queryOf } from './query-of.ts'
 
 const KNOWN = ['_count', '_since', '_at', '_page']
 const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
-const PAGE = /^[1-9]\d{0,15}$/
 const STATUS = { POST: '201 Created', PUT: '200 OK', PATCH: '200 OK', DELETE: '204 No Content' } as const
 
 const readCount = (value: string | undefined, { usual, most }: FhirServer['page']): number => {
@@ -25,27 +29,31 @@ const readCount = (value: string | undefined, { usual, most }: FhirServer['page'
   return Math.min(Number(value), most)
 }
 
-const readMoment = (name: string, value: string | undefined, now: number): { from: number; to: number } | undefined => {
+const readMoment = (name: string, value: string | undefined): { from: number; to: number } | undefined => {
   if (value === undefined) return undefined
   // A plus sign in a URL may arrive as a space; only the zone of an instant has one.
   const span = readSpan(value.replace(' ', '+'))
   if (span === undefined) throw ParameterValue(name, 'a date or instant such as 2024-02-29T12:00:00Z')
-  if (span.from > now) throw ParameterValue(name, 'a moment that is not in the future')
+  return span
+}
+
+/** Throws 400 for a moment to come: what is current then is not known yet. */
+const readPast = (name: string, value: string | undefined, now: number): { from: number; to: number } | undefined => {
+  const span = readMoment(name, value)
+  if (span !== undefined && span.from > now) throw ParameterValue(name, 'a moment that is not in the future')
   return span
 }
 
 const readHistoryQuery = (
   server: FhirServer,
   values: ReadonlyMap<string, string>,
-): Omit<HistoryQuery, 'type' | 'id'> => {
+): Omit<HistoryQuery, 'type' | 'id' | 'before'> => {
   const now = server.clock.now() * 1000
-  const page = values.get('_page')
-  if (page !== undefined && !PAGE.test(page)) throw ParameterValue('_page', 'what a next link of this server holds')
   return {
     count: readCount(values.get('_count'), server.page),
-    since: readMoment('_since', values.get('_since'), now)?.from,
-    during: readMoment('_at', values.get('_at'), now),
-    before: page === undefined ? undefined : Number(page),
+    // Of a moment to come there is nothing yet: the clock of the client may be ahead.
+    since: readMoment('_since', values.get('_since'))?.from,
+    during: readPast('_at', values.get('_at'), now),
   }
 }
 
@@ -56,12 +64,9 @@ const toEntry = (
   presentation: Presentation,
 ): string => {
   const { type, id, method } = version
-  const stored = version.deleted ? '' : version.text
   const described = server.catalog.types.get(type)
-  const shown =
-    stored !== '' && described !== undefined && needsWork(presentation)
-      ? present(stored, described, presentation)
-      : stored
+  const isWorked = described !== undefined && needsWork(presentation)
+  const shown = version.deleted ? '' : isWorked ? presentVersion(version, described, presentation) : version.text
   const resource = shown === '' ? '' : `,"resource":${shown}`
   const url = method === 'POST' ? type : `${type}/${id}`
   // An update that made the resource answered 201.
@@ -90,24 +95,6 @@ const fill = (
   return { entries: texts.join(','), next }
 }
 
-const toLinks = (
-  request: RequestContext,
-  path: string,
-  values: ReadonlyMap<string, string>,
-  query: HistoryQuery,
-  next: number | undefined,
-): string => {
-  const link = (relation: string, page: number | undefined): string => {
-    const params = new URLSearchParams([...values].filter(([name]) => name !== '_page' && name !== '_count'))
-    params.set('_count', String(query.count))
-    if (page !== undefined) params.set('_page', String(page))
-    return JSON.stringify({ relation, url: `${request.baseUrl}${path}?${params}` })
-  }
-  return [link('self', query.before), ...(next === undefined ? [] : [link('next', next)])].join(',')
-}
-
-const MOST_EXAMINED = 2_000 // versions looked at for one page of somebody who may see only some
-
 const find = async (
   server: FhirServer,
   request: RequestContext,
@@ -122,58 +109,68 @@ const find = async (
   return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
 }
 
-/** The same for a caller with a restricted view: each version is judged by what it held. */
-const findSeen = async (
-  server: FhirServer,
-  request: RequestContext,
-  ruling: Ruling,
-  query: HistoryQuery,
-): Promise<HistoryPage> => {
-  const { judge, store } = server
-  const access = judge.access(request, ruling)
-  const versions: StoredVersion[] = []
-  let { before } = query
-  let examined = 0
-  for (;;) {
-    const page = await store.history({ ...query, before }, request.signal)
-    for (const [at, version] of page.versions.entries()) {
-      if (await judge.sees(request, access, version)) versions.push(version)
-      const isLast = at === page.versions.length - 1 && page.next === undefined
-      if (versions.length === query.count && !isLast) return { versions, next: version.stamp }
-    }
-    examined += page.versions.length
-    before = page.next
-    if (before === undefined || examined >= MOST_EXAMINED) break
-  }
-  // Nothing of it may be seen: then it is not there.
-  if (query.id !== undefined && versions.length === 0 && before === undefined && query.before === undefined)
-    throw NotFound(query.type as string, query.id.slice(0, 64))
-  return { versions, next: before }
+/** What a page link of this history is bound to: all that is asked but the page. */
+const boundOf = (path: string, values: ReadonlyMap<string, string>, { count }: Pick<HistoryQuery, 'count'>): string => {
+  const params = new URLSearchParams([...values].filter(([name]) => name !== '_page' && name !== '_count'))
+  params.set('_count', String(count))
+  return `${path}?${params}`
 }
 
-export const history: AddressLook = (server, asked) => {
-  const { ctx, params, headers, url } = asked
+const pageOf = (
+  { search: { registry }, clock }: FhirServer,
+  { caller }: RequestContext,
+  bound: string,
+  page: string | undefined,
+): number | undefined => (page === undefined ? undefined : openPage(registry.key, clock, caller, bound, page).rid)
+
+const linksOf = (
+  { search: { registry }, clock }: FhirServer,
+  { baseUrl, caller }: RequestContext,
+  bound: string,
+  given: string | undefined,
+  next: number | undefined,
+): string => {
+  const links = [{ relation: 'self', url: baseUrl + bound + (given === undefined ? '' : `&_page=${given}`) }]
+  if (next !== undefined) {
+    const page = sealPage(registry.key, clock, caller, bound, { pin: 0, rid: next, keys: [] })
+    links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${page}` })
+  }
+  return links.map((link) => JSON.stringify(link)).join(',')
+}
+
+/** Does the ruling leave out nothing of what is asked for? */
+const isOpen = (ruling: Ruling, type: string | undefined, id: string | undefined): boolean =>
+  type === undefined ? ruling.covers(['r', 's']) : extent(ruling, type, id === undefined ? 's' : 'r') === 'all'
+
+export const history: AddressLook = (server, about) => {
+  const { ctx, params, headers, url } = about
   const { type, id } = params
-  if (type !== undefined) typeOf(server, type)
-  const { presentation, values } = readQuery(url, KNOWN, readPrefer(headers.prefer).lenient)
+  const { lenient } = readPrefer(headers.prefer)
+  const { presentation: asked, values } = readQuery(url, KNOWN, lenient)
+  const presentation = type === undefined ? asked : presentationOf(asked, typeOf(server, type), lenient)
   checkAccept(headers.accept, presentation.format)
-  const query: HistoryQuery = { type, id, ...readHistoryQuery(server, values) }
   const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
   const path = [type, id, '_history']
     .filter((part) => part !== undefined)
     .map((part) => `/${part}`)
     .join('')
+  const asks = readHistoryQuery(server, values)
+  const bound = boundOf(path, values, asks)
+  const given = values.get('_page')
   return {
-    interaction: interactionOf(asked, { kind, type, id }),
+    interaction: interactionOf(about, { kind, type, id }),
     async answer(here, ruling) {
-      const page: HistoryPage & { total?: number } =
-        ruling.restrictions.length === 0 ? await find(here, ctx, query) : await findSeen(here, ctx, ruling, query)
+      const query: HistoryQuery = { type, id, ...asks, before: pageOf(server, ctx, bound, given) }
+      const page: HistoryPage & { total?: number } = isOpen(ruling, type, id)
+        ? await find(here, ctx, query)
+        : await findSeen(here, ctx, ruling, query)
+      await prepareVersions(here, ctx, page.versions, presentation)
       const { total } = page
       const { entries, next } = fill(page, (version) => toEntry(server, ctx, version, presentation))
       const text =
         `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
-        `"link":[${toLinks(ctx, path, values, query, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
-      const patients = (): readonly string[] => patientsIn(here, page.versions)
+        `"link":[${linksOf(server, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
+      const patients = (): readonly string[] => patientsIn(here, page.versions, ctx.ownUrl)
       return { status: 200, shows: 'text', text, ...withDetails(here, patients, () => queryOf(url)) }
     },
   }

@@ -19,14 +19,14 @@ export interface AddressedLook {
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
 export type AddressLook = (server: FhirServer, asked: Asked) => AddressedLook
 
-const toDone = (server: FhirServer, result: Answer): Done<Answer> => {
-  const { status, version, details = detailsOf(server, version) } = result
+const toDone = (server: FhirServer, { ctx }: Asked, result: Answer): Done<Answer> => {
+  const { status, version, details = detailsOf(server, version, ctx.ownUrl) } = result
   return { result, status, version: version?.version, details }
 }
 
 export const performLook = (server: FhirServer, asked: Asked, address: AddressLook): Eventually<Answer> => {
   const { interaction, answer } = address(server, asked)
   return read(server.run, asked.ctx, interaction, (ruling) => {
-    return andThen(answer(server, ruling), (answered) => toDone(server, answered))
+    return andThen(answer(server, ruling), (answered) => toDone(server, asked, answered))
   })
 }

@@ -1,5 +1,6 @@
 /** An invocation of an operation, as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
 import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
+import { checkOperation } from '../dispatch.ts'
 import { NotFound } from '../errors.ts'
 import { readBody } from '../incoming.ts'
 import type { ReadResource } from '../json/read.ts'
@@ -75,11 +76,15 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
   const details = (here: FhirServer) =>
     withDetails(
       here,
-      () => patientsIn(here, given),
+      () => patientsIn(here, given, ctx.ownUrl),
       () => queryOf(url),
     )
 
-  const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => ({
+  const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => {
+    checkOperation(ruling, interaction, operation.rights)
+    return toInvocation(here, ruling, body)
+  }
+  const toInvocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => ({
     request: ctx,
     interaction,
     inputs: await readInputs({
@@ -87,7 +92,7 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
       isResource: (name) => here.catalog.types.has(name),
       validator: here.validator,
       query: pairs.filter((pair) => !isSteering(pair)),
-      body: method === 'POST' ? bodyOf(body) : undefined,
+      body: method === 'POST' ? bodyOf(here.large.concerns(body) ? await here.large.read(ctx, body) : body) : undefined,
       lenient,
     }),
     data: createData(here, ctx, ruling, shown),
@@ -114,7 +119,7 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
     addressed: {
       interaction,
       locate: () => ({ id: id ?? '' }),
-      async prepare(_permit, _target, body, ruling) {
+      async prepare(_guard, _target, body, ruling) {
         const { changes: wanted, answer } = await operation.change(await invocation(server, ruling, body))
         const changes = []
         for (const one of wanted) changes.push(await toChange(server, ctx, ruling, interaction, one))

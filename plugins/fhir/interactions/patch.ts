@@ -3,6 +3,7 @@
  * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
 import { isServerError } from '../../../kernel/index.ts'
+import type { Relink } from '../bundle/patch-links.ts'
 import { Contended, Deleted, NoneMatches, NotFound } from '../errors.ts'
 import { checkAccept } from '../media.ts'
 import { NotLoaded } from '../patch/elements.ts'
@@ -18,28 +19,30 @@ import type { AddressChange } from './change.ts'
 import { locateMatch } from './conditional.ts'
 import { warningsFor } from './examine.ts'
 import { queryOf } from './query-of.ts'
-import { type Revision, toRevision } from './revise.ts'
+import { type Revision, type SentPatch, toRevision } from './revise.ts'
 
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 
+interface PatchEntry {
+  readonly text: string
+  readonly resource: Record<string, unknown>
+  /** In a transaction: puts the links between its entries into what the patch makes. */
+  readonly relink?: Relink | undefined
+}
+
 /** The body of an entry. Throws 400, 415. */
-const readEntry = (
-  server: FhirServer,
-  type: string,
-  { text, resource }: { readonly text: string; readonly resource: Record<string, unknown> },
-): Patch => {
-  if (resource.resourceType !== 'Binary') return readPatch(server.elements, type, 'fhirpath', text)
+const readEntry = ({ text, resource, relink }: PatchEntry): SentPatch => {
+  if (resource.resourceType !== 'Binary') return { form: 'fhirpath', bytes: Buffer.from(text), relink }
   const { contentType, data } = resource
   const form = formOf(typeof contentType === 'string' ? contentType : 'none')
   if (typeof data !== 'string' || !BASE64.test(data)) throw PatchMalformed('the Binary has no data in base64')
-  return readPatch(server.elements, type, form, readPatchText(Buffer.from(data, 'base64')))
+  return { form, bytes: Buffer.from(data, 'base64'), relink }
 }
 
-const readBody = (server: FhirServer, { headers }: Asked, type: string, body: unknown): Patch => {
-  if (body !== undefined && !(body instanceof Uint8Array)) return readEntry(server, type, body as never)
-  const form = formOf(headers['content-type'] ?? 'none')
-  return readPatch(server.elements, type, form, readPatchText(body ?? new Uint8Array()))
-}
+const readBody = ({ headers }: Asked, body: unknown): SentPatch =>
+  body === undefined || body instanceof Uint8Array
+    ? { form: formOf(headers['content-type'] ?? 'none'), bytes: body ?? new Uint8Array() }
+    : readEntry(body as PatchEntry)
 
 /** Prepares it as often as it needs to know another type first. */
 const prepareLoading = async ({ elements }: FhirServer, prepare: () => Promise<Change>): Promise<Change> => {
@@ -72,18 +75,26 @@ export const patch: AddressChange = (server, asked) => {
       if (found === undefined) throw NoneMatches(type.name)
       return { id: found.id, found, verify }
     },
-    async prepare(permit, target, body) {
-      const apply = readBody(server, asked, type.name, body)
+    async prepare(guard, target, body) {
+      const patch = readBody(asked, body)
+      const isLarge = server.large.concerns(patch.bytes)
+      const apply: Patch | undefined = isLarge
+        ? undefined
+        : readPatch(server.elements, type.name, patch.form, readPatchText(patch.bytes))
       const warnings = warningsFor(prefer)
       const revision: Revision = {
         request: ctx,
         interaction: { ...interaction, id: target.id },
         type: type.name,
         id: target.id,
-        permit,
+        guard,
         precondition,
         warnings,
-        revise: (json) => apply(json),
+        revise(json) {
+          const patched = apply?.(json)
+          return patched === undefined || patch.relink === undefined ? patched : patch.relink.apply(patched, json)
+        },
+        patch,
       }
       const change = await prepareLoading(server, () => toRevision(server, revision)).catch((error) => {
         // Found a moment ago, and gone: the condition is asked again.
@@ -91,7 +102,10 @@ export const patch: AddressChange = (server, asked) => {
       })
       return {
         change: change.kind === 'revise' ? { ...change, redo: redoOr(change.redo) } : change,
-        answer: ({ version }) => changedAnswer(200, version, type, prefer, presentation, warnings),
+        answer: ({ version }) => ({
+          ...changedAnswer(200, version, type, guard, prefer, presentation, warnings),
+          isMatch: id === undefined,
+        }),
       }
     },
   }

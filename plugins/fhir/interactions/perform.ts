@@ -40,12 +40,14 @@ export const address = (server: FhirServer, name: InteractionName, asked: Asked)
     : { kind: 'look', addressed: LOOKS[name](server, asked) }
 }
 
-const performOperation = async (server: FhirServer, asked: Asked): Promise<Answer> => {
-  const found = addressOperation(server, asked)
-  return found.kind === 'change'
+/** Performs what was addressed. Whatever it throws from here on is told to the trail. */
+export const performAddressed = (server: FhirServer, asked: Asked, found: AddressedAny): Eventually<Answer> =>
+  found.kind === 'change'
     ? performChange(server, asked, () => found.addressed)
     : performLook(server, asked, () => found.addressed)
-}
+
+const performOperation = async (server: FhirServer, asked: Asked): Promise<Answer> =>
+  performAddressed(server, asked, addressOperation(server, asked))
 
 /** Performs one interaction: ruled on, in a transaction of its own when it is a change, told to the trail. */
 export const perform = (server: FhirServer, name: InteractionName, asked: Asked): Eventually<Answer> => {

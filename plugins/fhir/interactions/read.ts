@@ -3,14 +3,17 @@ import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
 import { readContent } from '../binary.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
-import { checkAccept, takesFhir } from '../media.ts'
+import { prepareVersions } from '../large/prepare-versions.ts'
+import { checkAccept } from '../media.ts'
 import { isUnchanged, toETag } from '../precondition.ts'
+import { needsWork } from '../present.ts'
 import { readPrefer, readQuery } from '../query.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 import type { Answer } from './answer.ts'
 import { type Asked, interactionOf } from './asked.ts'
 import type { AddressLook } from './look.ts'
+import { presentationOf } from './presentation-of.ts'
 
 const VERSION = /^[1-9]\d{0,9}$/
 
@@ -53,45 +56,45 @@ const checkFound = ({ params }: Asked, type: string, found: StoredVersion | unde
 const find = (server: FhirServer, asked: Asked, type: string, ruling: Ruling): Eventually<StoredVersion> => {
   const { id = '', version: number } = asked.params
   const held = asked.current ?? look(server, type, id, number)
-  if (ruling.restrictions.length === 0 && !(held instanceof Promise)) return checkFound(asked, type, held)
-  return findSeen(server, asked, type, ruling, held)
-}
-
-const findSeen = async (
-  { judge }: FhirServer,
-  asked: Asked,
-  type: string,
-  ruling: Ruling,
-  held: Eventually<StoredVersion | undefined>,
-): Promise<StoredVersion> => {
-  const version = await held
-  const { ctx } = asked
-  const seen =
-    version !== undefined &&
-    (ruling.restrictions.length === 0 || (await judge.sees(ctx, judge.access(ctx, ruling), version)))
-  return checkFound(asked, type, seen ? version : undefined)
+  return andThen(held, (version) => {
+    if (version === undefined || ruling.restrictions.length === 0) return checkFound(asked, type, version)
+    const allowed = server.evaluator.allows(asked.ctx, ruling, 'r', version)
+    return andThen(allowed, (isAllowed) => checkFound(asked, type, isAllowed ? version : undefined))
+  })
 }
 
 const address =
   (kind: 'read' | 'vread'): AddressLook =>
   (server, asked) => {
-    const { params, headers, url } = asked
+    const { ctx, params, headers, url, entry } = asked
     const type = typeOf(server, params.type)
-    const { presentation } = readQuery(url, [], readPrefer(headers.prefer).lenient)
+    const { lenient } = readPrefer(headers.prefer)
+    const presentation = presentationOf(readQuery(url, [], lenient).presentation, type, lenient)
     const { accept } = headers
-    const asContent = type.name === 'Binary' && presentation.format === undefined && !takesFhir(accept)
-    if (!asContent) checkAccept(accept, presentation.format)
+    // In a Bundle a Binary is a resource, and so it is where a form of the resource is asked for.
+    const mayBeContent =
+      type.name === 'Binary' && entry === undefined && presentation.format === undefined && !needsWork(presentation)
+    if (!mayBeContent) checkAccept(accept, presentation.format)
     const { id, version } = params
-    const toAnswer = (found: StoredVersion): Answer => {
+    const asResource = (here: FhirServer, found: StoredVersion): Eventually<Answer> => {
+      const resource: Answer = { status: 200, version: found, shows: 'version', type, presentation }
+      const preparing = here.large.concernsVersion(found)
+        ? prepareVersions(here, ctx, [found], presentation)
+        : undefined
+      return andThen(preparing, () => resource)
+    }
+    const toAnswer = (here: FhirServer, found: StoredVersion): Eventually<Answer> => {
       if (isUnchanged(headers, found)) return { status: 304, version: found, shows: 'nothing' }
-      if (!asContent) return { status: 200, version: found, shows: 'version', type, presentation }
-      return { status: 200, version: found, shows: 'content', content: readContent(found, accept ?? '') }
+      if (!mayBeContent) return asResource(here, found)
+      return andThen(readContent(found, accept), (content) =>
+        content === undefined
+          ? asResource(here, found)
+          : { status: 200, version: found, shows: 'content' as const, content },
+      )
     }
     return {
       interaction: interactionOf(asked, { kind, type: type.name, id, version: toNumber(version) }),
-      answer(here, ruling) {
-        return andThen(find(here, asked, type.name, ruling), toAnswer)
-      },
+      answer: (here, ruling) => andThen(find(here, asked, type.name, ruling), (found) => toAnswer(here, found)),
     }
   }
 

@@ -3,55 +3,90 @@
  * transaction, and made anew inside it when others were faster, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
+import type { Relink } from '../bundle/patch-links.ts'
 import { Contended, Deleted, NotFound } from '../errors.ts'
 import { type Incoming, readIncoming } from '../incoming.ts'
-import type { Permit } from '../search/judge.ts'
+import { findingsOf } from '../large/large-resource.ts'
+import type { PatchForm } from '../patch/patch.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
 import type { FhirServer } from '../server.ts'
 import type { Change, Precondition } from '../store/change.ts'
 import { checkPrecondition } from '../store/check-precondition.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { examine } from './examine.ts'
 
+export interface SentPatch {
+  readonly form: PatchForm
+  /** As strict JSON, once they are read. */
+  readonly bytes: Uint8Array
+  /** In a transaction: puts the links between its entries into what the patch makes. */
+  readonly relink?: Relink | undefined
+}
+
 export interface Revision {
   readonly request: RequestContext
   readonly interaction: Interaction
   readonly type: string
   readonly id: string
-  readonly permit: Permit
+  readonly guard: WriteGuard
   readonly precondition?: Precondition | undefined
   /** Gets what the checks say without refusing it. */
   readonly warnings?: Issue[] | undefined
+  /** What `revise` applies, for a thread that does the same. */
+  readonly patch?: SentPatch | undefined
   /** The next version from the current one; undefined leaves it as it is. Throws 4xx. */
   revise(json: string, current: StoredVersion): string | undefined
 }
 
 /** Throws 404, 410, 412 and what `revise` and the checks throw. */
 export const toRevision = async (server: FhirServer, revision: Revision): Promise<Change> => {
-  const { request, interaction, type, id, permit, precondition, warnings } = revision
+  const { request, interaction, type, id, guard, precondition, warnings } = revision
   const make = (current: StoredVersion): Incoming | undefined => {
     const json = revision.revise(current.text, current)
     return json === undefined ? undefined : readIncoming(server, Buffer.from(json), type, id)
   }
+  /** The same by a thread: of a large version, by a large patch, or to a large version. */
+  const makeLarge = async (current: StoredVersion): Promise<Incoming | undefined> => {
+    const { large } = server
+    const place = { type, id, before: current }
+    const { patch } = revision
+    if (patch !== undefined && (large.concernsVersion(current) || large.concerns(patch.bytes))) {
+      // The bytes are handed over.
+      const sent = { form: patch.form, patch: Uint8Array.from(patch.bytes), links: patch.relink?.source() }
+      const body = await large.patch(request, place, sent)
+      return body === undefined ? undefined : readIncoming(server, body, type, id)
+    }
+    const json = revision.revise(current.text, current)
+    if (json === undefined) return undefined
+    const body = { text: json }
+    const isLarge = large.concernsVersion(current) || large.concerns(body)
+    return readIncoming(server, isLarge ? await large.write(request, place, body) : Buffer.from(json), type, id)
+  }
   const base = await server.store.read(type, id)
-  if (base === undefined) throw NotFound(type, id)
-  permit.check(id, base, undefined)
+  // As in the transaction, and in the same order: the target, preconditions, then what is there.
+  const allowed = guard.target(id, base, server.store)
+  if (allowed instanceof Promise) await allowed
   checkPrecondition({ type, id, precondition }, base)
+  if (base === undefined) throw NotFound(type, id)
   if (base.deleted) throw Deleted(type, id)
-  const content = make(base)
-  if (content !== undefined) await examine(server, request, interaction, content, warnings)
+  const content = await makeLarge(base)
+  const isLarge = findingsOf(content?.resource) !== undefined
+  if (content !== undefined) await examine(server, request, interaction, content, { guard, id, warnings })
   return {
     kind: 'revise',
     interaction,
     type,
     id,
-    permit,
+    guard,
     precondition,
     base,
     content,
     redo(current) {
+      if (isLarge || server.large.concernsVersion(current)) throw Contended()
       const again = make(current)
       if (warnings !== undefined) warnings.length = 0
-      const examined = again === undefined ? undefined : examine(server, request, interaction, again, warnings)
+      const examined =
+        again === undefined ? undefined : examine(server, request, interaction, again, { guard, id, warnings })
       if (examined !== undefined) {
         // What waits cannot be asked here: all begins anew, and this answer is nobody's.
         examined.catch(() => undefined)

@@ -1,4 +1,5 @@
 /** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
+import type { Ruling } from '../../../kernel/index.ts'
 import { NoCompartment, NotFound, ParameterValue } from '../errors.ts'
 import type { SearchRequest } from '../search/request.ts'
 import { type FhirServer, isId, typeOf } from '../server.ts'
@@ -25,16 +26,22 @@ export const scopeOf = (server: FhirServer, { type, id, other }: AskedParams): S
   return { path, type: typeOf(server, other as string).name, compartment: { type: name, id } }
 }
 
-/** Types with resources, of those asked for. Throws 400. */
+/**
+ * Types that are searched, of those asked for: with resources, unless the caller may see only a part of the data. Then
+ * which types have any is not told by what a search may ask, and parameters must be known for all types granted. Throws 400.
+ */
 export const typesOf = async (
   server: FhirServer,
   { type, compartment }: Scope,
   request: SearchRequest,
+  ruling: Ruling,
 ): Promise<readonly string[]> => {
   if (type !== undefined) return [type]
   const asked = request.types?.map((one) => typeOf(server, one).name)
   if (asked !== undefined && asked.length === 0) throw ParameterValue('_type', 'names of types')
   const members = compartment === undefined ? undefined : server.search.registry.compartments[compartment.type]
-  const used = asked ?? (await server.search.usedTypes())
+  const granted = (): readonly string[] =>
+    [...server.catalog.types.keys()].filter((one) => ruling.extent(one, 's') !== 'none')
+  const used = asked ?? (ruling.covers(['r', 's']) ? await server.search.usedTypes() : granted())
   return members === undefined ? used : used.filter((one) => members[one] !== undefined || one === compartment?.type)
 }

@@ -1,5 +1,7 @@
 /** The parameters of a search by what they mean for each type; what is not understood is refused, or passed over when lenient. */
 import { isServerError } from '../../../kernel/index.ts'
+import { withKnownElements } from '../asked-elements.ts'
+import { ElementUnknown } from '../errors.ts'
 import type { Asking } from '../search/asking.ts'
 import type { Condition } from '../search/condition.ts'
 import {
@@ -23,6 +25,7 @@ const PASSED_OVER = new Set(
     SearchModifierNeeds,
     SearchChain,
     SearchSort,
+    ElementUnknown,
   ].map(({ key }) => key),
 )
 
@@ -78,7 +81,21 @@ export const understand = async (
       tolerate('_sort', error)
       sort = undefined
     }
+  // What is included may be of another type.
+  const shown = request.includes.length + request.revincludes.length > 0 ? [...server.catalog.types.keys()] : types
+  const presentation = withKnownElements(
+    request.presentation,
+    shown.flatMap((type) => server.catalog.types.get(type) ?? []),
+    types.length === 1 ? (types[0] as string) : 'these types',
+    (name, error) => tolerate(`_elements=${name}`, error),
+  )
   const { usual, most } = server.page
   const wanted = request.count ?? usual
-  return { request: { ...request, criteria: kept, sort }, ignored, conditions, keys, count: Math.min(wanted, most) }
+  return {
+    request: { ...request, criteria: kept, sort, presentation },
+    ignored,
+    conditions,
+    keys,
+    count: Math.min(wanted, most),
+  }
 }

@@ -38,11 +38,11 @@ export const update: AddressChange = (server, asked) => {
       const meant = found?.id ?? own ?? newId(server)
       return { id: meant, found, verify, confirm: found === undefined ? confirm : undefined }
     },
-    async prepare(permit, target, body) {
+    async prepare(guard, target, body) {
       const isFound = id === undefined
       const content = readIncoming(server, body, type.name, target.id, isFound)
       const warnings = warningsFor(prefer)
-      await examine(server, ctx, interaction, content, warnings)
+      await examine(server, ctx, interaction, content, { guard, id: target.id, warnings })
       // None matches and the client names no id: a create, whatever update_as_create says.
       const creates = isFound && target.found === undefined && content.resource.id === undefined
       return {
@@ -50,13 +50,15 @@ export const update: AddressChange = (server, asked) => {
           kind: creates ? 'create' : 'update',
           interaction: { ...interaction, id: target.id },
           type: type.name,
-          permit,
+          guard,
           precondition,
           id: target.id,
           ...content,
         },
-        answer: ({ version, created }) =>
-          changedAnswer(created ? 201 : 200, version, type, prefer, presentation, warnings),
+        answer: ({ version, created }) => ({
+          ...changedAnswer(created ? 201 : 200, version, type, guard, prefer, presentation, warnings),
+          isMatch: isFound,
+        }),
       }
     },
   }

@@ -12,7 +12,7 @@ import type { FoundPage } from './found-page.ts'
 /** Of the first `count` that were found. */
 export const entriesOf = (
   server: FhirServer,
-  baseUrl: string,
+  { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
   found: readonly StoredVersion[],
   count: number,
 ): KeptEntries => {
@@ -23,7 +23,7 @@ export const entriesOf = (
   // Counted by the resources, whose bytes are known: around them all is ASCII, but for an address that is not.
   let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
   for (const version of versions) length += version.length - version.text.length
-  return { text, length, patients: () => patientsIn(server, versions) }
+  return { text, length, patients: () => patientsIn(server, versions, ownUrl) }
 }
 
 /** The same to be kept, for as long as none of them changes. */
@@ -43,12 +43,14 @@ export const toPage = (
   { text, length, patients }: KeptEntries,
 ): FoundPage => {
   const links = [{ relation: 'self', url: baseUrl + bound }]
+  // It is the first page: where it holds all matches it tells their number.
+  const total = rows.length > count ? undefined : rows.length
   if (rows.length > count) {
     // Pages go on below the last rid shown: nothing newer than the first one can come.
     const position = { pin: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
     const token = sealPage(registry.key, clock, caller, bound, position)
     links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${token}` })
   }
-  const head = toHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total: undefined, links })
+  const head = toHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total, links })
   return { text: head + text, length: Buffer.byteLength(head) + length, patients }
 }

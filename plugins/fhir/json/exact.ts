@@ -14,6 +14,9 @@ export const parseExactly = (text: string): unknown =>
     value: unknown,
   ) => unknown)
 
+/** A number that keeps its digits among values that were parsed otherwise. */
+export const keepDigits = (digits: string): unknown => rawJSON(digits)
+
 /** The digits of a number that was parsed exactly; undefined for anything else. */
 export const digitsOf = (value: unknown): string | undefined =>
   isRawJSON(value) ? (value as { rawJSON: string }).rawJSON : undefined
@@ -29,6 +32,9 @@ const canonicalOf = (digits: string): string => {
   const kept = all.replace(/0+$/, '')
   return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + all.length - kept.length}`
 }
+
+/** Was the number changed when it became a double? */
+export const isRounded = (digits: string, value: number): boolean => canonicalOf(digits) !== canonicalOf(String(value))
 
 /** Equal as JSON: objects without regard to order, numbers by value. RFC 6902, section 4.6. */
 export const equalExactly = (one: unknown, other: unknown): boolean => {

@@ -17,6 +17,7 @@ import {
   NotUtf8,
 } from '../errors.ts'
 import { locateSyntaxError } from './locate.ts'
+import type { Outline } from './outline.ts'
 import { endOfString, isSpace, type Member, scan } from './scan.ts'
 
 const MOST_DEPTH = 100 // levels; real resources stay below twenty
@@ -29,6 +30,8 @@ export interface ReadResource {
   readonly resource: Record<string, unknown>
   /** Where the members of the resource lie in `text`. */
   readonly members: readonly Member[]
+  /** Of a large text that a thread has read: where its parts lie. */
+  readonly outline?: Outline | undefined
 }
 
 interface ReadJson {

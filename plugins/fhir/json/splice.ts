@@ -9,6 +9,10 @@ import { type Member, scan } from './scan.ts'
 export interface Template {
   /** The exact text to store for these values. */
   fill(id: string, version: number, lastUpdated: string): string
+  /** The parts that do not depend on the values; one value stands between each two of them. */
+  readonly fixed: readonly string[]
+  /** What stands between the fixed parts. */
+  values(id: string, version: number, lastUpdated: string): readonly string[]
 }
 
 interface Slot {
@@ -60,12 +64,14 @@ export const toTemplate = ({ text, members }: Pick<ReadResource, 'text' | 'membe
     fixed.push(text.slice(at, start))
     at = end
   }
-  const rest = text.slice(at)
+  fixed.push(text.slice(at))
   return {
+    fixed,
+    values: (value, version, lastUpdated) => slots.map(({ make }) => make(value, version, lastUpdated)),
     fill(value, version, lastUpdated) {
       let out = ''
       for (let n = 0; n < slots.length; n += 1) out += fixed[n] + (slots[n] as Slot).make(value, version, lastUpdated)
-      return out + rest
+      return out + fixed[slots.length]
     },
   }
 }

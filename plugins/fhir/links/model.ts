@@ -1,10 +1,10 @@
 /**
- * Where each type holds links: references with the types they may point at, elements of type uri, url, oid and uuid, and
- * narratives. Compiled from the StructureDefinitions once per set of packages and kept with the catalog.
+ * Where each type holds links: references with the types they may point at, elements of type uri and url, and narratives.
+ * R4 names elements of type oid and uuid too; a reference is no value of these types, so what stands there is left. Compiled from the StructureDefinitions once per set of packages and kept with the catalog.
  */
 
 /**
- * What a member holds: a number is a Reference (index into `targets`), `uri` a value of one of the four types, `xhtml` a
+ * What a member holds: a number is a Reference (index into `targets`), `uri` a value of type uri or url, `xhtml` a
  * narrative, `*` any resource; anything else names a context.
  */
 export type StoredNode = number | string
@@ -47,7 +47,7 @@ export interface LinkStructure {
   readonly snapshot?: { readonly element: readonly LinkElement[] }
 }
 
-const URIS = new Set(['uri', 'url', 'oid', 'uuid'])
+const URIS = new Set(['uri', 'url'])
 const INLINE = new Set(['BackboneElement', 'Element'])
 const ANY = new Set(['Resource', 'DomainResource'])
 

@@ -2,15 +2,17 @@
  * References at work: where those of a resource point, which of their targets this server holds, and what refers to a
  * resource. https://hl7.org/fhir/R4/references.html
  */
+import { createPause, type OwnUrl } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Sql, sql, type Transaction } from '../../database/service.ts'
+import { findingsOf } from '../large/large-resource.ts'
 import { CANONICAL, COLUMN_STEP } from '../search/convert/columns.ts'
 import { absoluteTarget } from '../search/convert/reference.ts'
 import type { Registry } from '../search/registry.ts'
-import { DELETED } from '../store/tables.ts'
+import { DELETED, type VersionRow } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
-import { createInside } from './inside.ts'
-import type { FoundReference, Links } from './links.ts'
-import { readLiteral } from './literal.ts'
+import { StoredVersion } from '../store/version.ts'
+import type { Links } from './links.ts'
+import { readReferences } from './read-references.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -50,9 +52,12 @@ export interface Referrer {
   readonly id: string
 }
 
+/** A version of a target as it is stored: for `RestrictedChange.sees`. */
+export type TargetVersion = StoredVersion
+
 export interface References {
-  /** Every Reference, in the order of the resource. `baseUrl` is how this server is addressed. */
-  of(resource: Json, baseUrl: string): readonly ReadReference[]
+  /** Every Reference, in the order of the resource. `ownUrl` tells which absolute ones point at this server. */
+  of(resource: Json, ownUrl: OwnUrl | undefined): readonly ReadReference[]
   /** FHIRPath of each, in the same order: asked only when one has to be named. */
   paths(resource: Json): readonly string[]
   /**
@@ -60,11 +65,13 @@ export interface References {
    * nobody deletes what was found.
    */
   held(transaction: Transaction, targets: readonly Target[]): Eventually<ReadonlySet<number>>
+  /** The same with what is held, to be decided on: a version for each of `targets`, or undefined. One statement. */
+  find(transaction: Transaction, targets: readonly Target[]): Eventually<readonly (TargetVersion | undefined)[]>
   /** What refers to any of the resources now, `most` at most. */
   referrers(
     transaction: Transaction,
     targets: readonly Target[],
-    baseUrl: string,
+    ownUrl: OwnUrl | undefined,
     most: number,
   ): Promise<readonly Referrer[]>
 }
@@ -85,6 +92,13 @@ const presumeHeld = sql(
   'fhir.held-presumed',
   `SELECT 1 / (count(*) = ?::bigint)::int FROM (SELECT 1 FROM ${HELD} SKIP LOCKED) f) p`,
 )
+
+const FOUND_COLUMNS =
+  'coalesce(h.ver, r.ver) AS ver, coalesce(h.upd, r.upd) AS upd, CASE WHEN h.ver IS NULL THEN r.flags ELSE h.flags END AS flags, CASE WHEN h.ver IS NULL THEN r.body ELSE h.body END AS body'
+const findTargets = sql('fhir.find-targets', {
+  sqlite: `SELECT w.key AS at, r.rid AS rid, r.type AS type, r.id AS id, ${FOUND_COLUMNS} FROM json_each(?) w CROSS JOIN resource r LEFT JOIN history h ON h.rid = r.rid AND h.ver = (w.value ->> 2) WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
+  postgres: `SELECT (w.at - 1)::int AS at, f.* FROM (SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid, r.type, r.id, ${FOUND_COLUMNS} FROM resource r LEFT JOIN history h ON h.rid = r.rid AND h.ver = w.ver WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
+})
 
 /** Steps from one column of the index to the next, and looks for the targets in each that holds references. `others` hold none. */
 const referrersOf = (others: string, count: number): Sql => {
@@ -110,17 +124,31 @@ const VERSION = /^[1-9]\d{0,8}$/
 const versionOf = ({ version }: Target): number =>
   version === undefined ? 0 : VERSION.test(version) ? Number(version) : -1
 
-const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
+/** SQLite looks so many up in a few milliseconds, in which nobody else is answered. */
+const MOST_AT_ONCE = 500
 
-const TYPE_URL = 'http://hl7.org/fhir/StructureDefinition/'
+const heldInParts = async (transaction: Transaction, wanted: readonly unknown[]): Promise<ReadonlySet<number>> => {
+  const found = new Set<number>()
+  const pause = createPause()
+  for (let from = 0; from < wanted.length; from += MOST_AT_ONCE) {
+    const part = JSON.stringify(wanted.slice(from, from + MOST_AT_ONCE))
+    for (const { at } of await transaction.all<{ at: number }>(heldTargets, [part])) found.add(from + at)
+    await pause()
+  }
+  return found
+}
+
+const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
 
 export interface ReferencesParts {
   readonly links: Links
   readonly registry: Registry
   readonly types: TypeCodes
+  /** The database works in this process. */
+  readonly isEmbedded: boolean
 }
 
-export const createReferences = ({ links, registry, types }: ReferencesParts): References => {
+export const createReferences = ({ links, registry, types, isEmbedded }: ReferencesParts): References => {
   let made: { readonly others: string; readonly statement: Sql } | undefined
   let count = 0
   // Parameters that are posted while the server runs bring columns, and others take them away.
@@ -135,52 +163,38 @@ export const createReferences = ({ links, registry, types }: ReferencesParts): R
   const isType = (name: string): boolean => types.code(name) !== undefined
   const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
-  const statedOf = ({ value: { type } }: FoundReference): string | undefined => {
-    if (typeof type !== 'string') return undefined
-    const name = type.startsWith(TYPE_URL) ? type.slice(TYPE_URL.length) : type
-    return isType(name) ? name : undefined
-  }
-  const typeOf = (resource: Json | undefined): string | undefined =>
-    typeof resource?.resourceType === 'string' ? resource.resourceType : undefined
-
-  const of: References['of'] = (resource, baseUrl) => {
-    const inside = createInside()
-    const pointingOf = (text: string, { scope }: FoundReference): Pointing => {
-      if (text === '') return { to: 'nothing' }
-      if (text.startsWith('#')) return { to: 'inside', type: typeOf(inside.contained(text, scope)) }
-      const entry = inside.entry(text, scope)
-      if (entry !== undefined) return { to: 'inside', type: typeOf(entry) }
-      const literal = readLiteral(text)
-      if (literal === undefined) return { to: 'elsewhere', type: undefined }
-      const { base, type, id, version } = literal
-      if (base === '' || base === baseUrl) return { to: 'here', type, target: { type, id, version } }
-      return { to: 'elsewhere', type: isType(type) ? type : undefined }
-    }
-    return links.references(resource).map((found): ReadReference => {
-      const text = typeof found.value.reference === 'string' ? found.value.reference : ''
-      return { text, allowed: found.targets, stated: statedOf(found), pointing: pointingOf(text, found) }
-    })
-  }
-
   return {
-    of,
-    paths: (resource) => links.paths(resource),
+    of: (resource, ownUrl) => findingsOf(resource)?.references ?? readReferences(links, isType, resource, ownUrl),
+    paths: (resource) => findingsOf(resource)?.paths ?? links.paths(resource),
     held(transaction, targets) {
       // A type that no package ever brought has no code, and no resources.
       const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
+      if (isEmbedded && wanted.length > MOST_AT_ONCE) return heldInParts(transaction, wanted)
       const asked = JSON.stringify(wanted)
       // That they are there is by far the common case.
       if (transaction.presume(presumeHeld, [wanted.length, asked])) return new Set(targets.keys())
       return andThen(transaction.all<{ at: number }>(heldTargets, [asked]), toPlaces)
     },
-    async referrers(transaction, targets, baseUrl, most) {
+    find(transaction, targets) {
+      const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
+      return andThen(
+        transaction.all<VersionRow & { readonly at: number }>(findTargets, [JSON.stringify(wanted)]),
+        (rows) => {
+          const found = new Array<StoredVersion | undefined>(targets.length).fill(undefined)
+          for (const row of rows) found[row.at] = new StoredVersion(types.name(row.type), row)
+          return found
+        },
+      )
+    },
+    async referrers(transaction, targets, ownUrl, most) {
       const { long, short } = registry.hasher
-      const base = short(baseUrl)
+      const base = ownUrl === undefined ? undefined : short(ownUrl)
       const keys = new Map<number, string>()
       for (const target of targets) {
         const key = keyOf(target)
         const relative = long(key)
-        keys.set(relative, key).set(absoluteTarget(relative, base), key)
+        keys.set(relative, key)
+        if (base !== undefined) keys.set(absoluteTarget(relative, base), key)
       }
       const rows = await transaction.all<ReferrerRow>(findReferrers(), [JSON.stringify([...keys.keys()]), most])
       const found = new Map<string, Referrer>()

@@ -6,11 +6,19 @@ import { endOfString } from '../json/scan.ts'
 import { applyEdits, type Edit, endOfValue, keyAt, skipSpace } from '../json/spans.ts'
 import type { Context, Links, Node } from './links.ts'
 
-/** Where a link stands: in a Reference, in an element of type uri, url, oid or uuid, in a narrative. */
+/** Where a link stands: in a Reference, in an element of type uri or url, in a narrative. */
 export type LinkKind = 'reference' | 'uri' | 'narrative'
 
 /** The link to put in place of `value`; undefined leaves it. */
 export type Resolve = (value: string, kind: LinkKind) => string | undefined
+
+/** The same, told the place too: `value` stands at `holder[key]` of the parsed resource. */
+export type ResolveAt = (
+  value: string,
+  kind: LinkKind,
+  holder: Record<string, unknown> | unknown[],
+  key: string | number,
+) => string | undefined
 
 // Attributes cannot hold `<`, so a tag is looked through once.
 const LINKING_TAG = /<(?:a|img)\s[^<]*/gi
@@ -36,24 +44,32 @@ const rewriteNarrative = (div: string, resolve: Resolve): string =>
   )
 
 /** Whether any link is to be replaced: told from the parsed resource, which takes a tenth of walking its text. */
-const holdsReplaced = (links: Links, resource: Record<string, unknown>, resolve: Resolve): boolean => {
+const holdsReplaced = (links: Links, resource: Record<string, unknown>, resolve: ResolveAt): boolean => {
   const referenceContext = links.context('Reference') ?? NOTHING
   const extensionContext = links.context('Extension')
-  const inValue = (value: unknown, node: Node, inside: Context): boolean => {
+  const inValue = (
+    holder: Record<string, unknown> | unknown[],
+    key: string | number,
+    node: Node,
+    inside: Context,
+  ): boolean => {
+    const value = (holder as Record<string | number, unknown>)[key]
     if (typeof value === 'string') {
-      if (node.kind === 'uri') return (resolve(value, 'uri') ?? value) !== value
-      return node.kind === 'xhtml' && rewriteNarrative(value, resolve) !== value
+      if (node.kind === 'uri') return (resolve(value, 'uri', holder, key) ?? value) !== value
+      if (node.kind !== 'xhtml') return false
+      return rewriteNarrative(value, (link, kind) => resolve(link, kind, holder, key)) !== value
     }
     if (typeof value !== 'object' || value === null) return false
     if (Array.isArray(value)) {
       let found = false
-      for (const one of value) if (inValue(one, node, inside)) found = true
+      for (let at = 0; at < value.length; at += 1) if (inValue(value, at, node, inside)) found = true
       return found
     }
     const object = value as Record<string, unknown>
     if (node.kind === 'reference') {
       const { reference } = object
-      const isReplaced = typeof reference === 'string' && resolve(reference, 'reference') !== undefined
+      const isReplaced =
+        typeof reference === 'string' && resolve(reference, 'reference', object, 'reference') !== undefined
       return inObject(object, referenceContext) || isReplaced
     }
     if (node.kind === 'context')
@@ -69,7 +85,7 @@ const holdsReplaced = (links: Links, resource: Record<string, unknown>, resolve:
     let found = false
     for (const key in object) {
       const node = links.member(context, key)
-      if (node !== undefined && inValue(object[key], node, context)) found = true
+      if (node !== undefined && inValue(object, key, node, context)) found = true
     }
     return found
   }
@@ -87,7 +103,7 @@ export const rewriteLinks = (
   links: Links,
   text: string,
   resource: Record<string, unknown>,
-  resolve: Resolve,
+  resolve: ResolveAt,
 ): string => {
   if (!holdsReplaced(links, resource, resolve)) return text
   const edits: Edit[] = []
@@ -114,9 +130,9 @@ export const rewriteLinks = (
       const end = endOfString(text, at)
       const replaced =
         node.kind === 'uri'
-          ? resolve(value, 'uri')
+          ? resolve(value, 'uri', holder, key)
           : node.kind === 'xhtml'
-            ? rewriteNarrative(value, resolve)
+            ? rewriteNarrative(value, (link, kind) => resolve(link, kind, holder, key))
             : undefined
       if (replaced !== undefined && replaced !== value) put(holder, key, [at, end], replaced)
       return end
@@ -156,7 +172,7 @@ export const rewriteLinks = (
       let end: number
       if (isReference && key === 'reference' && typeof object.reference === 'string') {
         end = endOfString(text, valueAt)
-        const replaced = resolve(object.reference, 'reference')
+        const replaced = resolve(object.reference, 'reference', object, 'reference')
         if (replaced !== undefined) put(object, key, [valueAt, end], replaced)
       } else end = node === undefined ? endOfValue(text, valueAt) : walkValue(valueAt, object, key, node, context)
       at = skipSpace(text, end)

@@ -3,12 +3,21 @@ import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.
 import { readIncoming } from '../incoming.ts'
 import { examine } from '../interactions/examine.ts'
 import { toRevision } from '../interactions/revise.ts'
+import { prepareBody } from '../large/prepare-write.ts'
+import type { ChangeRights } from '../search/write-guard.ts'
 import { type FhirServer, typeOf } from '../server.ts'
 import type { Change, Changed } from '../store/change.ts'
 import { newId } from '../store/new-id.ts'
 import type { OperationChange, OperationChanged } from './operation.ts'
 
-/** Read, examined and with its permit. Throws 4xx. */
+const RIGHTS: Readonly<Record<OperationChange['kind'], ChangeRights>> = {
+  create: ['c'],
+  update: ['u'],
+  revise: ['u'],
+  delete: ['d'],
+}
+
+/** Read, examined and with its guard. Throws 4xx. */
 export const toChange = async (
   server: FhirServer,
   request: RequestContext,
@@ -20,14 +29,15 @@ export const toChange = async (
   const id = wanted.kind === 'create' ? newId(server) : wanted.id
   const interaction: Interaction = { ...invoked, type, id }
   server.owned.check(type)
-  const permit = await server.judge.permit(request, ruling, type)
-  if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, permit }
+  const guard = await server.evaluator.guardFor(request, ruling, type, RIGHTS[wanted.kind])
+  if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
   if (wanted.kind === 'revise')
-    return toRevision(server, { request, interaction, type, id, permit, revise: wanted.revise })
+    return toRevision(server, { request, interaction, type, id, guard, revise: wanted.revise })
   const given = wanted.kind === 'update' ? id : undefined
-  const content = readIncoming(server, Buffer.from(wanted.json), type, given, true)
-  await examine(server, request, interaction, content)
-  return { kind: wanted.kind, interaction, type, id, permit, ...content }
+  const body = await prepareBody(server, request, { type, id: given }, Buffer.from(wanted.json))
+  const content = readIncoming(server, body, type, given, true)
+  await examine(server, request, interaction, content, { guard, id })
+  return { kind: wanted.kind, interaction, type, id, guard, ...content }
 }
 
 export const toOperationChanged = ({ version }: Changed): OperationChanged => ({

@@ -39,7 +39,7 @@ const toHeld = (version: StoredVersion): Held => ({
 
 /** The current version that a ruling lets be seen. Throws 404 and 410. */
 export const readSeen = async (
-  { store, judge }: FhirServer,
+  { store, evaluator }: FhirServer,
   request: RequestContext,
   ruling: Ruling,
   type: string,
@@ -48,7 +48,7 @@ export const readSeen = async (
   const version = isId(id) ? await store.read(type, id) : undefined
   const isSeen =
     version !== undefined &&
-    (ruling.restrictions.length === 0 || (await judge.sees(request, judge.access(request, ruling), version)))
+    (ruling.restrictions.length === 0 || (await evaluator.allows(request, ruling, 'r', version)))
   if (!isSeen) throw NotFound(type, id.slice(0, 64))
   if (version.deleted) throw Deleted(type, id)
   return version

@@ -41,7 +41,7 @@ export const OperationParameterMany = defineError(
   'fhir/operation-parameter-many',
   400,
   'invalid',
-  'The parameter "%s" is given %s times, at most %s are taken.',
+  'The parameter "%s" is given %s {time|times}, at most %s {is|are} taken.',
 )
 export const OperationParameterType = defineError(
   'fhir/operation-parameter-type',

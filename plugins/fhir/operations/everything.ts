@@ -4,42 +4,20 @@
  */
 import { ParameterValue } from '../errors.ts'
 import { readSpan } from '../instant.ts'
+import { prepareVersions } from '../large/prepare-versions.ts'
 import { type Access, OPEN, toAccess } from '../search/access.ts'
 import type { Asking } from '../search/asking.ts'
 import { toSearchSet } from '../search/bundle.ts'
-import { anyCondition, type Condition } from '../search/condition.ts'
 import { MOST_INCLUDED } from '../search/include.ts'
-import { openPage, sealPage } from '../search/page-token.ts'
-import type { Plan } from '../search/plan.ts'
+import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
 import { typeOf } from '../server.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { readSeen } from './data.ts'
 import type { OperationAnswer, OperationParameter } from './operation.ts'
 import type { OwnInvocation, OwnOperation } from './own.ts'
+import { planRecord, type RecordQuery } from './record.ts'
 
-const EVERY_REFERENCE = { text: '_include=*', source: '*', parameter: '*', target: undefined, iterate: false }
-
-/** The search parameter of a type that tells when care was given: the first of these it has. */
-const CARE_DATES = [
-  'date',
-  'onset-date',
-  'authoredon',
-  'authored',
-  'occurrence',
-  'period',
-  'effective-time',
-  'started',
-  'sent',
-  'created',
-  'recorded-date',
-  'issued',
-]
-
-interface Wanted {
-  readonly start: string | undefined
-  readonly end: string | undefined
-  readonly since: string | undefined
-  readonly types: readonly string[] | undefined
+interface Wanted extends RecordQuery {
   readonly count: number
   readonly page: string | undefined
 }
@@ -62,6 +40,11 @@ const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
   }
 }
 
+const isWanted = ({ types, since }: Wanted, { type, stamp }: StoredVersion): boolean => {
+  const from = since === undefined ? undefined : readSpan(since)?.from
+  return types?.includes(type) !== false && (from === undefined || stamp >= from)
+}
+
 const linkOf = ({ request, interaction, inputs }: OwnInvocation, count: number): string => {
   const { type, id } = interaction
   const parameters = new URLSearchParams()
@@ -71,73 +54,57 @@ const linkOf = ({ request, interaction, inputs }: OwnInvocation, count: number):
   return `${request.baseUrl}/${type}${id === undefined ? '' : `/${id}`}/$everything?${parameters}`
 }
 
-/** Dates of care within a range, or none at all: what has no date cannot be told to lie outside. */
-const careConditions = async (
-  { server }: OwnInvocation,
-  type: string,
-  { start, end }: Wanted,
-  asking: Asking,
-): Promise<readonly Condition[]> => {
-  const { registry, criteria } = server.search
-  const parameters = registry.parameters(type)
-  const code = CARE_DATES.find((one) => parameters.get(one)?.type === 'date')
-  const bounds = [...(start === undefined ? [] : [`ge${start}`]), ...(end === undefined ? [] : [`le${end}`])]
-  if (code === undefined || bounds.length === 0) return []
-  const undated = await criteria.toCondition(type, `${code}:missing`, 'true', asking)
-  const made: Condition[] = []
-  for (const bound of bounds) {
-    const dated = await criteria.toCondition(type, code, bound, asking)
-    made.push(anyCondition({ text: `${code}=${bound}`, understood: `${code} ${bound}, or none` }, [dated, undated]))
-  }
-  return made
+/** A position among what the compartment refers to, as the keys of a page token; the compartment itself has none. */
+const REFERRED: readonly string[] = ['referred']
+const isReferred = ({ keys }: PagePosition): boolean => keys.length > 0
+
+interface Page {
+  readonly matches: readonly StoredVersion[]
+  readonly included: readonly StoredVersion[]
+  /** Where the next page begins; undefined behind the last one. */
+  readonly next: PagePosition | undefined
 }
 
-/** In the compartment of one resource, or of any of its type; undefined when the type never is. */
-const insideConditions = async (
-  { server, request, interaction }: OwnInvocation,
-  type: string,
-  asking: Asking,
-): Promise<Condition | undefined> => {
-  const { criteria, registry } = server.search
-  const { type: root = '', id } = interaction
-  if (id !== undefined) return criteria.inCompartment(type, { type: root, id }, request.baseUrl)
-  const parameters = registry.parameters(type)
-  const codes = (registry.compartments[root]?.[type] ?? []).filter((code) => parameters.get(code)?.type === 'reference')
-  const conditions: Condition[] = []
-  for (const code of codes) conditions.push(await criteria.toCondition(type, `${code}:missing`, 'false', asking))
-  const [only] = conditions
-  const named = { text: `compartment ${root}`, understood: `in the compartment of any ${root}` }
-  return conditions.length > 1 ? anyCondition(named, conditions) : only
-}
-
-const plansOf = async (
+/** The resource it is about and its compartment; then, on the page where they end, what they refer to. */
+const readPage = async (
   invocation: OwnInvocation,
   wanted: Wanted,
+  focus: StoredVersion | undefined,
+  position: PagePosition,
   access: Access,
   asking: Asking,
-): Promise<readonly Plan[]> => {
-  const { server, interaction } = invocation
-  const { search, store } = server
-  const { type: root = '', id } = interaction
-  const members = search.registry.compartments[root] ?? {}
-  const plans: Plan[] = []
-  for (const type of await search.usedTypes()) {
-    // The one it is about is shown first.
-    if (type === root ? id !== undefined : members[type] === undefined) continue
-    if (wanted.types?.includes(type) === false) continue
-    const seen = await access.conditions(type)
-    if (seen === undefined) continue
-    const inside = type === root ? [] : [await insideConditions(invocation, type, asking)]
-    if (inside.includes(undefined)) continue
-    const since =
-      wanted.since === undefined
-        ? []
-        : [await search.criteria.toCondition(type, '_lastUpdated', `ge${wanted.since}`, asking)]
-    const dated = type === root ? [] : await careConditions(invocation, type, wanted, asking)
-    const conditions = [...(inside as Condition[]), ...dated, ...since, ...seen]
-    plans.push(await search.planner(store.types.code(type) ?? 0, conditions))
+): Promise<Page> => {
+  const { server, request } = invocation
+  const { executor, referred } = server.search
+  const { pin } = position
+  const { shown, followed, targets } = await planRecord(invocation, wanted, access, asking)
+  const matches: StoredVersion[] = []
+  if (!isReferred(position)) {
+    if (wanted.page === undefined && focus !== undefined && isWanted(wanted, focus)) matches.push(focus)
+    const room = wanted.count - matches.length
+    const found = shown.length === 0 ? [] : await executor.page(shown, position, [], room + 1, request)
+    for (const { version } of found.slice(0, room)) matches.push(version)
+    if (found.length > room)
+      return { matches, included: [], next: { pin, rid: found[room - 1]?.version.rid ?? position.rid, keys: [] } }
   }
-  return plans
+  const rids = await referred(
+    {
+      plans: followed,
+      rids: focus === undefined ? [] : [focus.rid],
+      targets,
+      position: isReferred(position) ? position : { pin, rid: Number.MAX_SAFE_INTEGER },
+      limit: MOST_INCLUDED + 1,
+      ownUrl: request.ownUrl,
+    },
+    request,
+  )
+  const page = rids.slice(0, MOST_INCLUDED)
+  const last = rids.length > MOST_INCLUDED ? page.at(-1) : undefined
+  return {
+    matches,
+    included: await executor.versions(page, request),
+    next: last === undefined ? undefined : { pin, rid: last, keys: REFERRED },
+  }
 }
 
 const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
@@ -145,44 +112,26 @@ const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
   const { search, clock, catalog } = server
   const { type: root = '', id } = interaction
   const wanted = readWanted(invocation)
-  const since = wanted.since === undefined ? undefined : readSpan(wanted.since)?.from
-  const isWanted = (version: StoredVersion): boolean =>
-    wanted.types?.includes(version.type) !== false && (since === undefined || version.stamp >= since)
-
-  const base = { baseUrl: request.baseUrl, now: clock.now(), pin: await search.pin() }
+  const base = { ownUrl: request.ownUrl, now: clock.now(), pin: await search.pin() }
   const access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, search.criteria, base)
-  const asking: Asking = { ...base, allowed: access.conditions }
+  const asking: Asking = { ...base, allowed: (type) => access.conditions(type, 's') }
   const focus = id === undefined ? undefined : await readSeen(server, request, ruling, root, id)
   const link = linkOf(invocation, wanted.count)
   const position =
     wanted.page === undefined
       ? { pin: base.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }
       : openPage(search.registry.key, clock, request.caller, link, wanted.page)
-  const first = wanted.page === undefined && focus !== undefined && isWanted(focus) ? [focus] : []
-
-  const plans = await plansOf(invocation, wanted, access, asking)
-  const room = wanted.count - first.length
-  const found = plans.length === 0 ? [] : await search.executor.page(plans, position, [], room + 1, request)
-  const shown = [...first, ...found.slice(0, room).map(({ version }) => version)]
-  const included = await search.includer.include(
-    { includes: [EVERY_REFERENCE], revincludes: [] },
-    [...shown, ...(focus === undefined ? [] : [focus])].map(({ rid, type }) => ({ rid, type })),
-    access,
-    [...catalog.types.keys()],
-    request,
-  )
-  // Somebody else's record is no part of this one, even where it is pointed at.
-  const others = included.versions.filter((version) => isWanted(version) && version.type !== 'Patient')
-  const related = root === 'Patient' ? others : included.versions.filter(isWanted)
+  const { matches, included, next } = await readPage(invocation, wanted, focus, position, access, asking)
 
   const links = [{ relation: 'self', url: link }]
-  if (found.length > room) {
-    const last = found[room - 1]?.version
-    const next = { pin: position.pin, rid: last?.rid ?? position.rid, keys: [] }
+  if (next !== undefined) {
     const page = sealPage(search.registry.key, clock, request.caller, link, next)
     links.push({ relation: 'next', url: `${link}&_page=${page}` })
   }
-  invocation.shown([...shown, ...related])
+  // It is about the record of the focus, also where `_type` leaves the focus itself out.
+  invocation.shown(focus === undefined ? [...matches, ...included] : [focus, ...matches, ...included])
+  const presentation = { pretty: false }
+  await prepareVersions(server, request, [...matches, ...included], presentation)
   const json = toSearchSet({
     id: server.random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
@@ -190,28 +139,24 @@ const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
     total: undefined,
     links,
     entries: [
-      ...shown.map((version) => ({ version, mode: 'match' as const })),
-      ...related.map((version) => ({ version, mode: 'include' as const })),
+      ...matches.map((version) => ({ version, mode: 'match' as const })),
+      ...included.map((version) => ({ version, mode: 'include' as const })),
     ],
-    issues: included.cut
-      ? [
-          {
-            severity: 'warning',
-            code: 'too-costly',
-            diagnostics: `What is on this page refers to more than ${MOST_INCLUDED} others, which are left out; a smaller _count shows them.`,
-          },
-        ]
-      : [],
-    presentation: { pretty: false },
+    issues: [],
+    presentation,
     types: catalog.types,
   })
   return { json }
 }
 
 const PARAMETERS: readonly OperationParameter[] = [
-  { name: '_since', type: 'instant', documentation: 'Only what was changed at that moment or after it.' },
-  { name: '_type', type: 'string', max: '*', documentation: 'Only these types, separated by commas.' },
-  { name: '_count', type: 'integer', documentation: 'Most resources of a page, besides those they refer to.' },
+  { name: '_since', type: 'instant', documentation: 'Only resources that were changed at that moment or after it.' },
+  { name: '_type', type: 'string', max: '*', documentation: 'Only resources of these types, separated by commas.' },
+  {
+    name: '_count',
+    type: 'integer',
+    documentation: 'Most resources of the compartment on a page. What they refer to follows, at most 1,000 on a page.',
+  },
   { name: '_page', type: 'string', documentation: 'Where a page goes on: part of a next link.' },
 ]
 

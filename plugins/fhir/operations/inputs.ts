@@ -2,9 +2,10 @@
  * The parameters of an invocation, checked against their declaration: from the query, from a Parameters resource, or a
  * resource as the whole body. https://hl7.org/fhir/R4/operations.html#request
  */
-import type { ServerError } from '../../../kernel/index.ts'
+import { type ServerError, withArticle } from '../../../kernel/index.ts'
 import type { Validator } from '../../validation/service.ts'
 import type { ReadResource } from '../json/read.ts'
+import type { Member } from '../json/scan.ts'
 import { itemsAt, membersAt } from '../json/spans.ts'
 import {
   OperationBody,
@@ -52,7 +53,6 @@ interface About {
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const short = (text: string): string => text.slice(0, 64)
-const article = (type: string): string => `${/^[AEIOaeio]/.test(type) ? 'an' : 'a'} ${type}`
 
 const unknown = (about: About, declared: readonly OperationParameter[], name: string): ServerError =>
   OperationParameterUnknown(short(name), about.code, declared.map((one) => one.name).join(', ') || 'none')
@@ -102,17 +102,30 @@ const contentOf = (item: Json, place: string): { readonly key: string; readonly 
   return { key, value: item[key] }
 }
 
+/** The text that inputs are read from; the outline has what is large in it. */
+type Written = Pick<ReadResource, 'text' | 'outline'>
+
+const startsIn = ({ text, outline }: Written, start: number): readonly number[] => {
+  const known = outline?.items.get(start)
+  return known === undefined
+    ? itemsAt(text, start).map((span) => span.start)
+    : Array.from(known).filter((_, at) => at % 2 === 0)
+}
+const membersIn = ({ text, outline }: Written, start: number): readonly Member[] =>
+  outline?.members.get(start) ?? membersAt(text, start)
+
 const readItems = (
   about: About,
   declared: readonly OperationParameter[],
   items: unknown,
-  text: string,
+  written: Written,
   start: number,
   place: string,
   path: string,
 ): readonly Given[] => {
   if (!Array.isArray(items)) throw OperationParametersMalformed(`${place} is a list`).with({ expression: [place] })
-  const spans = itemsAt(text, start)
+  const { text } = written
+  const starts = startsIn(written, start)
   const given: Given[] = []
   for (const [at, item] of items.entries()) {
     const here = `${place}[${at}]`
@@ -124,13 +137,13 @@ const readItems = (
     const { key, value } = contentOf(item, here)
     const wrong = (sent: string): ServerError =>
       OperationParameterType(name, parameter.type ?? 'parts', sent).with({ expression: [here] })
-    const valueStart = membersAt(text, spans[at]?.start ?? 0).find((member) => member.key === key)
+    const valueStart = membersIn(written, starts[at] ?? 0).find((member) => member.key === key)
     const type = parameter.type
     if (type === undefined) {
       const { part = [] } = parameter
       if (key !== 'part') throw wrong(key)
       const inner = `${path === '' ? '' : `${path}.`}${name}`
-      const parts = readItems(about, part, value, text, valueStart?.valueStart ?? 0, `${here}.part`, inner)
+      const parts = readItems(about, part, value, written, valueStart?.valueStart ?? 0, `${here}.part`, inner)
       checkCounts(about, part, parts, inner)
       given.push({ name, value: toInputs(parts) })
     } else if (type === 'Resource' || about.isResource(type)) {
@@ -151,22 +164,19 @@ const readItems = (
   return given
 }
 
-const fromBody = (
-  about: About,
-  declared: readonly OperationParameter[],
-  { resource, text, members }: ReadResource,
-): readonly Given[] => {
+const fromBody = (about: About, declared: readonly OperationParameter[], body: ReadResource): readonly Given[] => {
+  const { resource, text, members } = body
   const { resourceType, parameter } = resource
   if (resourceType === 'Parameters') {
     if (parameter === undefined) return []
     const start = members.find(({ key }) => key === 'parameter')?.valueStart ?? 0
-    return readItems(about, declared, parameter, text, start, 'Parameters.parameter', '')
+    return readItems(about, declared, parameter, body, start, 'Parameters.parameter', '')
   }
   const whole = declared.find(({ type }) => type === 'Resource' || (type !== undefined && type === resourceType))
   if (typeof resourceType === 'string' && about.isResource(resourceType) && whole !== undefined)
     return [{ name: whole.name, value: resource, json: text }]
   const takes = declared.filter(({ type }) => type !== undefined && (type === 'Resource' || about.isResource(type)))
-  const others = takes.map(({ type }) => ` or ${article(type as string)}`).join('')
+  const others = takes.map(({ type }) => ` or ${withArticle(type as string)}`).join('')
   const sent = typeof resourceType === 'string' ? `of type "${short(resourceType)}"` : 'no resource'
   throw OperationBody(about.code, others, sent)
 }

@@ -66,7 +66,7 @@ const labelled = async ({ server, request }: OwnInvocation, types: readonly stri
 const summary = async (invocation: OwnInvocation): Promise<object> => {
   const { server, request, ruling, interaction } = invocation
   // Which labels there are is known of all resources, not of those that somebody may see.
-  refuseRestricted(ruling)
+  refuseRestricted(ruling, interaction.type)
   const types = interaction.type === undefined ? await server.search.usedTypes() : [interaction.type]
   const rids = await labelled(invocation, types)
   const found: Record<Kind, unknown[]> = { profile: [], tag: [], security: [] }

@@ -2,7 +2,7 @@
  * An operation as a plugin declares it: `$name` at the base, at a type, at an instance.
  * https://hl7.org/fhir/R4/operations.html
  */
-import type { Interaction, RequestClass, RequestContext, Ruling } from '../../../kernel/index.ts'
+import type { Interaction, RequestClass, RequestContext, Rights, Ruling } from '../../../kernel/index.ts'
 import type { Data } from './data.ts'
 import type { Inputs } from './inputs.ts'
 
@@ -85,6 +85,11 @@ interface Declared {
   /** Types it is for at the levels type and instance; every type when left out. */
   readonly types?: readonly string[]
   readonly parameters: readonly OperationParameter[]
+  /**
+   * What it needs on the type addressed: all of them. When left out, `r` at an instance and any right at a type. What it
+   * changes needs c, u or d besides.
+   */
+  readonly rights?: Rights
   /** `operation` when left out. */
   readonly requestClass?: RequestClass
 }

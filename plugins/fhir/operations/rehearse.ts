@@ -2,6 +2,8 @@
 import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
 import { readIncoming } from '../incoming.ts'
 import { examine } from '../interactions/examine.ts'
+import { prepareBody } from '../large/prepare-write.ts'
+import type { ChangeRights } from '../search/write-guard.ts'
 import type { Change } from '../store/change.ts'
 import { newId } from '../store/new-id.ts'
 import type { OwnInvocation } from './own.ts'
@@ -10,6 +12,8 @@ export type Rehearsed =
   | { readonly kind: 'create'; readonly json: string }
   | { readonly kind: 'update'; readonly id: string; readonly json: string }
   | { readonly kind: 'delete'; readonly id: string }
+
+const RIGHTS: Readonly<Record<Rehearsed['kind'], ChangeRights>> = { create: ['c'], update: ['u'], delete: ['d'] }
 
 /** Thrown to undo what would have been taken. */
 class Undone extends Error {}
@@ -20,12 +24,13 @@ const toChange = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<C
   server.owned.check(type)
   const id = wanted.kind === 'create' ? newId(server) : wanted.id
   const interaction = { kind: wanted.kind, type, id } as const
-  const permit = await server.judge.permit(request, ruling, type)
-  if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, permit }
+  const guard = await server.evaluator.guardFor(request, ruling, type, RIGHTS[wanted.kind])
+  if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
   const given = wanted.kind === 'update' ? id : undefined
-  const content = readIncoming(server, Buffer.from(wanted.json), type, given)
-  await examine({ ...server, validator: undefined }, request, interaction, content)
-  return { kind: wanted.kind, interaction, type, id, permit, ...content }
+  const body = await prepareBody(server, request, { type, id: given }, Buffer.from(wanted.json))
+  const content = readIncoming(server, body, type, given)
+  await examine({ ...server, validator: undefined }, request, interaction, content, { guard, id })
+  return { kind: wanted.kind, interaction, type, id, guard, ...content }
 }
 
 /** Why a change would be refused; nothing when it would be taken. */

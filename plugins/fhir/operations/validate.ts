@@ -1,5 +1,5 @@
 /** $validate: what would be said of a resource, and whether it would be taken. https://hl7.org/fhir/R4/resource-operation-validate.html */
-import type { Issue } from '../../../kernel/index.ts'
+import { errorsFirst, type Issue } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { TypeMismatch } from '../errors.ts'
@@ -57,6 +57,18 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Ow
     return { resource: held.parse(), json: held.json }
   }
 
+  /** A large one by a thread; checks that others added are made here. */
+  const check = async (
+    { server: { large }, request }: OwnInvocation,
+    resource: Json,
+    text: string,
+    profiles: readonly string[],
+  ): Promise<readonly Issue[]> => {
+    const isApart = validator.remote !== undefined && large.concerns({ text })
+    const found = isApart ? await large.check(request, text, profiles) : undefined
+    return validator.check(resource, found === undefined ? { text, profiles } : { text, profiles, found })
+  }
+
   return {
     code: 'validate',
     definition: 'http://hl7.org/fhir/OperationDefinition/Resource-validate',
@@ -76,14 +88,16 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Ow
       if (mode === 'delete') issues.push(...(await rehearse(invocation, { kind: 'delete', id: id as string })))
       else {
         const { resource, json } = await subjectOf(invocation, mode)
-        issues.push(...(await validator.check(resource, { text: json, profiles })))
+        issues.push(...(await check(invocation, resource, json, profiles)))
         const isSound = !issues.some(({ severity }) => severity === 'error' || severity === 'fatal')
         // What is refused for itself is not asked about again.
         if (isSound && mode === 'create') issues.push(...(await rehearse(invocation, { kind: 'create', json })))
         if (isSound && mode === 'update')
           issues.push(...(await rehearse(invocation, { kind: 'update', id: id as string, json })))
       }
-      return { resource: { resourceType: 'OperationOutcome', issue: issues.length === 0 ? [ALL_OK] : issues } }
+      return {
+        resource: { resourceType: 'OperationOutcome', issue: issues.length === 0 ? [ALL_OK] : errorsFirst(issues) },
+      }
     },
   }
 }

@@ -5,7 +5,7 @@ export const PatchType = defineError(
   'fhir/patch-type',
   415,
   'not-supported',
-  'A patch of type "%s" is not supported; Accept-Patch lists those that are.',
+  'A patch of type "%s" is not supported. Send JSON Patch as application/json-patch+json, JSON Merge Patch as application/merge-patch+json, or FHIRPath Patch as application/fhir+json.',
 )
 export const PatchMalformed = defineError('fhir/patch-malformed', 400, 'structure', 'The patch is not one: %s.')
 export const PatchTooLarge = defineError(

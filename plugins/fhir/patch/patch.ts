@@ -10,33 +10,39 @@ import { readPathPatch } from './path-operations.ts'
 
 export const ACCEPT_PATCH = 'application/json-patch+json, application/fhir+json, application/merge-patch+json'
 
-type Form = 'json' | 'merge' | 'fhirpath'
+/** `plain` says no more than JSON. */
+export type PatchForm = 'json' | 'merge' | 'fhirpath' | 'plain'
 
-const FORMS: Readonly<Record<string, Form>> = {
+const FORMS: Readonly<Record<string, PatchForm>> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/fhir+json': 'fhirpath',
-  'application/json': 'fhirpath',
-  'text/json': 'fhirpath',
+  'application/json': 'plain',
+  'text/json': 'plain',
   'application/json+fhir': 'fhirpath',
 }
 
+const refuseType = (mediaType: string): never => {
+  throw PatchType(mediaType.slice(0, 100)).with({ headers: { 'accept-patch': ACCEPT_PATCH } })
+}
+
 /** Throws 415 with Accept-Patch for a media type that is none of a patch in UTF-8. */
-export const formOf = (mediaType: string): Form => {
+export const formOf = (mediaType: string): PatchForm => {
   const [type = '', ...parameters] = mediaType.toLowerCase().split(';')
-  const form = FORMS[type.trim()]
+  const form = Object.hasOwn(FORMS, type.trim()) ? FORMS[type.trim()] : undefined
   const isFine = parameters.every((one) => {
     const [name = '', value = ''] = one.split('=').map((part) => part.trim().replace(/^"(.*)"$/, '$1'))
     if (name === 'charset') return value === 'utf-8' || value === 'utf8'
     return name !== 'fhirversion' || value === '4.0' || value === '4.0.1'
   })
-  if (form === undefined || !isFine)
-    throw PatchType(mediaType.slice(0, 100)).with({ headers: { 'accept-patch': ACCEPT_PATCH } })
-  return form
+  return form === undefined || !isFine ? refuseType(mediaType) : form
 }
 
-/** The next version from the JSON of the current one. Throws 422; NotLoaded for a type whose elements are not known yet. */
-export type Patch = (json: string) => string
+/**
+ * The next version from the JSON of the current one; undefined when it changes nothing. Throws 422; NotLoaded for a type
+ * whose elements are not known yet.
+ */
+export type Patch = (json: string) => string | undefined
 
 const SERVER_OWNED = ['versionId', 'lastUpdated'] as const
 
@@ -49,9 +55,14 @@ const checkOwn = (before: Record<string, unknown>, after: unknown): void => {
     if (other[name] !== undefined && other[name] !== one[name]) throw PatchImmutable(`meta.${name}`)
 }
 
-/** `text` is strict JSON. Throws 400 for what is no patch of its form, 413 for too large a one. */
-export const readPatch = (elements: Elements, type: string, form: Form, text: string): Patch => {
+/** JSON is a name of FHIR's own type, so Parameters are a FHIRPath Patch. The other forms have types of their own: 415. */
+const formOfPlain = (value: unknown): PatchForm =>
+  isExactObject(value) && value.resourceType === 'Parameters' ? 'fhirpath' : refuseType('application/json')
+
+/** `text` is strict JSON. Throws 400 for what is no patch of its form, 413 for too large a one, 415. */
+export const readPatch = (elements: Elements, type: string, given: PatchForm, text: string): Patch => {
   const value = parseExactly(text)
+  const form = given === 'plain' ? formOfPlain(value) : given
   const json = form === 'json' ? readJsonPatch(value) : []
   const merge = form === 'merge' ? readMergePatch(value) : {}
   const path = form === 'fhirpath' ? readPathPatch(value) : []
@@ -59,6 +70,8 @@ export const readPatch = (elements: Elements, type: string, form: Form, text: st
     const document = parseExactly(current) as Record<string, unknown>
     const { resourceType, id, meta } = document
     const before = { resourceType, id, meta: isExactObject(meta) ? { ...meta } : meta }
+    // The stored text may be spaced otherwise than what a patch makes of it.
+    const unpatched = JSON.stringify(document)
     const after =
       form === 'json'
         ? applyJsonPatch(document, json)
@@ -66,7 +79,8 @@ export const readPatch = (elements: Elements, type: string, form: Form, text: st
           ? applyMergePatch(document, merge)
           : applyPathPatch(elements, type, document, path)
     checkOwn(before, after)
-    return JSON.stringify(after)
+    const patched = JSON.stringify(after)
+    return patched === unpatched ? undefined : patched
   }
 }
 

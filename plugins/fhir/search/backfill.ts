@@ -12,6 +12,7 @@ import type { ColumnRow } from './columns.ts'
 import { APART, containedRid, containerOf } from './contained/place.ts'
 import type { Extract } from './extractor.ts'
 import type { IndexRows } from './index-rows.ts'
+import { parseIndexed } from './indexed-json.ts'
 import type { Registry } from './registry.ts'
 import { Rows } from './rows.ts'
 import {
@@ -82,7 +83,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   let extract: { readonly key: string; readonly run: Extract } | undefined
 
   const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
-    JSON.parse(unpackBody(body, flags).toString('utf8'))
+    parseIndexed(unpackBody(body, flags).toString('utf8'))
   const extractorOf = (type: string, codes: readonly number[]): Extract => {
     const key = `${type} ${codes.join(' ')}`
     if (extract?.key === key) return extract.run

@@ -1,7 +1,7 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../catalog.ts'
-import { containedText, needsWork, present } from '../present.ts'
+import { containedText, needsWork, present, presentVersion } from '../present.ts'
 import type { Presentation } from '../query.ts'
 import type { StoredVersion } from '../store/version.ts'
 
@@ -58,7 +58,7 @@ export const toEnd = (set: Omit<SearchSet, keyof SearchSetHead>): string => {
       continue
     }
     const described = types.get(type)
-    const resource = worked && described !== undefined ? present(version.text, described, presentation) : version.text
+    const resource = worked && described !== undefined ? presentVersion(version, described, presentation) : version.text
     add(path, resource, mode === 'match' ? MATCH : INCLUDE)
   }
   if (issues.length > 0) {

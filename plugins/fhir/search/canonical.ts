@@ -8,7 +8,7 @@ import type { Registry } from './registry.ts'
 type Resource = Readonly<Record<string, unknown>>
 
 const BY_ID = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})$/
-/** Of one url so many resources are looked at. */
+/** Of one url so many resources are looked at, the newest. */
 const MOST = 50
 
 const ORDER = new Intl.Collator('en', { numeric: true })
@@ -40,7 +40,7 @@ export const createFindCanonical =
     const column = registry.canonicalColumn(type)
     if (column === undefined) return undefined
     const rows = await executor.select<{ rid: number }>(
-      q`SELECT x.rid AS rid FROM ix_ref x WHERE x.param = ${column} AND x.target = ${registry.hasher.long(name)} LIMIT ${MOST}`,
+      q`SELECT x.rid AS rid FROM ix_ref x WHERE x.param = ${column} AND x.target = ${registry.hasher.long(name)} ORDER BY x.rid DESC LIMIT ${MOST}`,
       asking,
     )
     const versions = await executor.versions(

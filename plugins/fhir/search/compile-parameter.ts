@@ -10,7 +10,8 @@ import type { Shapes } from './shape.ts'
 export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
 export const GENERAL = new Set(['Resource', 'DomainResource'])
 
-const KIND: Partial<Record<ParameterType, Kind>> = {
+/** Has no prototype: the type of a posted SearchParameter is what a client wrote. */
+const KIND: Partial<Record<ParameterType, Kind>> = Object.assign(Object.create(null), {
   number: 'quantity',
   quantity: 'quantity',
   date: 'date',
@@ -20,7 +21,7 @@ const KIND: Partial<Record<ParameterType, Kind>> = {
   uri: 'uri',
   // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
   special: 'position',
-}
+} satisfies Partial<Record<ParameterType, Kind>>)
 
 /** The resource type an expression begins with, if it names one. */
 const rootOf = (expression: Expression): string | undefined => {

@@ -2,13 +2,15 @@
 import type { Kind } from './convert/kind.ts'
 import { SearchEmpty, SearchValue } from './errors.ts'
 import { splitEscaped, unescapeValue } from './escape.ts'
-import { fold, toKey } from './fold.ts'
+import { fold } from './fold.ts'
 import { and, type Fragment, isIn, or, q, raw } from './fragment.ts'
 import { anyRow, type Lookup } from './lookup.ts'
 import { componentBounds } from './ordered-lookups.ts'
 import { referenceTargets } from './reference-lookups.ts'
-import { hashToken, readToken } from './token-lookups.ts'
-import { codesOf, LAST, type ValueContext } from './value-context.ts'
+import { COMPOSITE, COMPOSITE_WIDTH } from './rows.ts'
+import { beginsWith } from './string-lookups.ts'
+import { caselessToken, hashToken, readToken } from './token-lookups.ts'
+import { codesOf, type ValueContext } from './value-context.ts'
 
 /** Where a component's condition stands among the columns of `ix_comp`. */
 const componentLookup = async (
@@ -21,26 +23,33 @@ const componentLookup = async (
   const [value, system, place] = at === 0 ? ['x.val', 'x.sys', 1] : ['x.val2', 'x.sys2', 5]
   if (kind === 'date' || kind === 'quantity') return componentBounds(name, hasher, kind, text, now, at > 1)
   if (kind === 'token') {
-    const token = hashToken(context, readToken(name, text))
+    const asked = readToken(name, text)
+    const token = hashToken(context, asked)
+    const caseless = caselessToken(hasher, asked)
     const where: Fragment[] = []
     if (token.value !== undefined) where.push(q`${raw(value)} = ${token.value}`)
     if (token.system !== undefined) where.push(q`${raw(system)} = ${token.system}`)
+    const other =
+      caseless === undefined ? [] : [q`(${raw(value)} = ${caseless.value} AND ${isIn(system, caseless.systems)})`]
     return {
-      where: and(where),
+      where: or([and(where), ...other]),
       test: (row, start) =>
-        (token.value === undefined || row[start + place] === token.value) &&
-        (token.system === undefined || row[start + place + 1] === token.system),
+        ((token.value === undefined || row[start + place] === token.value) &&
+          (token.system === undefined || row[start + place + 1] === token.system)) ||
+        (caseless !== undefined &&
+          row[start + place] === caseless.value &&
+          caseless.systems.includes(row[start + place + 1] as number)),
     }
   }
   if (kind === 'reference') {
     const hashes = referenceTargets(context, unescapeValue(text), []).map(hasher.long)
     return { where: isIn(value, hashes), test: (row, start) => hashes.includes(row[start + place] as number) }
   }
-  const wanted = toKey(kind === 'uri' ? unescapeValue(text) : fold(unescapeValue(text)))
+  const wanted = kind === 'uri' ? unescapeValue(text) : fold(unescapeValue(text))
   if (wanted === '') throw SearchEmpty(name)
   return {
-    where: q`x.txt >= ${wanted} AND x.txt < ${wanted + LAST}`,
-    test: (row, start) => String(row[start + 9]).startsWith(wanted),
+    where: beginsWith(context.dialect, 'x.txt', 'x.tail', wanted),
+    test: (row, start) => String(row[start + COMPOSITE.tail] ?? row[start + COMPOSITE.key]).startsWith(wanted),
   }
 }
 
@@ -66,7 +75,7 @@ export const compositeLookups = async (
       test: ({ composite }) =>
         anyRow(
           composite,
-          10,
+          COMPOSITE_WIDTH,
           (at) => codes.includes(composite[at] as number) && conditions.every(({ test }) => test(composite, at)),
         ),
     })

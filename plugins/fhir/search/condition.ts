@@ -32,6 +32,8 @@ export interface Condition {
   readonly size?: number
   /** Undefined when it takes the index to tell. */
   readonly test?: (subject: Subject) => boolean
+  /** Where `test` is undefined: true when the parts that can be tested decide that it holds; false decides nothing. */
+  readonly certain?: (subject: Subject) => boolean
   /** It is all of these together: a search takes them apart. */
   readonly all?: readonly Condition[]
 }
@@ -59,6 +61,8 @@ export const notCondition = (named: Named, { probe: inner, test }: Condition): C
 export const anyCondition = (named: Named, conditions: readonly Condition[]): Condition => {
   const sources = conditions.map((one) => one.sources)
   const tests = conditions.map(({ test }) => test)
+  const deciding = conditions.flatMap(({ test, certain = test }) => certain ?? [])
+  const any = (subject: Subject): boolean => deciding.some((decides) => decides(subject))
   return {
     ...named,
     probe: (d, name) => or(conditions.map((one) => one.probe(d, name))),
@@ -66,9 +70,7 @@ export const anyCondition = (named: Named, conditions: readonly Condition[]): Co
     ...(conditions.some(({ size }) => size !== undefined)
       ? { size: conditions.reduce((sum, { size }) => sum + (size ?? 0), 0) }
       : {}),
-    ...(tests.every((one) => one !== undefined)
-      ? { test: (subject: Subject) => tests.some((test) => test(subject)) }
-      : {}),
+    ...(tests.every((one) => one !== undefined) ? { test: any } : deciding.length > 0 ? { certain: any } : {}),
   }
 }
 

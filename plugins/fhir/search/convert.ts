@@ -11,7 +11,7 @@ import { createReferenceConverters } from './convert/reference.ts'
 import { createStringConverters } from './convert/string.ts'
 import { createTokenConverters } from './convert/token.ts'
 import { createUriConverters } from './convert/uri.ts'
-import type { Hasher } from './hash.ts'
+import { createHasher, type Hasher } from './hash.ts'
 
 /** Type a literal reference names: `Patient` of `http://a/Patient/1/_history/2`. */
 export const typeOfReference = (text: string): string | undefined =>
@@ -43,6 +43,10 @@ export const createConverters = (hasher: Hasher) => {
     position: createPositionConverters(),
   }
 
+  /** `type` can be what a client wrote behind `value`. */
+  const converterOf = (kind: Kind, type: string): Convert | undefined =>
+    Object.hasOwn(table[kind], type) ? table[kind][type] : undefined
+
   /** The value of an extension under whatever type it has. */
   const extension =
     (kind: Kind): Convert =>
@@ -50,13 +54,14 @@ export const createConverters = (hasher: Hasher) => {
       for (const member in value)
         if (member.startsWith('value') && member.length > 5) {
           const name = member.slice(5)
-          const convert = table[kind][name] ?? table[kind][name.charAt(0).toLowerCase() + name.slice(1)]
+          const convert = converterOf(kind, name) ?? converterOf(kind, name.charAt(0).toLowerCase() + name.slice(1))
           if (convert !== undefined && value[member] !== null) convert(rows, column, value[member])
         }
     }
   return {
     /** The function for values of a FHIR type, or undefined when such a value means nothing to this kind. */
-    of: (kind: Kind, type: string): Convert | undefined => (type === 'Extension' ? extension(kind) : table[kind][type]),
+    of: (kind: Kind, type: string): Convert | undefined =>
+      type === 'Extension' ? extension(kind) : converterOf(kind, type),
     /** `resolve() is X`, told from the reference alone. */
     refers: (value: unknown, type: string, resource: Json): boolean => {
       const text = typeof value === 'string' ? value : isObject(value) ? value.reference : undefined
@@ -80,6 +85,6 @@ export type Converters = ReturnType<typeof createConverters>
 
 /** Types a kind can index, for deciding at compile time; the same table, without a database's seed. */
 export const convertible = (() => {
-  const converters = createConverters({ long: () => 0, short: () => 0 })
+  const converters = createConverters(createHasher(0))
   return (kind: Kind, type: string): boolean => converters.of(kind, type) !== undefined
 })()

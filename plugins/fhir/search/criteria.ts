@@ -3,6 +3,7 @@
  * https://hl7.org/fhir/R4/search.html
  */
 
+import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import type { Asking } from './asking.ts'
@@ -33,6 +34,8 @@ export interface CriteriaParts {
   readonly registry: Registry
   readonly planner: Planner
   readonly types: TypeCodes
+  /** Concrete resource types. */
+  readonly typeNames: readonly string[]
   readonly dialect: ValueContext['dialect']
   readonly systemsOf: ValueContext['systemsOf']
   readonly implies: ImpliedSystems
@@ -44,11 +47,11 @@ export interface CriteriaParts {
 }
 
 export const createCriteria = (parts: CriteriaParts) => {
-  const { registry, types } = parts
+  const { registry, types, typeNames } = parts
   const codeOf = (type: string): number => types.code(type) ?? 0
 
   const parameterOf = (type: string, code: string): Parameter => {
-    const unsupported = UNSUPPORTED[code]
+    const unsupported = Object.hasOwn(UNSUPPORTED, code) ? UNSUPPORTED[code] : undefined
     if (unsupported !== undefined) throw SearchUnsupportedParameter(code, unsupported)
     const found = registry.parameters(type).get(code)
     if (found === undefined) {
@@ -110,7 +113,7 @@ export const createCriteria = (parts: CriteriaParts) => {
   const inCompartment = (
     type: string,
     of: { readonly type: string; readonly id: string },
-    baseUrl: string,
+    ownUrl: OwnUrl | undefined,
   ): Condition | undefined => {
     const named = { text: `compartment ${of.type}/${of.id}`, understood: `in the compartment of ${of.type}/${of.id}` }
     const parts: Condition[] = []
@@ -120,14 +123,14 @@ export const createCriteria = (parts: CriteriaParts) => {
       if (parameter?.type !== 'reference') continue
       complete(parameter)
       const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === of.type)
-      const targets = referenceTargets({ name: code, baseUrl }, `${of.type}/${of.id}`, []).map(registry.hasher.long)
+      const targets = referenceTargets({ name: code, ownUrl }, `${of.type}/${of.id}`, []).map(registry.hasher.long)
       if (columns.length > 0) parts.push(lookupCondition(named, [referenceLookup(columns, targets)]))
     }
     if (parts.length === 0) return undefined
     return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
   }
 
-  return { toCondition, inCompartment, parameterOf, complete, typeCode: codeOf, registry }
+  return { toCondition, inCompartment, parameterOf, complete, types: typeNames, typeCode: codeOf, registry }
 }
 
 export type Criteria = ReturnType<typeof createCriteria>

@@ -6,12 +6,13 @@ import type { VersionRow } from '../store/tables.ts'
 import type { TypeCodes } from '../store/type-codes.ts'
 import { StoredVersion } from '../store/version.ts'
 import { type Fragment, isIn, join, q, raw } from './fragment.ts'
+import { areWhole, wholeKeys } from './page-keys.ts'
 import type { PagePosition } from './page-token.ts'
 import type { Patience } from './patience.ts'
-import { along, createNames, matches, NEAR, newest, type Plan, type Statements } from './plan.ts'
+import { along, createNames, type Direction, matches, NEAR, nextTo, type Plan, type Statements } from './plan.ts'
 import { isLong, type Refiner } from './refine.ts'
-import { behind, orderBy, type SortKey, selected } from './sort.ts'
-import { sortInMemory } from './sort-in-memory.ts'
+import { beyond, orderBy, type SortKey, selected } from './sort.ts'
+import { placeAll, sortInMemory } from './sort-in-memory.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
 const SMALL = 500
@@ -55,7 +56,7 @@ export const createExecutor = (
 
   const refined = (plan: Plan, asking: Patience): Promise<Plan> =>
     refine(plan, (statement) => all<Record<string, number>>(statement, false, asking))
-  /** Every match of them all. */
+  /** Every match of some plans, in no order. */
   const union = async (plans: readonly Plan[], pin: number, asking: Patience): Promise<Fragment> => {
     const parts: Fragment[] = []
     for (const plan of plans) parts.push(matches(await refined(plan, asking), pin))
@@ -85,75 +86,124 @@ export const createExecutor = (
     })
   }
 
+  /** The values behind which a page begins, where its link holds only the beginning of some. */
+  const valuesNow = async (
+    { rid, keys: held }: PagePosition,
+    keys: readonly SortKey[],
+    direction: Direction,
+    asking: Patience,
+  ): Promise<readonly (string | number)[]> => {
+    const run = <R>(statement: Fragment): Promise<R[]> => all<R>(statement, false, asking)
+    const found = await run<Record<string, string | number>>(
+      q`SELECT m.rid AS rid${selected(keys, 'm')} FROM resource m WHERE m.rid = ${rid}`,
+    )
+    const [last] = await placeAll(found, keys, run)
+    const isFalling = ({ descending }: SortKey): boolean => descending === (direction === 'older')
+    return wholeKeys(held, last?.keys ?? [], (at) => isFalling(keys[at] as SortKey))
+  }
+
+  /** At most `limit` matches next to `position`, the nearest first. */
+  const nearest = async (
+    plans: readonly Plan[],
+    position: PagePosition,
+    keys: readonly SortKey[],
+    limit: number,
+    direction: Direction,
+    asking: Patience,
+  ): Promise<readonly Match[]> => {
+    const { pin, rid } = position
+    const values = areWhole(position.keys) ? position.keys : await valuesNow(position, keys, direction, asking)
+    const order = raw(direction === 'older' ? 'DESC' : 'ASC')
+    const rowsOf = (found: Fragment, small: boolean): Promise<VersionRow[]> =>
+      all<VersionRow>(
+        q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid ${order}`,
+        small,
+        asking,
+      )
+    const [plan] = plans
+    if (keys.length === 0 && plans.length === 1 && plan !== undefined && isLong(plan)) {
+      // Mostly a page lies among the newest.
+      const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR), false) : []
+      const rows =
+        near.length === limit
+          ? near
+          : await rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
+      return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
+    }
+    if (keys.length === 0) {
+      const parts = plans.map((one) => nextTo(one, position, limit, direction))
+      const found =
+        parts.length === 1
+          ? (parts[0] as Fragment)
+          : q`SELECT rid FROM (${join(
+              parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
+              ' UNION ALL ',
+            )}) u ORDER BY rid ${order} LIMIT ${limit}`
+      const rows = await rowsOf(found, plans.length === 1 && isSmall(plan as Plan))
+      return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
+    }
+    const [key] = keys
+    if (
+      plans.length === 1 &&
+      plan?.many &&
+      keys.length === 1 &&
+      key?.walk !== undefined &&
+      values[0] !== key.walk.nothing
+    ) {
+      const found = along(plan, key.walk, key.descending, position, values, limit, direction)
+      const rows = await all<VersionRow & { s0: number }>(
+        q`SELECT ${COLUMNS}, k.s0 FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys, direction)}`,
+        false,
+        asking,
+      )
+      // Fewer than a page: those without a value come next, which only the whole set tells. None comes before the first.
+      if (rows.length === limit || direction === 'newer')
+        return rows.map((row) => ({ version: heldOrVersion(row), keys: [row.s0] }))
+    }
+    const set = await union(plans, pin, asking)
+    if (keys.some(({ texts }) => texts !== undefined)) {
+      const placed = await sortInMemory(
+        source,
+        statements,
+        set,
+        keys,
+        { rid, keys: values },
+        limit,
+        direction,
+        asking.signal,
+      )
+      const byRid = new Map(placed.map((one) => [one.rid, one.keys]))
+      const found = await versions([...byRid.keys()], asking)
+      return found.map((version) => ({ version, keys: byRid.get(version.rid) ?? [] }))
+    }
+    const after = values.length === 0 ? raw('1 = 1') : beyond(keys, values, rid, direction)
+    const columns = raw(keys.map((_key, at) => `k.s${at}`).join(', '))
+    const ordered = orderBy(keys, direction)
+    const rows = await all<VersionRow & Record<string, string | number>>(
+      q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${ordered} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${ordered}`,
+      plans.length === 1 && !(plans[0] as Plan).many && (plans[0] as Plan).size <= SMALL,
+      asking,
+    )
+    return rows.map((row) => ({ version: heldOrVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
+  }
+
   return {
     /** One page: at most `limit` matches after `position`. Several plans: several types. */
-    async page(
+    page: (
       plans: readonly Plan[],
       position: PagePosition,
       keys: readonly SortKey[],
       limit: number,
       asking: Patience,
-    ): Promise<readonly Match[]> {
-      const { pin, rid, keys: values } = position
-      const rowsOf = (found: Fragment, small: boolean): Promise<VersionRow[]> =>
-        all<VersionRow>(
-          q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
-          small,
-          asking,
-        )
-      const [plan] = plans
-      if (keys.length === 0 && plans.length === 1 && plan !== undefined && isLong(plan)) {
-        // Mostly a page lies among the newest.
-        const near = await rowsOf(newest(plan, pin, rid, limit, NEAR), false)
-        const rows =
-          near.length === limit ? near : await rowsOf(newest(await refined(plan, asking), pin, rid, limit), false)
-        return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
-      }
-      if (keys.length === 0) {
-        const parts = plans.map((plan) => newest(plan, pin, rid, limit))
-        const found =
-          parts.length === 1
-            ? (parts[0] as Fragment)
-            : q`SELECT rid FROM (${join(
-                parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
-                ' UNION ALL ',
-              )}) u ORDER BY rid DESC LIMIT ${limit}`
-        const rows = await rowsOf(found, plans.length === 1 && isSmall(plan as Plan))
-        return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
-      }
-      const [key] = keys
-      if (
-        plans.length === 1 &&
-        plan?.many &&
-        keys.length === 1 &&
-        key?.walk !== undefined &&
-        values[0] !== key.walk.nothing
-      ) {
-        const found = along(plan, key.walk, key.descending, position, limit)
-        const rows = await all<VersionRow & { s0: number }>(
-          q`SELECT ${COLUMNS}, k.s0 FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys)}`,
-          false,
-          asking,
-        )
-        // Fewer than a page: those without a value come next, which only the whole set tells.
-        if (rows.length === limit) return rows.map((row) => ({ version: heldOrVersion(row), keys: [row.s0] }))
-      }
-      const set = await union(plans, pin, asking)
-      if (keys.some(({ texts }) => texts !== undefined)) {
-        const placed = await sortInMemory(source, statements, set, keys, position, limit, asking.signal)
-        const byRid = new Map(placed.map((one) => [one.rid, one.keys]))
-        const found = await versions([...byRid.keys()], asking)
-        return found.map((version) => ({ version, keys: byRid.get(version.rid) ?? [] }))
-      }
-      const after = values.length === 0 ? raw('1 = 1') : behind(keys, values, rid)
-      const columns = raw(keys.map((_key, at) => `k.s${at}`).join(', '))
-      const rows = await all<VersionRow & Record<string, string | number>>(
-        q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${orderBy(keys)} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys)}`,
-        plans.length === 1 && !(plans[0] as Plan).many && (plans[0] as Plan).size <= SMALL,
-        asking,
-      )
-      return rows.map((row) => ({ version: heldOrVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
-    },
+    ): Promise<readonly Match[]> => nearest(plans, position, keys, limit, 'older', asking),
+    /** The same before `position`: the nearest first. */
+    pageBefore: (
+      plans: readonly Plan[],
+      position: PagePosition,
+      keys: readonly SortKey[],
+      limit: number,
+      asking: Patience,
+    ): Promise<readonly Match[]> => nearest(plans, position, keys, limit, 'newer', asking),
     /** All matches, or `most` of them. */
     async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
       const set = await union(plans, pin, asking)
@@ -183,6 +233,7 @@ export const createExecutor = (
       )
       return rows.map(({ rid }) => rid)
     },
+    matches: union,
     /** Rows of any statement, read off the main thread. */
     select: <R>(statement: Fragment, asking: Patience): Promise<R[]> => all<R>(statement, false, asking),
     version: heldOrVersion,

@@ -2,6 +2,7 @@
 import type { Terminology } from '../../terminology/service.ts'
 import { SearchModifierNeeds, SearchValue } from './errors.ts'
 import { unescapeValue } from './escape.ts'
+import type { Expansions } from './expansions.ts'
 import { readToken } from './token-lookups.ts'
 
 export const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
@@ -9,7 +10,15 @@ export const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
 export const createExpand =
   (terminology: Terminology | undefined, isInside: boolean) =>
   /** The codes of a ValueSet, or above or below a code, as values of a token parameter. */
-  async (name: string, modifier: string, values: readonly string[]): Promise<readonly string[]> => {
+  async (
+    name: string,
+    modifier: string,
+    values: readonly string[],
+    expansions: Expansions | undefined,
+  ): Promise<readonly string[]> => {
+    const key = JSON.stringify([modifier, ...values])
+    const known = expansions?.get(key)
+    if (known !== undefined) return known
     if (terminology === undefined)
       throw SearchModifierNeeds(
         modifier,
@@ -38,5 +47,6 @@ export const createExpand =
       for (const { system, code } of codes)
         found.push(`${system.replace(/[\\,$|]/g, '\\$&')}|${code.replace(/[\\,$|]/g, '\\$&')}`)
     }
+    expansions?.set(key, found)
     return found
   }

@@ -1,5 +1,8 @@
-/** `_explain=true`: what each clause was understood as and which index serves it, the plan, what the database makes of it. */
-import type { Clock, Issue } from '../../../kernel/index.ts'
+/**
+ * `_explain=true`: what each clause was understood as and which index serves it, the plan, what the database makes of it.
+ * Counts, plans and times speak of all resources: only for callers who may search everything.
+ */
+import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
 import type { Source } from '../store/source.ts'
 import type { Condition } from './condition.ts'
 import type { Fragment } from './fragment.ts'
@@ -22,34 +25,31 @@ export interface Explained {
   readonly plans: readonly Plan[]
   readonly keys: readonly SortKey[]
   readonly typeName: (code: number) => string
-  /** False for callers who may see only some: counts and plans speak of everything. */
-  readonly isOpen: boolean
 }
 
-const why = (plan: Plan, isOpen: boolean): string => {
-  const further =
-    isOpen && isLong(plan)
-      ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
-      : ''
-  return start(plan, isOpen) + further
+const why = (plan: Plan): string => {
+  const further = isLong(plan)
+    ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
+    : ''
+  return start(plan) + further
 }
 
-const start = ({ conditions, driver, size, many, ordered }: Plan, isOpen: boolean): string => {
+const start = ({ conditions, driver, size, many, ordered }: Plan): string => {
   const checked = conditions.length === 1 ? '1 clause is' : `${conditions.length} clauses are`
   if (driver === undefined)
     return conditions.length === 0
       ? 'goes through the resources of the type, newest first'
       : `goes through the resources of the type, newest first, and ${checked} checked by key: none of them is rare or can be started from`
   const others = conditions.length - 1
-  const counted =
-    !isOpen || (conditions.length === 1 && many)
+  const sized =
+    conditions.length === 1 && many
       ? 'not counted'
-      : `${many ? 'at least ' : ''}${size} rows${others > 0 ? ', the fewest of all' : ''}`
-  return `starts from "${driver.text}" (${counted}), ${ordered ? 'read newest first' : 'collected and sorted'}; ${others === 1 ? '1 other clause is' : `${others} other clauses are`} checked by key`
+      : `${many ? 'at least ' : ''}${counted(size, 'row')}${others > 0 ? ', the fewest of all' : ''}`
+  return `starts from "${driver.text}" (${sized}), ${ordered ? 'read newest first' : 'collected and sorted'}; ${others === 1 ? '1 other clause is' : `${others} other clauses are`} checked by key`
 }
 
 /** What was understood and how it will be searched. */
-export const explainPlans = ({ plans, keys, typeName, isOpen }: Explained): readonly Issue[] =>
+export const explainPlans = ({ plans, keys, typeName }: Explained): readonly Issue[] =>
   plans.flatMap((plan) => {
     const type = typeName(plan.type)
     return [
@@ -58,7 +58,7 @@ export const explainPlans = ({ plans, keys, typeName, isOpen }: Explained): read
           `${type}?${one.text}: ${one.understood}; index ${indexesOf(one)}${one === plan.driver ? ', scanned' : ''}`,
         ),
       ),
-      tell(`${type}: ${why(plan, isOpen)}`),
+      tell(`${type}: ${why(plan)}`),
       ...(keys.length > 0
         ? [tell(`sorted by ${keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}`)]
         : []),
@@ -97,11 +97,11 @@ export const createTracer = (source: Source, statements: Statements, dialect: 's
   }
   return {
     trace,
-    async tell(isOpen: boolean): Promise<readonly Issue[]> {
+    async tell(): Promise<readonly Issue[]> {
       const issues: Issue[] = [tell(`the search took ${(clock.monotonic() - started).toFixed(2)} ms`)]
       for (const { statement, ms, isSlow } of traced) {
         const time = `${ms.toFixed(2)} ms${isSlow ? ', beside the main thread' : ''}`
-        const lines = isOpen ? (await planOf(statement)).slice(0, MOST_LINES) : []
+        const lines = (await planOf(statement)).slice(0, MOST_LINES)
         issues.push(tell([`the database took ${time}`, ...lines].join('\n')))
       }
       return issues

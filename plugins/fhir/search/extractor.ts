@@ -3,12 +3,15 @@
  * of parameters asks for it. Needs no more than the branches of the columns.
  */
 import type { Branch, Step, Test } from './branches.ts'
-import type { Convert, Kind } from './convert/kind.ts'
+import { type Convert, type Kind, MIME_TYPE } from './convert/kind.ts'
 import { pairKey } from './convert/pair-key.ts'
 import type { Converters } from './convert.ts'
+import { isMimeTypes } from './mime-lookups.ts'
 import {
+  COMPOSITE,
   COMPOSITE_WIDTH,
   DATE_WIDTH,
+  QUANTITY,
   QUANTITY_WIDTH,
   REFERENCE_WIDTH,
   Rows,
@@ -119,7 +122,7 @@ const mayHave = (component: ExtractorComponent | undefined, variable: string): s
 /** Compiles the emits of one list of columns. `converts` collects the functions the source calls by number. */
 const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, values: unknown[]): void => {
   const bind = (value: unknown): string => `V[${values.push(value) - 1}]`
-  for (const { steps, type, judgement } of column.branches) {
+  for (const { steps, type, judgement, binding } of column.branches) {
     const node = descend(root, steps)
     if (column.kind === 'composite') {
       const run = bind(compileComposite(column, converters))
@@ -129,7 +132,8 @@ const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, 
       const refers = JSON.stringify(column.refers)
       node.emits.push((variable) => `if (C.refers(${variable}, ${refers}, r)) o.present.push(${column.code});`)
     } else {
-      const convert = bind(converters.of(column.kind, type))
+      const isMime = column.kind === 'token' && type === 'code' && binding !== undefined && isMimeTypes(binding)
+      const convert = bind(converters.of(column.kind, isMime ? MIME_TYPE : type))
       if (judgement !== undefined) {
         const judge = bind((resource: Json) =>
           judgement.anyOf.some(
@@ -217,25 +221,22 @@ const WIDTHS: Readonly<Record<Kind, number>> = {
   position: COMPOSITE_WIDTH,
 }
 
-type CompositeRow = [number, number, number, number, number, number, number, number, number, number | string]
-
 /**
- * Every combination of the components, as rows of column, value, system, low, high, value2, system2, low2, high2, key:
- * the first component has `value`, later codes `value2`, numbers and dates low and high, then low2 and high2.
+ * Every combination of the components: the first one has `value`, later codes `value2`; numbers and dates have low and
+ * high, then low2 and high2. A text has a key, and in place of `low` the hash that tells texts with one key apart.
  */
 const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readonly Rows[]): void => {
-  const row: CompositeRow = [code, 0, 0, 0, 0, 0, 0, 0, 0, '']
+  const row: (number | string | null)[] = [code, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '', '', '', null]
   const step = (at: number): void => {
     if (at === kinds.length) {
-      const [column, value, system, low, high, value2, system2, low2, high2, key] = row
-      rows.composite.push(column, value, system, low, high, value2, system2, low2, high2, key)
+      for (let n = 0; n < COMPOSITE_WIDTH; n += 1) rows.composite.push(row[n] as number)
       return
     }
     const kind = kinds[at] as Kind
-    const list = listOf(found[at] as Rows, kind) as readonly number[]
+    const list = listOf(found[at] as Rows, kind)
     const width = WIDTHS[kind]
     const coded = at === 0 ? 1 : 5
-    const ranged = at < 2 ? 3 : 7
+    const ranged = at < 2 ? COMPOSITE.first : COMPOSITE.second
     for (let n = 0; n < list.length; n += width) {
       if (kind === 'token' || kind === 'reference') {
         // The rows of displays beside the codes have no place here.
@@ -245,13 +246,21 @@ const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readon
         // A reference has no system: in its place in the key the code lets one of many codes be sought.
         if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = pairKey(row[coded] as number)
       } else if (kind === 'date' || kind === 'quantity') {
-        row[ranged] = list[n + 1] as number
-        row[ranged + 1] = list[n + 2] as number
-        if (kind === 'quantity' && at === 1) {
-          row[5] = list[n + 3] as number
-          row[6] = list[n + 4] as number
+        row[ranged.low] = list[n + 1] as number
+        row[ranged.high] = list[n + 2] as number
+        if (kind === 'quantity') {
+          row[ranged.lowRest] = list[n + QUANTITY.lowRest] as string
+          row[ranged.highRest] = list[n + QUANTITY.highRest] as string
+          if (at === 1) {
+            row[5] = list[n + 3] as number
+            row[6] = list[n + 4] as number
+          }
         }
-      } else row[9] = list[n + 1] as number
+      } else {
+        row[COMPOSITE.key] = list[n + 1] as string
+        row[COMPOSITE.tail] = list[n + 3] as string | null
+        row[ranged.low] = list[n + 2] as number
+      }
       step(at + 1)
     }
   }

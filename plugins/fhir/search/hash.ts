@@ -8,12 +8,18 @@ export interface Hasher {
   readonly long: (text: string) => number
   /** Signed, 32 bits, never 0: 0 stands for "none". */
   readonly short: (text: string) => number
+  /** Of a code: without its case where its system has none. `system` is empty for none. */
+  readonly code: (code: string, system: string) => number
+  /** Systems whose codes are compared without case. */
+  readonly caseless: ReadonlySet<string>
 }
 
 const HALF = 2 ** 47
 const HIGH = 2 ** 32
 
-export const createHasher = (seed: number): Hasher => {
+const NONE: ReadonlySet<string> = new Set()
+
+export const createHasher = (seed: number, caseless = NONE): Hasher => {
   const first = 0xdeadbeef ^ seed
   const second = 0x41c6ce57 ^ Math.imul(seed, 0x9e3779b1)
   const long = (text: string): number => {
@@ -38,5 +44,9 @@ export const createHasher = (seed: number): Hasher => {
     known.set(text, made)
     return made
   }
-  return { long, short }
+  const code =
+    caseless.size === 0
+      ? long
+      : (text: string, system: string): number => long(caseless.has(system) ? text.toLowerCase() : text)
+  return { long, short, code, caseless }
 }

@@ -2,12 +2,17 @@
  * Keeps the index beside the resources, in their transactions: a create adds rows, an update writes the difference, a
  * deletion removes them. Nothing is awaited per row. Rows of what was not in the index before may be put into it later.
  */
+
+import { createPause } from '../../../kernel/index.ts'
 import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
+import { Contended } from '../errors.ts'
+import type { ContainedList, Findings } from '../large/findings.ts'
 import type { StoredVersion } from '../store/version.ts'
 import { APART, containedRid } from './contained/place.ts'
 import { NO_ROWS, toContainedRows } from './contained/rows.ts'
+import { indexedOf, parseIndexed } from './indexed-json.ts'
 import type { Registry } from './registry.ts'
-import type { Rows } from './rows.ts'
+import { type Rows, TEXT_WIDTH } from './rows.ts'
 import {
   deleteResourceRow,
   deleteRow,
@@ -25,12 +30,16 @@ const KNOWN_DISPLAYS = 20_000
 const NONE: readonly number[] = []
 
 export interface IndexRows {
-  /** Index rows of a change. `previous` is the version before; a deletion counts as none. */
+  /**
+   * Index rows of a change. `previous` is the version before; a deletion counts as none. `findings`: what a thread has
+   * found about both.
+   */
   write(
     transaction: Transaction,
     next: StoredVersion,
     resource: Readonly<Record<string, unknown>> | undefined,
     previous: StoredVersion | undefined,
+    findings?: Findings | undefined,
   ): Eventually<void>
   /** Rows of some columns of a resource, of which all or some may be there already. */
   fill(
@@ -116,14 +125,17 @@ export const createIndexRows = (
     put: Put,
   ): readonly number[] => {
     let written: number[] | undefined
-    for (let at = 0; at < text.length; at += 3) {
+    for (let at = 0; at < text.length; at += TEXT_WIDTH) {
       const value = text[at + 2] as number
       const column = text[at] as number
       const mixed = value + column
       if (displays.has(mixed)) continue
       written ??= []
       written.push(mixed)
-      collect(promises, put(transaction, insertDisplay, [column, text[at + 1] as string, value]))
+      collect(
+        promises,
+        put(transaction, insertDisplay, [column, text[at + 1] as string, value, text[at + 3] as string | null]),
+      )
     }
     return written ?? NONE
   }
@@ -132,11 +144,10 @@ export const createIndexRows = (
     transaction: Transaction,
     promises: Promise<void>[],
     { rid: holder, type: holderType, id: holderId }: Pick<StoredVersion, 'rid' | 'type' | 'id'>,
-    resource: Readonly<Record<string, unknown>> | undefined,
-    earlier: Readonly<Record<string, unknown>> | undefined,
+    now: ContainedList,
+    before: ContainedList,
     put: Put,
   ): void => {
-    const [now, before] = [toContainedRows(registry, resource), toContainedRows(registry, earlier)]
     for (let at = 0; at < Math.max(now.length, before.length); at += 1) {
       const rid = containedRid(holder, at)
       const [one, other] = [now[at], before[at]]
@@ -158,18 +169,67 @@ export const createIndexRows = (
   const done = (promises: Promise<void>[]): Eventually<void> =>
     promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
 
+  /** What was found about a large resource, in parts between which others are answered. */
+  const writeFound = async (
+    transaction: Transaction,
+    next: StoredVersion,
+    isThere: boolean,
+    findings: Findings,
+  ): Promise<void> => {
+    // What is indexed has changed meanwhile: all begins anew.
+    if (findings.source !== registry.source) throw Contended()
+    const { rid, type, id } = next
+    const { before, added, masks, keys, absolutes } = findings
+    const code = codeOf(type) ?? 0
+    const put = before === undefined ? putLater : insertNow
+    const pause = createPause()
+    changes?.noteKeys(next, keys, absolutes)
+    const promises: Promise<void>[] = []
+    const finish = async (): Promise<void> => {
+      if (promises.length > 0) await Promise.all(promises.splice(0))
+      await pause()
+    }
+    if (isThere) {
+      const ref = registry.hasher.long(`${type}/${id}`)
+      collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+    } else collect(promises, transaction.run(deleteResourceRow, [code, rid]))
+    const contained = { now: findings.contained, before: before?.contained ?? [] }
+    if (contained.now.length + contained.before.length > 0)
+      writeContained(transaction, promises, next, contained.now, contained.before, put)
+    for (const rows of before?.removed ?? []) {
+      for (const kind of INDEX_KINDS) remove(transaction, promises, kind, rows[kind], rid)
+      await finish()
+    }
+    const displayed: number[] = []
+    for (const rows of added) {
+      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid, put)
+      if (rows.text.length > 0) displayed.push(...writeDisplays(transaction, promises, rows, put))
+      await finish()
+    }
+    if (displayed.length > 0) unconfirmed.set(next, displayed)
+    await finish()
+  }
+
   return {
-    write(transaction, next, resource, previous) {
+    write(transaction, next, given, previous, findings) {
+      if (findings !== undefined) return writeFound(transaction, next, given !== undefined, findings)
       const { rid, type, id } = next
       const code = codeOf(type) ?? 0
-      const earlier =
-        previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Record<string, unknown>)
+      const resource = given === undefined ? undefined : indexedOf(given, next.text)
+      const earlier = previous === undefined || previous.deleted ? undefined : parseIndexed(previous.text)
       const before = earlier === undefined ? undefined : registry.extract(earlier)
       if (before !== undefined) changes?.note(next, before)
       const put = before === undefined ? putLater : insertNow
       const promises: Promise<void>[] = []
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
-        writeContained(transaction, promises, next, resource, earlier, put)
+        writeContained(
+          transaction,
+          promises,
+          next,
+          toContainedRows(registry, resource),
+          toContainedRows(registry, earlier),
+          put,
+        )
       if (resource === undefined) {
         if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
         collect(promises, transaction.run(deleteResourceRow, [code, rid]))
@@ -218,7 +278,7 @@ export const createIndexRows = (
     },
     fillContained(transaction, at, resource) {
       const promises: Promise<void>[] = []
-      writeContained(transaction, promises, at, resource, undefined, insertNow)
+      writeContained(transaction, promises, at, toContainedRows(registry, resource), [], insertNow)
       return done(promises)
     },
     forget: () => displays.clear(),

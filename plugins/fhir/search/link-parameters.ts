@@ -13,7 +13,7 @@ export const linkParameters = (request: SearchRequest, count: number): URLSearch
   for (const { text } of [...includes, ...revincludes])
     add(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1))
   add('_sort', sort)
-  add('_total', total === 'none' ? undefined : total)
+  add('_total', total)
   add('_summary', presentation.summary)
   add('_elements', presentation.elements?.join(','))
   add('_format', presentation.format)

@@ -2,6 +2,7 @@
  * How references lead from resource to resource in the index: by `Type/id`, by a URL under this server's base, by a
  * canonical. https://hl7.org/fhir/R4/references.html
  */
+import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Source } from '../store/source.ts'
 import { ABSOLUTE, CANONICAL } from './convert/columns.ts'
 import { type Fragment, isIn, q, raw } from './fragment.ts'
@@ -60,11 +61,15 @@ export const createLinks = (source: Source, statements: Statements, { hasher }: 
     return (await source.get(statements(text), values)) !== undefined
   }
   /** Ways that lead anywhere: absolute references and canonicals are rare, and asked about only where there are any. */
-  return async (columns: readonly ParameterColumn[], ends: Ends, baseUrl: string): Promise<readonly Link[]> => {
+  return async (
+    columns: readonly ParameterColumn[],
+    ends: Ends,
+    ownUrl: OwnUrl | undefined,
+  ): Promise<readonly Link[]> => {
     if (columns.length === 0) return []
     const found = [literal(codesOf(columns, 0), ends, 0)]
     const absolute = codesOf(columns, ABSOLUTE)
-    if (await inUse(absolute)) found.push(literal(absolute, ends, hasher.short(baseUrl)))
+    if (ownUrl !== undefined && (await inUse(absolute))) found.push(literal(absolute, ends, hasher.short(ownUrl)))
     const named = codesOf(
       columns.filter((one) => one.canonical === true),
       CANONICAL,

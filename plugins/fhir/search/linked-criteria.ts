@@ -1,4 +1,6 @@
 /** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
+import { withArticle } from '../../../kernel/index.ts'
+import { TypeForbidden } from '../errors.ts'
 import type { Asking } from './asking.ts'
 import { anyCondition, type Condition, type Named, neverCondition } from './condition.ts'
 import type { CriteriaParts } from './criteria.ts'
@@ -64,13 +66,14 @@ export const createLinkedCriteria = (
   const follow: Follow = async (parameter, targets, named, asking, depth, make) => {
     const links: Condition[] = []
     let failure: unknown
+    let closed: string | undefined
     for (const target of targets) {
       const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === target)
       if (columns.length === 0 || types.code(target) === undefined) continue
       try {
         const end = await otherEnd(target, asking, depth, make)
-        if (end !== undefined)
-          links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.baseUrl), end))
+        if (end === undefined) closed = target
+        else links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.ownUrl), end))
       } catch (error) {
         // Of several possible targets only those that know the parameter are meant.
         if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
@@ -79,6 +82,8 @@ export const createLinkedCriteria = (
     }
     if (links.length > 0) return links.length === 1 ? (links[0] as Condition) : anyCondition(named, links)
     if (failure !== undefined) throw failure
+    // Of several possible targets the open ones are followed; where there is none, the search is not for this caller.
+    if (closed !== undefined) throw TypeForbidden(closed)
     return neverCondition(named)
   }
 
@@ -120,14 +125,15 @@ export const createLinkedCriteria = (
     if (parameter.type !== 'reference') throw SearchChain(short(name), `"${by}" is no reference`)
     const named = {
       text: `${name}=${value}`,
-      understood: `referred to by ${parameter.url} of a ${source} with ${rest.join(':')}`,
+      understood: `referred to by ${parameter.url} of ${withArticle(source)} with ${rest.join(':')}`,
     }
     const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type)
     const found = await otherEnd(source, asking, depth, async () => [
       await toCondition(source, rest.join(':'), value, asking, depth + 1),
     ])
-    if (columns.length === 0 || found === undefined) return neverCondition(named)
-    return hasCondition(named, await linksOf(columns, endsOf(type), asking.baseUrl), found)
+    if (found === undefined) throw TypeForbidden(source)
+    if (columns.length === 0) return neverCondition(named)
+    return hasCondition(named, await linksOf(columns, endsOf(type), asking.ownUrl), found)
   }
 
   return { chain, reverse, follow }

@@ -6,6 +6,7 @@ import { SearchValue } from './errors.ts'
 import { splitEscaped, unescapeValue } from './escape.ts'
 import { and, type Fragment, isIn, q } from './fragment.ts'
 import { anyRow, type Lookup } from './lookup.ts'
+import { COMPOSITE_WIDTH } from './rows.ts'
 import { codesOf, type ValueContext } from './value-context.ts'
 
 const EARTH_KM = 6371.0088 // mean radius, IUGG
@@ -45,7 +46,7 @@ const readCircle = (name: string, text: string): Circle => {
   if (Math.abs(Number(latitude)) > 90) throw SearchValue(name, 'a latitude from -90 to 90')
   if (Math.abs(Number(longitude)) > 180) throw SearchValue(name, 'a longitude from -180 to 180')
   if (distance !== '' && !DISTANCE.test(distance)) throw SearchValue(name, 'a distance of 0 or more')
-  const km = unit === '' ? 1 : NEAR_UNITS[unit]
+  const km = unit === '' ? 1 : Object.hasOwn(NEAR_UNITS, unit) ? NEAR_UNITS[unit] : undefined
   if (km === undefined) throw SearchValue(name, `a distance in one of the units ${Object.keys(NEAR_UNITS).join(', ')}`)
   return {
     latitude: Number(latitude),
@@ -91,7 +92,7 @@ const circleLookup = (codes: readonly number[], circle: Circle): Lookup => {
     test: ({ composite }) =>
       anyRow(
         composite,
-        10,
+        COMPOSITE_WIDTH,
         (at) =>
           codes.includes(composite[at] as number) &&
           haversine(circle, composite[at + 3] as number, composite[at + 7] as number) <= most,

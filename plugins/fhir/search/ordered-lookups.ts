@@ -5,9 +5,11 @@ import { and, Fragment, isIn, or, q } from './fragment.ts'
 import type { Hasher } from './hash.ts'
 import { anyRow, type Lookup } from './lookup.ts'
 import { type Range, readMoment } from './moment.ts'
+import { type NumberBounds, numberBounds } from './number-bounds.ts'
 import { type NumberValue, readNumber } from './number-value.ts'
 import { type Prefix, splitPrefix } from './prefix.ts'
-import type { Rows } from './rows.ts'
+import { multiply, type Ratio } from './ratio.ts'
+import { COMPOSITE, DATE_WIDTH, type Places, QUANTITY, QUANTITY_WIDTH, type Rows } from './rows.ts'
 import { equivalents } from './units.ts'
 import { WIDE, WIDE_MS } from './wide.ts'
 
@@ -57,46 +59,6 @@ export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number)
   }
 }
 
-/** A number: rows are points or ranges [lo, hi]. */
-export const numberBounds = (prefix: Prefix, { value, low, high }: NumberValue): Bounds => {
-  const near = Math.max(APPROXIMATE * Math.abs(value), value - low)
-  const bounds = (any: Fragment, narrow: Fragment, test: Bounds['test']): Bounds => ({ any, narrow, test })
-  switch (prefix) {
-    case 'eq':
-      return bounds(
-        q`x.lo >= ${low} AND x.hi < ${high}`,
-        q`x.lo >= ${low} AND x.lo < ${high}`,
-        (lo, hi) => lo >= low && hi < high,
-      )
-    case 'ne':
-      return bounds(
-        q`(x.lo < ${low} OR x.hi >= ${high})`,
-        q`(x.lo < ${low} OR x.lo >= ${high})`,
-        (lo, hi) => lo < low || hi >= high,
-      )
-    case 'gt':
-      return bounds(q`x.hi > ${value}`, q`x.lo > ${value}`, (_lo, hi) => hi > value)
-    case 'lt':
-      return bounds(q`x.lo < ${value}`, q`x.lo < ${value}`, (lo) => lo < value)
-    case 'ge':
-      return bounds(q`x.hi >= ${value}`, q`x.lo >= ${value}`, (_lo, hi) => hi >= value)
-    case 'le':
-      return bounds(q`x.lo <= ${value}`, q`x.lo <= ${value}`, (lo) => lo <= value)
-    case 'sa':
-      return bounds(q`x.lo > ${value}`, q`x.lo > ${value}`, (lo) => lo > value)
-    case 'eb':
-      return bounds(q`x.hi < ${value}`, q`x.lo < ${value}`, (_lo, hi) => hi < value)
-    case 'ap': {
-      const [from, to] = [value - near, value + near]
-      return bounds(
-        q`x.lo <= ${to} AND x.hi >= ${from}`,
-        q`x.lo <= ${to} AND x.lo >= ${from}`,
-        (lo, hi) => lo <= to && hi >= from,
-      )
-    }
-  }
-}
-
 /** Text of a date value; a plus of its zone may have arrived as a space. */
 export const readDateValue = (name: string, text: string): { prefix: Prefix; range: Range } => {
   const { prefix, rest } = splitPrefix(text)
@@ -109,18 +71,29 @@ export const readDateValue = (name: string, text: string): { prefix: Prefix; ran
 /** Narrow rows lie under a column's own number, wide ones beside it. */
 const onColumns = (
   codes: readonly number[],
-  bounds: Bounds,
+  bounds: Pick<Bounds, 'any' | 'narrow'>,
   also: readonly Fragment[] = [],
-): { where: Fragment; check: Fragment } => {
+): { where: Fragment; ranges: readonly Fragment[]; check: Fragment } => {
   const wide = codes.map((code) => code + WIDE)
+  const ranges = [
+    and([isIn('x.param', codes), bounds.narrow, ...also]),
+    and([isIn('x.param', wide), bounds.any, ...also]),
+  ]
   return {
-    where: or([
-      and([isIn('x.param', codes), bounds.narrow, ...also]),
-      and([isIn('x.param', wide), bounds.any, ...also]),
-    ]),
+    where: or(ranges),
+    ranges,
     check: and([isIn('x.param', [...codes, ...wide]), bounds.any, ...also]),
   }
 }
+
+/** Of a row at `at`: whether the bounds let it through. */
+const testRow = (bounds: NumberBounds, row: readonly unknown[], at: number, places: Places): boolean =>
+  bounds.test(
+    row[at + places.low] as number,
+    row[at + places.lowRest] as string,
+    row[at + places.high] as number,
+    row[at + places.highRest] as string,
+  )
 
 const isOneOf = (codes: readonly number[], code: unknown): boolean =>
   codes.includes(code as number) || codes.includes((code as number) - WIDE)
@@ -134,7 +107,11 @@ export const dateLookup = (name: string, codes: readonly number[], text: string,
     ordered: false,
     probeable: true,
     test: ({ date }: Rows) =>
-      anyRow(date, 3, (at) => isOneOf(codes, date[at]) && bounds.test(date[at + 1] as number, date[at + 2] as number)),
+      anyRow(
+        date,
+        DATE_WIDTH,
+        (at) => isOneOf(codes, date[at]) && bounds.test(date[at + 1] as number, date[at + 2] as number),
+      ),
   }
 }
 
@@ -144,6 +121,12 @@ const readNumberValue = (name: string, text: string): { prefix: Prefix; number: 
   if (number === undefined) throw SearchPrefix(name, 'number such as 5.4 or 1e2')
   return { prefix, number }
 }
+
+const scale = ({ value, low, high }: NumberValue, factor: Ratio): NumberValue => ({
+  value: multiply(value, factor),
+  low: multiply(low, factor),
+  high: multiply(high, factor),
+})
 
 /** The condition on the unit columns of a quantity, and the numbers it goes with. */
 interface UnitCase {
@@ -177,12 +160,12 @@ const unitCases = (
     ]
   }
   const family = system === 'http://unitsofmeasure.org' ? equivalents(code) : []
-  return [{ code, factor: 1 }, ...family].map((other) => {
-    const hash = hasher.long(other.code)
+  return [{ codes: [code], factor: undefined }, ...family].map((other) => {
+    const hashes = other.codes.map(hasher.long)
     return {
-      number: { value: number.value * other.factor, low: number.low * other.factor, high: number.high * other.factor },
-      where: q`x.code = ${hash} AND x.sys = ${systemHash}`,
-      test: (one: number, sys: number) => one === hash && sys === systemHash,
+      number: other.factor === undefined ? number : scale(number, other.factor),
+      where: and([isIn('x.code', hashes), q`x.sys = ${systemHash}`]),
+      test: (one: number, sys: number) => hashes.includes(one) && sys === systemHash,
     }
   })
 }
@@ -198,18 +181,19 @@ export const quantityLookup = (name: string, hasher: Hasher, codes: readonly num
   return {
     table: 'ix_qty',
     where: or(made.map(({ where }) => where)),
+    ranges: made.flatMap(({ ranges }) => ranges),
     check: or(made.map(({ check }) => check)),
     ordered: false,
     probeable: true,
     test: ({ quantity }: Rows) =>
       anyRow(
         quantity,
-        6,
+        QUANTITY_WIDTH,
         (at) =>
           isOneOf(codes, quantity[at]) &&
           cases.some(
             ({ bounds, test }) =>
-              bounds.test(quantity[at + 1] as number, quantity[at + 2] as number) &&
+              testRow(bounds, quantity, at, QUANTITY) &&
               test(quantity[at + 3] as number, quantity[at + 4] as number, quantity[at + 5] as number),
           ),
       ),
@@ -225,15 +209,11 @@ export const numberLookup = (name: string, codes: readonly number[], text: strin
     ordered: false,
     probeable: true,
     test: ({ quantity }: Rows) =>
-      anyRow(
-        quantity,
-        6,
-        (at) => isOneOf(codes, quantity[at]) && bounds.test(quantity[at + 1] as number, quantity[at + 2] as number),
-      ),
+      anyRow(quantity, QUANTITY_WIDTH, (at) => isOneOf(codes, quantity[at]) && testRow(bounds, quantity, at, QUANTITY)),
   }
 }
 
-/** The same bounds on a composite's columns; `place` 3 is lo and hi, 7 is lo2 and hi2. */
+/** The same bounds on a composite's columns: those of its first ordered component, or of its second. */
 export const componentBounds = (
   name: string,
   hasher: Hasher,
@@ -242,7 +222,7 @@ export const componentBounds = (
   now: number,
   second: boolean,
 ): { where: Fragment; test: (row: readonly unknown[], at: number) => boolean } => {
-  const place = second ? 7 : 3
+  const places = second ? COMPOSITE.second : COMPOSITE.first
   const rename = ({ text: sql, params }: Fragment): Fragment =>
     new Fragment(
       (second ? sql.replaceAll('x.lo', 'x.lo2').replaceAll('x.hi', 'x.hi2') : sql)
@@ -255,7 +235,7 @@ export const componentBounds = (
     const bounds = dateBounds(prefix, range, now)
     return {
       where: rename(bounds.any),
-      test: (row, at) => bounds.test(row[at + place] as number, row[at + place + 1] as number),
+      test: (row, at) => bounds.test(row[at + places.low] as number, row[at + places.high] as number),
     }
   }
   const [first = '', ...unit] = splitEscaped(text, '|')
@@ -273,9 +253,7 @@ export const componentBounds = (
     ),
     test: (row, at) =>
       cases.some(
-        ({ bounds, test }) =>
-          bounds.test(row[at + place] as number, row[at + place + 1] as number) &&
-          test(row[at + 5] as number, row[at + 6] as number, 0),
+        ({ bounds, test }) => testRow(bounds, row, at, places) && test(row[at + 5] as number, row[at + 6] as number, 0),
       ),
   }
 }

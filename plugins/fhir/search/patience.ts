@@ -1,5 +1,5 @@
 /** How long a search is worked on: until the client goes away, or its deadline. */
-import type { Clock, RequestContext } from '../../../kernel/index.ts'
+import type { Clock, OwnUrl, RequestContext } from '../../../kernel/index.ts'
 import { SearchTooLong } from './errors.ts'
 import type { Fragment } from './fragment.ts'
 
@@ -21,7 +21,7 @@ export interface Trace {
 }
 
 export interface SearchPatience extends Patience {
-  readonly baseUrl: string
+  readonly ownUrl: OwnUrl | undefined
   /** The error that the deadline makes of another one. */
   refusal(error: unknown): unknown
 }
@@ -30,7 +30,7 @@ export const createPatience = (ctx: RequestContext, clock: Clock, trace?: Trace)
   let late: AbortSignal | undefined
   let signal: AbortSignal | undefined
   return {
-    baseUrl: ctx.baseUrl,
+    ownUrl: ctx.ownUrl,
     get signal() {
       late ??= clock.deadline(SEARCH_MS)
       signal ??= AbortSignal.any([ctx.signal, late])

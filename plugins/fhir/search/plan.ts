@@ -88,57 +88,74 @@ export const matches = (plan: Plan, pin: number): Fragment => {
   return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.driver.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
 }
 
-/** Matches along an index that is in the order asked for, from behind a position. */
+/** Matches along an index that is in the order asked for, from behind a position; or against it, from before one. */
 export const along = (
   plan: Plan,
   { table, column, parts, once }: Walk,
   descending: boolean,
-  { pin, rid, keys }: PagePosition,
+  { pin, rid }: PagePosition,
+  keys: readonly (string | number)[],
   limit: number,
+  direction: Direction,
 ): Fragment => {
   const name = createNames()
   const value = raw(`w.${column}`)
   const [last] = keys
-  const direction = raw(descending ? 'DESC' : 'ASC')
+  const isOnward = direction === 'older'
+  const isFalling = descending === isOnward
+  const [order, ridOrder] = [raw(isFalling ? 'DESC' : 'ASC'), raw(isOnward ? 'DESC' : 'ASC')]
   const after =
     last === undefined
       ? raw('1 = 1')
-      : q`${value} ${raw(descending ? '<=' : '>=')} ${last} AND (${value} <> ${last} OR w.rid < ${rid})`
+      : q`${value} ${raw(isFalling ? '<=' : '>=')} ${last} AND (${value} <> ${last} OR w.rid ${raw(isOnward ? '<' : '>')} ${rid})`
   const tests = join(
     plan.conditions.map((one) => q` AND ${one.probe('w', name)}`),
     '',
   )
   const streams = parts.map(
     (part, at) =>
-      q`SELECT * FROM (SELECT w.rid AS rid, ${value} AS s0 FROM ${raw(table)} w WHERE ${part} AND ${after} AND +w.rid <= ${pin} AND ${once}${tests} ORDER BY ${value} ${direction}, w.rid DESC LIMIT ${limit}) ${raw(`w${at}`)}`,
+      q`SELECT * FROM (SELECT w.rid AS rid, ${value} AS s0 FROM ${raw(table)} w WHERE ${part} AND ${after} AND +w.rid <= ${pin} AND ${once}${tests} ORDER BY ${value} ${order}, w.rid ${ridOrder} LIMIT ${limit}) ${raw(`w${at}`)}`,
   )
-  return q`SELECT rid, s0 FROM (${join(streams, ' UNION ALL ')}) k ORDER BY s0 ${direction}, rid DESC LIMIT ${limit}`
+  return q`SELECT rid, s0 FROM (${join(streams, ' UNION ALL ')}) k ORDER BY s0 ${order}, rid ${ridOrder} LIMIT ${limit}`
 }
 
-/** The newest `limit` matches below `before`, newest first. `near`: of the first so many rows of where it starts. */
-export const newest = (plan: Plan, pin: number, before: number, limit: number, near?: number): Fragment => {
+/** Which way matches are read: from the newest on, or back up to it. */
+export type Direction = 'older' | 'newer'
+
+/**
+ * The `limit` matches next to `from`: below it the newest, newest first, or above it the oldest, oldest first. `near`: of
+ * the first so many rows of where it starts.
+ */
+export const nextTo = (
+  plan: Plan,
+  { pin, rid: from }: Pick<PagePosition, 'pin' | 'rid'>,
+  limit: number,
+  direction: Direction,
+  near?: number,
+): Fragment => {
   const name = createNames()
-  const below = (d: string): Fragment => q`${raw(d)}.rid <= ${pin} AND ${raw(d)}.rid < ${before}`
+  const [beyond, order] = direction === 'older' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')]
+  const within = (d: string): Fragment => q`${raw(d)}.rid <= ${pin} AND ${raw(d)}.rid ${beyond} ${from}`
   /** `rows`: alias and condition of where it starts. */
   const range = (d: string, rows: (n: string) => Fragment): Fragment =>
     near === undefined
-      ? below(d)
-      : q`${below(d)} AND ${raw(d)}.rid > coalesce((SELECT n.rid FROM ${rows('n')} AND ${below('n')} ORDER BY n.rid DESC LIMIT 1 OFFSET ${raw(`${near}`)}), 0)`
+      ? within(d)
+      : q`${within(d)} AND ${raw(d)}.rid > coalesce((SELECT n.rid FROM ${rows('n')} AND ${within('n')} ORDER BY n.rid DESC LIMIT 1 OFFSET ${raw(`${near}`)}), 0)`
   const { driver } = plan
   if (driver?.sources === undefined) {
     const ofType = (d: string): Fragment => q`ix_res ${raw(d)} WHERE ${raw(d)}.type = ${plan.type}`
-    return q`SELECT d.rid AS rid FROM ${ofType('d')} AND ${range('d', ofType)}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`
+    return q`SELECT d.rid AS rid FROM ${ofType('d')} AND ${range('d', ofType)}${checks(plan, 'd', name)} ORDER BY d.rid ${order} LIMIT ${limit}`
   }
   if (!plan.ordered)
     // The plus keeps the range of rids from being what is scanned: the rarest clause is.
-    return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(driver.sources)}) d WHERE +d.rid <= ${pin} AND +d.rid < ${before}${checks(plan, 'd', name)}) u ORDER BY rid DESC LIMIT ${limit}`
+    return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(driver.sources)}) d WHERE +d.rid <= ${pin} AND +d.rid ${beyond} ${from}${checks(plan, 'd', name)}) u ORDER BY rid ${order} LIMIT ${limit}`
   const streams = driver.sources.map(
     ({ rids }) =>
-      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d', (n) => q`(${rids}) ${raw(n)} WHERE 1 = 1`)}${checks(plan, 'd', name)} ORDER BY d.rid DESC LIMIT ${limit}`,
+      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d', (n) => q`(${rids}) ${raw(n)} WHERE 1 = 1`)}${checks(plan, 'd', name)} ORDER BY d.rid ${order} LIMIT ${limit}`,
   )
   if (streams.length === 1) return streams[0] as Fragment
   const parts = streams.map((stream, at) => q`SELECT rid FROM (${stream}) ${raw(`s${at}`)}`)
-  return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid DESC LIMIT ${limit}`
+  return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid ${order} LIMIT ${limit}`
 }
 
 /** How many rows a clause gives, up to `most`, as the column `n0`, `n1`, … */

@@ -175,18 +175,28 @@ const compartmentCodes = (
     )
     .map(({ base, code }) => [base, code])
 
-/** Throws 422 for what does not go together with the other parameters. `others`: posted ones, without this one. */
+/**
+ * Throws 422 for what does not go together with the other parameters. `others`: posted ones, without this one. `names` is
+ * asked whether the refusal may name the other one.
+ */
 export const checkTogether = (
   { url, status, id }: Pick<PostedRow, 'url' | 'status' | 'id'>,
   compiled: CompiledParameter | undefined,
   packages: StoredModel,
   others: readonly { readonly row: PostedRow; readonly code: string; readonly bases: readonly string[] }[],
+  names: (other: PostedRow) => boolean,
 ): void => {
   const same = others.find(({ row }) => row.url === url)
   const refuse = (element: string, code: IssueCode, sentence: string) =>
     SearchParameterRefused(sentence).with({ issues: [issue(code, element, sentence)] })
   if (same !== undefined)
-    throw refuse('url', 'duplicate', `SearchParameter/${same.row.id} has the url ${url} and is ${same.row.status}.`)
+    throw refuse(
+      'url',
+      'duplicate',
+      names(same.row)
+        ? `SearchParameter/${same.row.id} has the url ${url} and is ${same.row.status}.`
+        : `The url ${url} is taken by another SearchParameter.`,
+    )
   for (const [base, code] of compartmentCodes(packages, url))
     if (
       status === 'retired' ||
@@ -206,12 +216,14 @@ export const checkTogether = (
       (one) => one.base === base && one.code === code && !displaced.has(one.url),
     )
     const posted = others.find((one) => one.row.status === 'active' && one.code === code && one.bases.includes(base))
-    if (packaged !== undefined || posted !== undefined)
+    const nameOf = (row: PostedRow): string =>
+      names(row) ? `${row.url} (SearchParameter/${row.id})` : 'another SearchParameter'
+    const taker = packaged?.url ?? (posted === undefined ? undefined : nameOf(posted.row))
+    if (taker !== undefined)
       throw refuse(
         'code',
         'duplicate',
-        `The code ${code} of ${base} is taken by ${packaged?.url ?? `${posted?.row.url} (SearchParameter/${posted?.row.id})`}. ` +
-          `Give SearchParameter/${id} another code, or its url.`,
+        `The code ${code} of ${base} is taken by ${taker}. Give SearchParameter/${id} another code, or its url.`,
       )
   }
 }

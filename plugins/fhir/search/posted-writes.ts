@@ -72,8 +72,8 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
     body: JSON.stringify(toDefinition(resource)),
   })
 
-  /** Throws what a row cannot be beside the others. */
-  const checkRow = (row: PostedRow, others: readonly PostedRow[]): void => {
+  /** Throws what a row cannot be beside the others. `names`: may the refusal name this one of them? */
+  const checkRow = (row: PostedRow, others: readonly PostedRow[], names: (other: PostedRow) => boolean): void => {
     const loaded = compiler as PostedCompiler
     const siblings = others.filter(({ status }) => status === 'active').map(definitionOf)
     let compiled: CompiledParameter | undefined
@@ -89,7 +89,34 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
         const definition = definitionOf(other)
         return { row: other, code: definition.code, bases: loaded.compile(definition, siblings).bases }
       }),
+      names,
     )
+  }
+
+  /** Why a row cannot be put to work; undefined when it can. It names no SearchParameter that the caller may not see. */
+  const refusalOf = async (
+    transaction: Transaction,
+    { restricted }: MadeChange,
+    row: PostedRow,
+    others: readonly PostedRow[],
+  ): Promise<ServerError | undefined> => {
+    let named: PostedRow | undefined
+    const attempt = (isShown: boolean): ServerError | undefined => {
+      try {
+        checkRow(row, others, (other) => {
+          named = other
+          return isShown
+        })
+        return undefined
+      } catch (error) {
+        if (!isServerError(error)) throw error
+        return error
+      }
+    }
+    const refusal = attempt(restricted === undefined)
+    if (restricted === undefined || named === undefined) return refusal
+    const other = await store.within(transaction).read(SEARCH_PARAMETER, named.id)
+    return other !== undefined && !other.deleted && restricted.sees(other) ? attempt(true) : refusal
   }
 
   /** The rows after the changes; undefined when none of them is or was at work. */
@@ -112,15 +139,9 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
     for (const change of put) rows.set(change.version.rid, rowOf(change, change.resource as Resource))
     for (const change of put) {
       const row = rows.get(change.version.rid) as PostedRow
-      try {
-        checkRow(
-          row,
-          [...rows.values()].filter(({ rid }) => rid !== row.rid),
-        )
-      } catch (error) {
-        if (!isServerError(error)) throw error
-        refuse(change, error)
-      }
+      const others = [...rows.values()].filter(({ rid }) => rid !== row.rid)
+      const refusal = await refusalOf(transaction, change, row, others)
+      if (refusal !== undefined) refuse(change, refusal)
       const { rid, id, url, status, body } = row
       await transaction.run(putPosted, [rid, id, url, status, body])
     }

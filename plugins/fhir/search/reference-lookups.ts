@@ -14,21 +14,22 @@ const LITERAL = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-
  * type that a modifier or the parameter itself insists on.
  */
 export const referenceTargets = (
-  { name, baseUrl }: Pick<ValueContext, 'name' | 'baseUrl'>,
+  { name, ownUrl }: Pick<ValueContext, 'name' | 'ownUrl'>,
   text: string,
   types: readonly string[],
   only?: string,
 ): readonly string[] => {
-  const value = text.startsWith(`${baseUrl}/`) ? text.slice(baseUrl.length + 1) : text
+  const value = ownUrl !== undefined && text.startsWith(`${ownUrl}/`) ? text.slice(ownUrl.length + 1) : text
+  const spelled = (path: string): readonly string[] => (ownUrl === undefined ? [path] : [path, `${ownUrl}/${path}`])
   if (value === '') throw SearchEmpty(name)
   const literal = LITERAL.exec(value)
-  if (literal !== null) return only !== undefined && literal[1] !== only ? [] : [value, `${baseUrl}/${value}`]
+  if (literal !== null) return only !== undefined && literal[1] !== only ? [] : spelled(value)
   if (ID.test(value)) {
     if (types.length === 0)
       throw SearchValue(name, 'a reference with its type, such as Patient/23: it may point at many')
     // A relative canonical may look like an id.
     const itself = only === undefined ? [value] : []
-    return [...types.flatMap((type) => [`${type}/${value}`, `${baseUrl}/${type}/${value}`]), ...itself]
+    return [...types.flatMap((type) => spelled(`${type}/${value}`)), ...itself]
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(value)) return [value]
   throw SearchValue(name, 'a reference: Type/id, id or a URL')

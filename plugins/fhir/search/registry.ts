@@ -6,26 +6,36 @@
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { Links } from '../links/links.ts'
-import { addRest } from '../links/rest.ts'
-import { type ColumnRow, isSettled, keyOf, MASK_BITS, settleColumns } from './columns.ts'
+import { settleCaseless } from './caseless-systems.ts'
+import { type ColumnRow, isSettled, keyOf, settleColumns } from './columns.ts'
 import { APART } from './contained/place.ts'
-import { COLUMN_STEP } from './convert/columns.ts'
-import { type Converters, createConverters } from './convert.ts'
+import { createConverters } from './convert.ts'
 import { loadExotic, type Nodes } from './exotic.ts'
-import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
+import { createExtraction, type Extraction } from './extraction.ts'
 import { createHasher, type Hasher } from './hash.ts'
 import type { StoredModel } from './model.ts'
+import { type PageKey, toPageKey } from './page-token.ts'
 import { createPostedCompiler, type PostedCompiler, type PostedRow } from './posted.ts'
-import { createState, type Numbered, type Parameter, type RegistryState } from './registry-state.ts'
-import { Rows } from './rows.ts'
+import { createState, type Parameter, type RegistryState } from './registry-state.ts'
 import { openSettings } from './settings.ts'
 import type { Shapes } from './shape.ts'
 import { readColumns, readGeneration, readHeldTypes, readPosted } from './tables.ts'
 
-export interface Registry {
+/** What another thread makes the same extraction from, as plain data. */
+export interface ExtractionSource {
+  readonly seed: number
+  /** Code systems whose codes are compared without case. */
+  readonly caseless: readonly string[]
+  readonly model: StoredModel
+  readonly held: readonly ColumnRow[]
+  readonly packaged: ReadonlySet<string>
+  readonly posted: ReadonlySet<string>
+}
+
+export interface Registry extends Extraction {
   readonly hasher: Hasher
-  /** Signs page tokens; the same on every server of this database. */
-  readonly key: string
+  /** Seals page tokens; the same on every server of this database. */
+  readonly key: PageKey
   readonly compartments: StoredModel['compartments']
   /** Another object whenever what names mean has changed. */
   readonly state: Pick<RegistryState, 'pairOf'>
@@ -33,13 +43,8 @@ export interface Registry {
   parameters(type: string): ReadonlyMap<string, Parameter>
   /** The column of the canonical names of a type's resources. */
   canonicalColumn(type: string): number | undefined
-  /** Index rows of a resource. */
-  extract(resource: Record<string, unknown>): Rows
-  readonly extractInto: Extract
-  /** An extractor of some columns, with converters of its own for what the index does not hold. */
-  collector(type: string, codes: readonly number[], converters?: Converters): Extract
-  /** Bits of the values that rows stand for. */
-  masks(type: string, rows: Rows): readonly number[]
+  /** What extraction is made from: another object whenever resources have other index rows than before. */
+  readonly source: ExtractionSource
   /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside, or what others hold too. */
   readonly canonicalColumns: readonly number[]
   /** True when what columns hold depends on what others hold: then a resource is extracted as a whole. */
@@ -71,25 +76,18 @@ export interface RegistryOptions {
   readonly types: readonly string[]
   readonly codeOf: (type: string) => number | undefined
   readonly shapes: () => Promise<Shapes>
+  /** Code systems whose codes are compared without case, in order. */
+  readonly caseless: readonly string[]
 }
 
 const NONE: ReadonlyMap<string, Parameter> = new Map()
 
-/** What cannot be evaluated on a resource, `single()` of several say, gives it no value; the write is not to blame. */
-const careful =
-  (nodes: Nodes): Nodes =>
-  (resource) => {
-    try {
-      return nodes(resource)
-    } catch {
-      return []
-    }
-  }
-
 export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
   const { database, random, model: packages, links, types, codeOf, shapes } = options
-  const { seed, key } = await openSettings(database, random)
-  const hasher = createHasher(seed)
+  const { seed, key: secret } = await openSettings(database, random)
+  const key = toPageKey(secret)
+  const hasher = createHasher(seed, new Set(options.caseless))
+  await settleCaseless(database, hasher.short, options.caseless)
   const converters = createConverters(hasher)
   const packaged = new Set(packages.columns.map(keyOf))
 
@@ -135,6 +133,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
 
   let generation = ''
   let state: RegistryState
+  let source: ExtractionSource
   /** Reads the generation first: what changes meanwhile is found by the next look. */
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
@@ -145,36 +144,17 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     // Another server has just posted more: its columns come with the next look.
     const known = new Set(held.map(keyOf))
     if (!isStart && model.columns.some((column) => !known.has(keyOf(column)))) return
-    const next = createState(model, held, packaged, new Set(posted.map(({ url }) => url)))
+    const urls = new Set(posted.map(({ url }) => url))
+    const next = createState(model, held, packaged, urls)
     // How complete columns are is nothing to generate code for.
-    state = isStart || !next.hasCodesOf(state) ? next : { ...next, extractors: state.extractors }
+    const isOther = isStart || !next.hasCodesOf(state)
+    state = isOther ? next : { ...next, extractors: state.extractors }
+    if (isOther) source = { seed, caseless: options.caseless, model, held, packaged, posted: urls }
     generation = now
   }
   await load(true)
 
-  const toExtractorColumn = ({ column, row }: Numbered): ExtractorColumn => ({
-    code: row.code,
-    kind: column.kind,
-    branches: column.branches,
-    ...(column.components === undefined ? {} : { components: column.components }),
-    ...(column.of === undefined ? {} : { refers: column.of.refers }),
-    ...(column.exotic === true && toNodes !== undefined ? { nodes: careful(toNodes(column.expression)) } : {}),
-  })
-  const compile = (type: string, wanted: (code: number) => boolean, own: Converters = converters): Extract =>
-    compileExtractor((state.byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn), own)
-  const extractorOf = (type: string): Extract => {
-    const found = state.extractors.get(type)
-    if (found !== undefined) return found
-    const made = compile(type, () => true)
-    state.extractors.set(type, made)
-    return made
-  }
-  const extractInto: Extract = (resource, rows) => {
-    const type = resource.resourceType as string
-    extractorOf(type)(resource, rows)
-    const rest = state.restOf.get(type)
-    if (rest !== undefined) addRest(links, hasher, resource, rest, state.holdsReference, rows.reference)
-  }
+  const extraction = createExtraction({ hasher, links, converters, state: () => state, toNodes: () => toNodes })
   let tail: Promise<unknown> = Promise.resolve()
 
   return {
@@ -185,44 +165,12 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     get state() {
       return state
     },
+    get source() {
+      return source
+    },
     parameters: (type) => state.parametersOf.get(type) ?? NONE,
     canonicalColumn: (type) => state.canonicalColumn(type),
-    extract(resource) {
-      const made = new Rows()
-      extractInto(resource, made)
-      return made
-    },
-    extractInto,
-    collector(type, codes, own) {
-      const wanted = new Set(codes)
-      return compile(type, (code) => wanted.has(code), own)
-    },
-    masks(_type, made) {
-      const { bitOf } = state
-      const masks = [0, 0, 0]
-      const seen = new Set<number>()
-      let last = -1
-      const note = (code: unknown): void => {
-        const place = Math.floor((code as number) / COLUMN_STEP)
-        // Rows of a column mostly follow one another.
-        if (place === last || seen.has(place)) return
-        last = place
-        seen.add(place)
-        const bit = bitOf[place] ?? -1
-        if (bit < 0) return
-        const at = Math.floor(bit / MASK_BITS)
-        masks[at] = (masks[at] as number) + 2 ** (bit % MASK_BITS)
-      }
-      const { token, reference, date, quantity, string, composite, present } = made
-      for (let at = 0; at < token.length; at += 3) note(token[at])
-      for (let at = 0; at < reference.length; at += 2) note(reference[at])
-      for (let at = 0; at < date.length; at += 3) note(date[at])
-      for (let at = 0; at < quantity.length; at += 6) note(quantity[at])
-      for (let at = 0; at < string.length; at += 4) note(string[at])
-      for (let at = 0; at < composite.length; at += 10) note(composite[at])
-      for (const code of present) note(code)
-      return masks
-    },
+    ...extraction,
     get canonicalColumns() {
       return state.canonicalColumns()
     },

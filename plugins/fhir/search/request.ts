@@ -26,7 +26,8 @@ export interface SearchRequest {
   readonly sort: string | undefined
   /** Undefined: the server's own. */
   readonly count: number | undefined
-  readonly total: Total
+  /** Undefined: a total where it costs nothing. */
+  readonly total: Total | undefined
   readonly types: readonly string[] | undefined
   /** Whether contained resources are searched, or only they. */
   readonly contained: Contained
@@ -111,8 +112,8 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
   if (linked > MOST_LINKED) throw SearchTooCostly(`${linked} chained parameters, at most ${MOST_LINKED} are allowed`)
   const count = once.get('_count')
   if (count !== undefined && !/^\d{1,9}$/.test(count)) throw ParameterValue('_count', 'a whole number, 0 or more')
-  const total = once.get('_total') ?? 'none'
-  if (!TOTALS.has(total)) throw ParameterValue('_total', 'none, estimate or accurate')
+  const total = once.get('_total')
+  if (total !== undefined && !TOTALS.has(total)) throw ParameterValue('_total', 'none, estimate or accurate')
   const summary = once.get('_summary')
   if (summary !== undefined && !SUMMARIES.has(summary))
     throw ParameterValue('_summary', 'true, text, data, count or false')
@@ -127,7 +128,7 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     revincludes,
     sort: once.get('_sort'),
     count: count === undefined ? undefined : Number(count),
-    total: total as Total,
+    total: total as Total | undefined,
     types,
     contained: contained as Contained,
     containedType: containedType as SearchRequest['containedType'],

@@ -4,9 +4,26 @@
 export const TOKEN_WIDTH = 3
 export const REFERENCE_WIDTH = 2
 export const DATE_WIDTH = 3
-export const QUANTITY_WIDTH = 6
+export const QUANTITY_WIDTH = 8
 export const STRING_WIDTH = 4
-export const COMPOSITE_WIDTH = 10
+export const TEXT_WIDTH = 4
+export const COMPOSITE_WIDTH = 15
+
+/** Where the ends of a range lie in a row, and what their doubles leave of them. */
+export interface Places {
+  readonly low: number
+  readonly high: number
+  readonly lowRest: number
+  readonly highRest: number
+}
+export const QUANTITY: Places = { low: 1, high: 2, lowRest: 6, highRest: 7 }
+/** Of a composite, those of its first ordered component and of its second. */
+export const COMPOSITE = {
+  first: { low: 3, high: 4, lowRest: 10, highRest: 11 },
+  second: { low: 7, high: 8, lowRest: 12, highRest: 13 },
+  key: 9,
+  tail: 14,
+} as const
 
 export class Rows {
   /** column, value, system */
@@ -15,14 +32,17 @@ export class Rows {
   readonly reference: number[] = []
   /** column, from, to (exclusive); milliseconds */
   readonly date: number[] = []
-  /** column, low, high, code, system, unit */
-  readonly quantity: number[] = []
+  /** column, low, high, code, system, unit, what the doubles leave of low and high: see exact-number.ts */
+  readonly quantity: (number | string)[] = []
   /** column, key, hash of the exact text, whole folded text when it is longer than the key */
   readonly string: (number | string | null)[] = []
-  /** column, value, system, low, high, value2, system2, low2, high2, key */
-  readonly composite: (number | string)[] = []
-  /** column, folded text, token: displays that `:text` looks up */
-  readonly text: (number | string)[] = []
+  /**
+   * column, value, system, low, high, value2, system2, low2, high2, key, what is left of low, high, low2 and high2, whole
+   * folded text when it is longer than the key
+   */
+  readonly composite: (number | string | null)[] = []
+  /** column, key, token, whole folded text when it is longer than the key: displays that `:text` looks up */
+  readonly text: (number | string | null)[] = []
   /** Columns without rows of their own that have a value. */
   readonly present: number[] = []
 

@@ -20,6 +20,7 @@ import { createIndexer, type Indexer } from './indexer.ts'
 import { createLinks } from './link.ts'
 import type { StoredModel } from './model.ts'
 import { createPlanner, createStatements, type Planner } from './plan.ts'
+import { createReferred, type Referred } from './referred.ts'
 import { createRefiner } from './refine.ts'
 import { openRegistry, type Registry } from './registry.ts'
 import { createReindex, type Reindex } from './reindex.ts'
@@ -36,6 +37,8 @@ export interface Search {
   readonly registry: Registry
   readonly index: IndexRows
   readonly criteria: Criteria
+  /** Undefined in a transaction, and where no plugin offers it. */
+  readonly terminology: Terminology | undefined
   /** The same for contained resources. */
   readonly containedCriteria: ContainedCriteria
   /** Quick answers to usual searches; undefined in a transaction. */
@@ -43,6 +46,7 @@ export interface Search {
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
+  readonly referred: Referred
   /** Largest rid there is now: what a first page may see. */
   pin(): Promise<number>
   /** Types that have resources. */
@@ -74,6 +78,8 @@ export interface SearchParts {
   /** Concrete resource types. */
   readonly typeNames: readonly string[]
   readonly shapes: () => Promise<Shapes>
+  /** Code systems whose codes are compared without case. */
+  readonly caseless: readonly string[]
   readonly links: Links
   readonly store: Store
   /** Resolves when the transactions that are open now have ended. */
@@ -150,6 +156,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       registry,
       planner,
       types,
+      typeNames: parts.typeNames,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
       systemsOf,
       implies,
@@ -171,6 +178,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       registry,
       index,
       criteria,
+      terminology: terms,
       usual: isCommitted
         ? createUsualSearches({ source, registry, store, executor, statements, kept, isPostgres: shared })
         : undefined,
@@ -178,6 +186,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       planner,
       executor,
       includer: createIncluder({ registry, criteria, executor, types, links }),
+      referred: createReferred({ registry, executor, typeNames: parts.typeNames }),
       async pin() {
         // This process writes alone, and knows what it has committed.
         if (isCommitted && database.kind !== 'postgres') return store.newestRid()

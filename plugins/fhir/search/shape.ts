@@ -88,24 +88,20 @@ export const storeShapes = (structures: readonly StructureDefinition[]): StoredS
 const EXTENSION: readonly Child[] = [{ member: 'extension', context: 'Extension', many: true }]
 
 export const openShapes = (stored: StoredShapes): Shapes => {
-  const childrenOf = new Map(
-    Object.entries(stored).map(([context, names]) => [
-      context,
-      new Map(
-        Object.entries(names).map(([name, children]) => [
-          name,
-          children.map(
-            ([member, type, many, binding]): Child => ({
-              member,
-              context: type,
-              many: many === 1,
-              ...(binding === undefined ? {} : { binding }),
-            }),
-          ),
-        ]),
-      ),
-    ]),
-  )
+  const toChild = ([member, type, many, binding]: StoredChild): Child => ({
+    member,
+    context: type,
+    many: many === 1,
+    ...(binding === undefined ? {} : { binding }),
+  })
+  const toChildren = (names: StoredShapes[string]): ReadonlyMap<string, readonly Child[]> => {
+    const children = new Map<string, readonly Child[]>()
+    // Guides name a choice with its type too: `valueDateTime`.
+    for (const list of Object.values(names)) for (const one of list) children.set(one[0], [toChild(one)])
+    for (const [name, list] of Object.entries(names)) children.set(name, list.map(toChild))
+    return children
+  }
+  const childrenOf = new Map(Object.entries(stored).map(([context, names]) => [context, toChildren(names)]))
   return {
     children: (context, name) => childrenOf.get(context)?.get(name) ?? (name === 'extension' ? EXTENSION : []),
     has: (context) => childrenOf.has(context),

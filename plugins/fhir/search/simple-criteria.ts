@@ -7,18 +7,21 @@ import type { CriteriaParts } from './criteria.ts'
 import { SearchModifierUnknown, SearchUnsupportedParameter } from './errors.ts'
 import { createExpand } from './expand.ts'
 import type { Lookup } from './lookup.ts'
+import { mimeColumns, mimeLookups } from './mime-lookups.ts'
 import { nearLookups } from './near-lookups.ts'
 import { dateLookup, numberLookup, quantityLookup } from './ordered-lookups.ts'
 import { type Name, short } from './parameter-name.ts'
 import { presence } from './presence.ts'
 import { referenceLookups } from './reference-lookups.ts'
-import type { Parameter } from './registry.ts'
+import type { Parameter, ParameterColumn } from './registry.ts'
 import { stringLookups } from './string-lookups.ts'
 import { MODIFIERS } from './supported.ts'
 import { identifierLookups, ofTypeLookups, textLookups, tokenLookups } from './token-lookups.ts'
 import { uriLookups } from './uri-lookups.ts'
 import type { ValueContext } from './value-context.ts'
 import { valuesOf } from './values.ts'
+
+const isCanonical = ({ canonical }: ParameterColumn): boolean => canonical === true
 
 /** `parameterOf` throws 400 for a parameter that is not known. */
 export const createSimpleCriteria = (
@@ -38,12 +41,15 @@ export const createSimpleCriteria = (
     switch (parameter.type) {
       case 'token':
         if (modifier === 'text' || modifier === 'code-text') return textLookups(context, values)
+        if (modifier === 'below' && mimeColumns(columns).length > 0) return mimeLookups(context, values)
         if (modifier === 'of-type') return ofTypeLookups(context, values)
         if (modifier === 'in' || modifier === 'not-in' || modifier === 'above' || modifier === 'below')
-          return tokenLookups(context, await expand(name, modifier, values))
+          return tokenLookups(context, await expand(name, modifier, values, context.expansions))
         return tokenLookups(context, values)
       case 'reference':
         if (modifier === 'identifier') return identifierLookups(context, values)
+        if (modifier === 'above' || modifier === 'below')
+          return uriLookups({ ...context, columns: columns.filter(isCanonical) }, values, modifier)
         return referenceLookups(context, values, parameter.targets, modifier)
       case 'string':
         return stringLookups(context, values, modifier)
@@ -64,9 +70,11 @@ export const createSimpleCriteria = (
     }
   }
 
-  const checkModifier = (name: string, { type }: Parameter, modifier: string | undefined): void => {
+  const checkModifier = (name: string, { type, columns }: Parameter, modifier: string | undefined): void => {
     if (modifier === undefined) return
-    const known = MODIFIERS[type] ?? []
+    // Of references only canonicals have something above and below them.
+    const isPlain = type === 'reference' && !columns.some(isCanonical)
+    const known = (MODIFIERS[type] ?? []).filter((one) => !(isPlain && (one === 'above' || one === 'below')))
     if (known.includes(modifier)) return
     if (known.includes('[type]') && types.code(modifier) !== undefined) return
     throw SearchModifierUnknown(
@@ -77,15 +85,16 @@ export const createSimpleCriteria = (
     )
   }
 
-  const contextOf = (name: string, { columns }: Parameter, { baseUrl, now }: Asking): ValueContext => ({
+  const contextOf = (name: string, { columns }: Parameter, { ownUrl, now, expansions }: Asking): ValueContext => ({
     name: short(name),
     hasher: registry.hasher,
     columns,
     dialect,
-    baseUrl,
+    ownUrl,
     now,
     systemsOf,
     implies,
+    expansions,
   })
 
   return {

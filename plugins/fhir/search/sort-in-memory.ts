@@ -7,8 +7,7 @@ import { unpackBody } from '../store/body.ts'
 import type { Source } from '../store/source.ts'
 import { SearchTooCostly } from './errors.ts'
 import { type Fragment, isIn, q, raw } from './fragment.ts'
-import type { PagePosition } from './page-token.ts'
-import type { Statements } from './plan.ts'
+import type { Direction, Statements } from './plan.ts'
 import { noText, type SortKey, selected } from './sort.ts'
 
 /** Matches that may be sorted so: half a second of reading, shared with others. */
@@ -41,14 +40,39 @@ const compare = (keys: readonly SortKey[], one: Placed, other: Placed): number =
   return other.rid - one.rid
 }
 
-/** The `limit` matches behind a position. `set` selects the rids of all matches. Throws 400 when there are too many. */
+/** Values in the order asked for, of matches with those that the database tells. */
+export const placeAll = async (
+  found: readonly Record<string, string | number>[],
+  keys: readonly SortKey[],
+  run: <R>(statement: Fragment) => Promise<R[]>,
+): Promise<readonly Placed[]> => {
+  const rids = isIn(
+    'r.rid',
+    found.map(({ rid }) => rid as number),
+  )
+  const rows = await run<BodyRow>(
+    q`SELECT r.rid, r.flags, r.body FROM resource r WHERE ${rids} AND ${raw('(r.flags & 1) = 0')}`,
+  )
+  const bodies = new Map(rows.map((row) => [row.rid, row]))
+  return found.flatMap((one): Placed | readonly Placed[] => {
+    const row = bodies.get(one.rid as number)
+    if (row === undefined) return []
+    const resource = JSON.parse(unpackBody(row.body, row.flags).toString('utf8')) as Record<string, unknown>
+    const keyOf = ({ texts, descending }: SortKey, at: number): string | number =>
+      texts === undefined ? (one[`s${at}`] as string) : bestOf(texts(resource), descending)
+    return { rid: row.rid, keys: keys.map(keyOf) }
+  })
+}
+
+/** The `limit` matches behind a position, or those before it, nearest first. `set` selects the rids of all matches. Throws 400 when there are too many. */
 export const sortInMemory = async (
   source: Source,
   statements: Statements,
   set: Fragment,
   keys: readonly SortKey[],
-  position: PagePosition,
+  position: Placed,
   limit: number,
+  direction: Direction,
   signal: AbortSignal,
 ): Promise<readonly Placed[]> => {
   const run = <R>({ text, params }: Fragment): Promise<R[]> => source.slow<R>(statements(text), params, signal)
@@ -60,30 +84,9 @@ export const sortInMemory = async (
       `more than ${MOST_SORTED} matches are to be sorted by ${keys.find(({ texts }) => texts !== undefined)?.name}, whose values lie in the resources`,
     )
   const placed: Placed[] = []
-  for (let at = 0; at < found.length; at += CHUNK) {
-    const chunk = found.slice(at, at + CHUNK)
-    const rids = isIn(
-      'r.rid',
-      chunk.map(({ rid }) => rid as number),
-    )
-    const rows = await run<BodyRow>(
-      q`SELECT r.rid, r.flags, r.body FROM resource r WHERE ${rids} AND ${raw('(r.flags & 1) = 0')}`,
-    )
-    const bodies = new Map(rows.map((row) => [row.rid, row]))
-    for (const one of chunk) {
-      const row = bodies.get(one.rid as number)
-      if (row === undefined) continue
-      const text = unpackBody(row.body, row.flags).toString('utf8')
-      const resource = JSON.parse(text) as Record<string, unknown>
-      placed.push({
-        rid: row.rid,
-        keys: keys.map(({ texts, descending }, key) =>
-          texts === undefined ? (one[`s${key}`] as string) : bestOf(texts(resource), descending),
-        ),
-      })
-    }
-  }
-  const after: Placed = { rid: position.rid, keys: position.keys }
-  const rest = position.keys.length === 0 ? placed : placed.filter((one) => compare(keys, one, after) > 0)
-  return rest.sort((one, other) => compare(keys, one, other)).slice(0, limit)
+  for (let at = 0; at < found.length; at += CHUNK)
+    placed.push(...(await placeAll(found.slice(at, at + CHUNK), keys, run)))
+  const way = direction === 'older' ? 1 : -1
+  const rest = position.keys.length === 0 ? placed : placed.filter((one) => way * compare(keys, one, position) > 0)
+  return rest.sort((one, other) => way * compare(keys, one, other)).slice(0, limit)
 }

@@ -6,10 +6,8 @@
 import { type Convert, isObject, type Kind, listOf } from './convert/kind.ts'
 import { convertible, createConverters } from './convert.ts'
 import { fold } from './fold.ts'
+import { createHasher } from './hash.ts'
 import type { Rows } from './rows.ts'
-
-/** Characters of a key: more are not told apart. */
-const MOST_CHARS = 200
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
@@ -48,7 +46,7 @@ const referenceKey = (value: unknown): string => {
 const keysOf = (kind: Kind, value: unknown): readonly string[] =>
   kind === 'token' ? tokenKeys(value) : kind === 'reference' ? [referenceKey(value)] : []
 
-const { refers, hasExtension } = createConverters({ long: () => 0, short: () => 0 })
+const { refers, hasExtension } = createConverters(createHasher(0))
 
 /** In the place of the converters of the index: they put column and key into `rows.text`. */
 export const sortTexts = {
@@ -56,7 +54,7 @@ export const sortTexts = {
     convertible(kind, type)
       ? (rows: Rows, column: number, value: unknown) => {
           for (const key of keysOf(kind, type === 'Extension' ? innerOf(value) : value))
-            if (key !== '') rows.text.push(column, key.slice(0, MOST_CHARS), 0)
+            if (key !== '') rows.text.push(column, key, 0, null)
         }
       : undefined,
   refers,

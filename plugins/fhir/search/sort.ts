@@ -7,8 +7,9 @@ import type { Criteria } from './criteria.ts'
 import { SearchSort } from './errors.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from './fragment.ts'
 import { EARLIEST, LATEST } from './moment.ts'
+import type { Direction } from './plan.ts'
 import type { ParameterColumn, Registry } from './registry.ts'
-import { Rows } from './rows.ts'
+import { Rows, TEXT_WIDTH } from './rows.ts'
 import { sortTexts } from './sort-texts.ts'
 import { SORTED_BY } from './supported.ts'
 import { WIDE } from './wide.ts'
@@ -40,10 +41,18 @@ const MOST_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
 const BIGGEST = Number.MAX_VALUE
 
+/** A number and what its double leaves of it: the latter tells only numbers apart that are one double. */
+const fromNumbers = (codes: readonly number[], descending: boolean, column: 'lo' | 'lo_rest') => {
+  const direction = raw(descending ? 'DESC' : 'ASC')
+  const nothing = column === 'lo' ? (descending ? -BIGGEST : BIGGEST) : ''
+  return (d: string): Fragment =>
+    q`coalesce((SELECT x.${raw(column)} FROM ix_qty x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)} ORDER BY x.lo ${direction}, x.lo_rest ${direction} LIMIT 1), ${nothing})`
+}
+
 const fromIndex =
-  (table: string, column: string, codes: readonly number[], descending: boolean, nothing: string | number) =>
+  (table: string, value: string, codes: readonly number[], descending: boolean, nothing: string | number) =>
   (d: string): Fragment =>
-    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(x.${raw(column)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
+    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(${raw(value)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
 
 const dateless = (descending: boolean): number => (descending ? EARLIEST * 2 : LATEST * 2)
 
@@ -75,7 +84,7 @@ const textsOf = (
     const rows = new Rows()
     extract(resource, rows)
     const found: string[] = []
-    for (let at = 0; at < rows.text.length; at += 3) {
+    for (let at = 0; at < rows.text.length; at += TEXT_WIDTH) {
       const key = rows.text[at + 1] as string
       const refers = only.get(rows.text[at] as number)
       if (refers === undefined || typeOfReference(key) === refers) found.push(key)
@@ -95,7 +104,7 @@ export const toSortKeys = (
 ): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
   if (names.length > MOST_KEYS) throw SearchSort(text.slice(0, 100), `at most ${MOST_KEYS} keys are allowed`)
-  return names.map((given): SortKey => {
+  return names.flatMap((given): SortKey | readonly SortKey[] => {
     const descending = given.startsWith('-')
     const name = descending ? given.slice(1) : given
     const key = (value: NonNullable<SortKey['value']>): SortKey => ({ name, descending, value })
@@ -120,42 +129,47 @@ export const toSortKeys = (
     switch (parameter.type) {
       case 'date':
         return {
-          ...key(fromIndex('ix_date', 'lo', both, descending, dateless(descending))),
+          ...key(fromIndex('ix_date', 'x.lo', both, descending, dateless(descending))),
           // With one column no two rows of a resource are alike in both ends.
           ...(codes.length === 1 ? { walk: dateWalk(both, descending) } : {}),
         }
       case 'number':
       case 'quantity':
-        return key(fromIndex('ix_qty', 'lo', both, descending, descending ? -BIGGEST : BIGGEST))
+        return [key(fromNumbers(both, descending, 'lo')), key(fromNumbers(both, descending, 'lo_rest'))]
       case 'string':
       case 'uri':
-        return key(fromIndex('ix_str', 'val', codes, descending, descending ? '' : LAST_TEXT))
+        return key(fromIndex('ix_str', 'coalesce(x.tail, x.val)', codes, descending, descending ? '' : LAST_TEXT))
       default:
         return { name, descending, texts: textsOf(registry, type, parameter.columns) }
     }
   })
 }
 
-/** Behind the last match of the page before. */
-export const behind = (keys: readonly SortKey[], values: readonly (string | number)[], rid: number): Fragment => {
+/** Behind the last match of the page before (`older`), or before the first one of the page after. */
+export const beyond = (
+  keys: readonly SortKey[],
+  values: readonly (string | number)[],
+  rid: number,
+  direction: Direction,
+): Fragment => {
+  const isOnward = direction === 'older'
   const columns = keys.map((_key, at) => raw(`k.s${at}`))
   const cases = keys.map((key, at) =>
     and([
       ...columns.slice(0, at).map((column, before) => q`${column} = ${values[before] as string}`),
-      key.descending
-        ? q`${columns[at] as Fragment} < ${values[at] as string}`
-        : q`${columns[at] as Fragment} > ${values[at] as string}`,
+      q`${columns[at] as Fragment} ${raw(key.descending === isOnward ? '<' : '>')} ${values[at] as string}`,
     ]),
   )
-  return or(
-    [...cases, and([...columns.map((column, at) => q`${column} = ${values[at] as string}`), q`k.rid < ${rid}`])].map(
-      (one) => q`(${one})`,
-    ),
-  )
+  const same = columns.map((column, at) => q`${column} = ${values[at] as string}`)
+  return or([...cases, and([...same, q`k.rid ${raw(isOnward ? '<' : '>')} ${rid}`])].map((one) => q`(${one})`))
 }
 
-export const orderBy = (keys: readonly SortKey[]): Fragment =>
-  raw([...keys.map(({ descending }, at) => `k.s${at} ${descending ? 'DESC' : 'ASC'}`), 'k.rid DESC'].join(', '))
+/** As asked for (`older`), or the other way around. */
+export const orderBy = (keys: readonly SortKey[], direction: Direction): Fragment => {
+  const isOnward = direction === 'older'
+  const parts = keys.map(({ descending }, at) => `k.s${at} ${descending === isOnward ? 'DESC' : 'ASC'}`)
+  return raw([...parts, `k.rid ${isOnward ? 'DESC' : 'ASC'}`].join(', '))
+}
 
 export const selected = (keys: readonly SortKey[], d: string): Fragment =>
   join(

@@ -2,15 +2,22 @@
 import { SearchEmpty } from './errors.ts'
 import { unescapeValue } from './escape.ts'
 import { fold, KEY_CHARS, toKey } from './fold.ts'
-import { type Fragment, isIn, q } from './fragment.ts'
+import { type Fragment, isIn, q, raw } from './fragment.ts'
 import { anyRow, type Lookup } from './lookup.ts'
 import type { Rows } from './rows.ts'
 import { codesOf, LAST, type ValueContext } from './value-context.ts'
 
-const startsWith = (dialect: ValueContext['dialect'], text: string): Fragment =>
+const startsWith = (dialect: ValueContext['dialect'], key: Fragment, tail: Fragment, text: string): Fragment =>
   dialect === 'sqlite'
-    ? q`substr(coalesce(x.tail, x.val), 1, ${[...text].length}) = ${text}`
-    : q`starts_with(coalesce(x.tail, x.val), ${text})`
+    ? q`substr(coalesce(${tail}, ${key}), 1, ${[...text].length}) = ${text}`
+    : q`starts_with(coalesce(${tail}, ${key}), ${text})`
+
+/** Folded text that begins so, in a column of keys and one of the texts that are longer. */
+export const beginsWith = (dialect: ValueContext['dialect'], column: string, tail: string, text: string): Fragment => {
+  const key = toKey(text)
+  const range = q`${raw(column)} >= ${key} AND ${raw(column)} < ${key + LAST}`
+  return text.length <= KEY_CHARS ? range : q`${range} AND ${startsWith(dialect, raw(column), raw(tail), text)}`
+}
 
 export const contains = (dialect: ValueContext['dialect'], text: string): Fragment =>
   dialect === 'sqlite'
@@ -27,17 +34,13 @@ export const stringRow =
     )
 
 /** Text that begins so. */
-export const prefixLookup = (dialect: ValueContext['dialect'], codes: readonly number[], text: string): Lookup => {
-  const key = toKey(text)
-  const range = q`${isIn('x.param', codes)} AND x.val >= ${key} AND x.val < ${key + LAST}`
-  return {
-    table: 'ix_str',
-    where: text.length <= KEY_CHARS ? range : q`${range} AND ${startsWith(dialect, text)}`,
-    ordered: false,
-    probeable: true,
-    test: stringRow(codes, (one) => one.startsWith(text)),
-  }
-}
+export const prefixLookup = (dialect: ValueContext['dialect'], codes: readonly number[], text: string): Lookup => ({
+  table: 'ix_str',
+  where: q`${isIn('x.param', codes)} AND ${beginsWith(dialect, 'x.val', 'x.tail', text)}`,
+  ordered: false,
+  probeable: true,
+  test: stringRow(codes, (one) => one.startsWith(text)),
+})
 
 export const stringLookups = (
   context: ValueContext,

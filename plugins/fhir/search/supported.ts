@@ -25,7 +25,7 @@ export const SORTED_BY: Readonly<Record<string, string>> = {
 export const MODIFIERS: Readonly<Record<string, readonly string[]>> = {
   token: ['missing', 'text', 'code-text', 'not', 'of-type', 'in', 'not-in', 'above', 'below'],
   string: ['missing', 'exact', 'contains'],
-  reference: ['missing', 'identifier', '[type]'],
+  reference: ['missing', 'identifier', 'above', 'below', '[type]'],
   uri: ['missing', 'above', 'below'],
   date: ['missing'],
   number: ['missing'],

@@ -86,13 +86,15 @@ const table = (name: string, width: number, columns: string, key = columns): Ind
   key: key.split(' '),
 })
 
+const COMPOSITE_KEY = 'param val sys lo hi val2 sys2 lo2 hi2 txt lo_rest hi_rest lo2_rest hi2_rest'
+
 export const TABLES = {
   token: table('ix_token', TOKEN_WIDTH, 'param val sys'),
   reference: table('ix_ref', REFERENCE_WIDTH, 'param target'),
   date: table('ix_date', DATE_WIDTH, 'param lo hi'),
-  quantity: table('ix_qty', QUANTITY_WIDTH, 'param lo hi code sys unit'),
+  quantity: table('ix_qty', QUANTITY_WIDTH, 'param lo hi code sys unit lo_rest hi_rest'),
   string: table('ix_str', STRING_WIDTH, 'param val exact tail', 'param val exact'),
-  composite: table('ix_comp', COMPOSITE_WIDTH, 'param val sys lo hi val2 sys2 lo2 hi2 txt'),
+  composite: table('ix_comp', COMPOSITE_WIDTH, `${COMPOSITE_KEY} tail`, COMPOSITE_KEY),
 } as const
 
 export type IndexKind = keyof typeof TABLES
@@ -185,12 +187,12 @@ export const mergeResourceRow = sql(
 export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
 export const insertDisplay: LaterInsert = {
   table: 'ix_text',
-  width: 3,
+  width: 4,
   counts: [
     sql('search.insert-text', {
-      sqlite: 'INSERT INTO ix_text (param, txt, val) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      sqlite: 'INSERT INTO ix_text (param, txt, val, tail) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
       postgres:
-        'INSERT INTO ix_text (param, txt, val) SELECT v.param, v.txt, v.val FROM (VALUES (?::integer, ?::text, ?::bigint)) v(param, txt, val) WHERE NOT EXISTS (SELECT 1 FROM ix_text x WHERE x.param = v.param AND x.txt = v.txt)',
+        'INSERT INTO ix_text (param, txt, val, tail) SELECT v.param, v.txt, v.val, v.tail FROM (VALUES (?::integer, ?::text, ?::bigint, ?::text)) v(param, txt, val, tail) WHERE NOT EXISTS (SELECT 1 FROM ix_text x WHERE x.param = v.param AND x.txt = v.txt AND x.val = v.val)',
     }),
   ],
 }

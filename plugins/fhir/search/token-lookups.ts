@@ -2,12 +2,13 @@
 import { IDENTIFIER, OF_TYPE, TEXT, TEXT_SEPARATOR } from './convert/columns.ts'
 import { SearchEmpty, SearchValue } from './errors.ts'
 import { splitEscaped, unescapeValue } from './escape.ts'
-import { fold, toKey } from './fold.ts'
+import { fold } from './fold.ts'
 import { and, isIn, q } from './fragment.ts'
 import { anyRow, type Lookup } from './lookup.ts'
 import type { ParameterColumn } from './registry.ts'
-import type { Rows } from './rows.ts'
-import { codesOf, LAST, type ValueContext } from './value-context.ts'
+import { type Rows, TEXT_WIDTH } from './rows.ts'
+import { beginsWith } from './string-lookups.ts'
+import { codesOf, type ValueContext } from './value-context.ts'
 
 export interface TokenValue {
   /** Undefined: whatever system. Empty: none. */
@@ -93,9 +94,19 @@ const tokensOf = async (
 }
 
 export const hashToken = ({ hasher }: Pick<ValueContext, 'hasher'>, { system, code }: TokenValue) => ({
-  value: code === undefined ? undefined : hasher.long(code),
+  value: code === undefined ? undefined : hasher.code(code, system ?? ''),
   system: system === undefined ? undefined : system === '' ? 0 : hasher.short(system),
 })
+
+/** Codes without a system, as they are kept under systems that have no case: a lookup of their own beside that of the codes. */
+export const caselessToken = (
+  hasher: ValueContext['hasher'],
+  { system, code }: TokenValue,
+): { readonly value: number; readonly systems: readonly number[] } | undefined => {
+  if (system !== undefined || code === undefined || hasher.caseless.size === 0) return undefined
+  const lower = code.toLowerCase()
+  return lower === code ? undefined : { value: hasher.long(lower), systems: [...hasher.caseless].map(hasher.short) }
+}
 
 /** Tokens as a column holds them: without a system that its codes imply. */
 const impliedTokens = async (
@@ -133,6 +144,10 @@ export const tokenLookups = async (
         codesOf(columns, beside),
         own.map((token) => hashToken(context, token)),
       )),
+      ...own.flatMap((token) => {
+        const caseless = caselessToken(context.hasher, token)
+        return caseless === undefined ? [] : [tokenRows(codesOf(columns, beside), [caseless.value], caseless.systems)]
+      }),
     )
   return lookups
 }
@@ -156,19 +171,23 @@ export const ofTypeLookups = (context: ValueContext, values: readonly string[]):
   )
 
 /** `:text`: displays that begin with the text; their rows hold the hash of the display. */
-export const textLookups = ({ name, columns }: ValueContext, values: readonly string[]): Lookup[] => {
+export const textLookups = ({ name, columns, dialect }: ValueContext, values: readonly string[]): Lookup[] => {
   const codes = codesOf(columns, TEXT)
   return values.map((text) => {
-    const wanted = toKey(fold(unescapeValue(text)))
+    const wanted = fold(unescapeValue(text))
     if (wanted === '') throw SearchEmpty(name)
-    const displays = q`SELECT t.val FROM ix_text t WHERE ${isIn('t.param', codes)} AND t.txt >= ${wanted} AND t.txt < ${wanted + LAST}`
+    const displays = q`SELECT t.val FROM ix_text t WHERE ${isIn('t.param', codes)} AND ${beginsWith(dialect, 't.txt', 't.tail', wanted)}`
     return {
       table: 'ix_token',
       where: q`${isIn('x.param', codes)} AND x.sys = 0 AND x.val IN (${displays})`,
       ordered: false,
       probeable: true,
       test: ({ text: rows }) =>
-        anyRow(rows, 3, (at) => codes.includes(rows[at] as number) && String(rows[at + 1]).startsWith(wanted)),
+        anyRow(
+          rows,
+          TEXT_WIDTH,
+          (at) => codes.includes(rows[at] as number) && String(rows[at + 3] ?? rows[at + 1]).startsWith(wanted),
+        ),
     }
   })
 }

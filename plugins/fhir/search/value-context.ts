@@ -1,4 +1,6 @@
 /** What the value of a search parameter needs to know of its parameter and the server. */
+import type { OwnUrl } from '../../../kernel/index.ts'
+import type { Expansions } from './expansions.ts'
 import type { Hasher } from './hash.ts'
 import type { ImpliedSystems } from './implied-systems.ts'
 import type { ParameterColumn } from './registry.ts'
@@ -9,14 +11,16 @@ export interface ValueContext {
   readonly hasher: Hasher
   readonly columns: readonly ParameterColumn[]
   readonly dialect: 'sqlite' | 'postgres'
-  /** `http://host/fhir`, so that a reference to ourselves is told by its path. */
-  readonly baseUrl: string
+  /** Absolute references under it are references to this server. */
+  readonly ownUrl: OwnUrl | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
   /** Is a system the one of codes that carry none? */
   readonly implies: ImpliedSystems
   /** Systems under which a code occurs, when they are few: then rows come in order and can be sought by rid. */
   readonly systemsOf: (params: readonly number[], value: number) => Promise<readonly number[] | undefined>
+  /** Codes of value sets that were asked for before. */
+  readonly expansions: Expansions | undefined
 }
 
 /** Behind every text that begins as it does when it is put after it. */

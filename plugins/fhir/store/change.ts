@@ -1,7 +1,9 @@
 /** A change of one resource, as it is asked for and as it was made. */
 import type { Interaction } from '../../../kernel/index.ts'
 import type { Template } from '../json/splice.ts'
-import type { Permit } from '../search/judge.ts'
+import type { Findings } from '../large/findings.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
+import type { RestrictedChange } from '../service.ts'
 import type { StoredVersion } from './version.ts'
 
 /** What If-Match and If-None-Match ask of the current version. */
@@ -13,17 +15,21 @@ export interface Precondition {
 }
 
 interface ChangeBase {
+  /** What a thread has found about it, where its content does not carry that: see large/. */
+  readonly findings?: Findings | undefined
   readonly interaction: Interaction
   readonly type: string
   readonly precondition?: Precondition | undefined
   /** What the ruling on the interaction lets this change do. */
-  readonly permit: Permit
+  readonly guard: WriteGuard
 }
 
 /** What a resource becomes. */
 export interface Content {
   readonly resource: Record<string, unknown>
   readonly template: Template
+  /** The JSON it was parsed from. */
+  readonly text: string
 }
 
 export type Change = ChangeBase & { readonly id: string } & (
@@ -48,8 +54,10 @@ export interface Changed {
   readonly resource: Record<string, unknown> | undefined
   /** True when the resource did not exist (or was deleted) before. */
   readonly created: boolean
-  /** False when nothing had to be written: deleting what is deleted, adding a tag that is there. */
+  /** False when nothing had to be written: deleting what is deleted, an update to what is stored. */
   readonly written: boolean
+  /** For checks: what a caller with limited access may know. */
+  readonly restricted?: RestrictedChange | undefined
 }
 
 /** Which change a step is about: set as they go, so that a Bundle can name the entry when one throws. */

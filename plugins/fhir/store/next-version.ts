@@ -1,7 +1,9 @@
 /** The version that a change makes: its number, stamp and bytes. */
 import type { Interaction } from '../../../kernel/index.ts'
+import { findingsOf } from '../large/large-resource.ts'
 import { packBody } from './body.ts'
 import type { Change, Content } from './change.ts'
+import { joinParts, type PackedPart, packPart } from './packed-parts.ts'
 import { toInstant } from './stamp.ts'
 import type { Store } from './store.ts'
 import { DELETED, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
@@ -21,19 +23,31 @@ const methodOf = ({ interaction, kind }: Change): Method =>
 export const flagsOf = (change: Change, form: number): number =>
   (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | form | (change.kind === 'delete' ? DELETED : 0)
 
-/** The next version as a row: its number, stamp and bytes. */
+/** The parts of a large body that are packed already, and the values between them. */
+const interleave = (parts: readonly PackedPart[], values: readonly string[]): readonly PackedPart[] =>
+  parts.flatMap((part, at) => (at < values.length ? [part, packPart(values[at] as string)] : [part]))
+
+/** The next version as a row: its number, stamp and bytes. `rid` of a resource that is new, or of the version before. */
 export const nextVersion = (
-  { types, stamper, nextRid }: Pick<Store, 'types' | 'stamper' | 'nextRid'>,
+  { types, stamper }: Pick<Store, 'types' | 'stamper'>,
+  rid: number,
   change: Change,
   content: Content | undefined,
   previous: StoredVersion | undefined,
 ): StoredVersion => {
   const version = (previous?.version ?? 0) + 1
-  const stamp = stamper.next()
-  const text = content?.template.fill(change.id, version, toInstant(stamp))
-  const body = text === undefined ? undefined : packBody(text)
+  const stamp = stamper.next(previous?.stamp)
+  const instant = toInstant(stamp)
+  const text = content?.template.fill(change.id, version, instant)
+  const parts = findingsOf(content?.resource)?.parts
+  const body =
+    text === undefined || content === undefined
+      ? undefined
+      : parts === undefined
+        ? packBody(text)
+        : joinParts(interleave(parts, content.template.values(change.id, version, instant)))
   const row: VersionRow = {
-    rid: previous?.rid ?? nextRid(),
+    rid,
     type: types.code(change.type) ?? 0,
     id: change.id,
     ver: version,

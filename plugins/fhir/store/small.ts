@@ -178,6 +178,12 @@ const copyWithin = (place: number, to: number, size: number): void => {
   while (at < end) SPACE[at++] = SPACE[from++] as number
 }
 
+/** Bytes of what is packed, without unpacking it. */
+export const smallLength = (packed: Buffer): number => {
+  if (packed.length < HEAD_BYTES) throw damaged()
+  return packed.readUInt16LE(0)
+}
+
 /** Throws for bytes that are damaged: a digit that became another one must not pass for a value that was measured. */
 export const unpackSmall = (packed: Buffer): Buffer => {
   if (packed.length < HEAD_BYTES) throw damaged()

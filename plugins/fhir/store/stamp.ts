@@ -5,15 +5,24 @@
 import type { Clock } from '../../../kernel/index.ts'
 
 export interface Stamper {
-  next(): number
+  /** Behind all that were given, and behind `after`, the stamp of the version before. */
+  next(after?: number): number
 }
 
-/** `last` is the newest stamp in the database; a clock that went back does not go behind it. */
-export const createStamper = (clock: Clock, last: number): Stamper => {
+/** Servers that write at the same time give stamps that differ in the remainder by this. */
+const WRITERS = 16
+
+/**
+ * `last` is the newest stamp in the database; a clock that went back does not go behind it. `writer`: the number of this
+ * server where several write, so that no two give the same stamp.
+ */
+export const createStamper = (clock: Clock, last: number, writer?: number): Stamper => {
   let newest = last
+  const place = writer === undefined ? undefined : writer % WRITERS
   return {
-    next() {
-      newest = Math.max(clock.now() * 1000, newest + 1)
+    next(after = 0) {
+      const least = Math.max(clock.now() * 1000, newest + 1, after + 1)
+      newest = place === undefined ? least : least + ((place - (least % WRITERS) + WRITERS) % WRITERS)
       return newest
     },
   }

@@ -1,14 +1,16 @@
 /** FHIR storage: reads of current and past versions; writes go through write.ts inside a transaction. */
 import type { Clock } from '../../../kernel/index.ts'
-import type { Database, Transaction } from '../../database/service.ts'
+import type { Database, Eventually, Transaction } from '../../database/service.ts'
 import { createCache } from './cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
+import { createBlockKeys, createCountedKeys, type Keys } from './keys.ts'
 import { type Source, sourceOf } from './source.ts'
 import { createStamper, type Stamper } from './stamp.ts'
 import {
   holdName,
   lockCurrent,
   lockDoomed,
+  nextWriter,
   readCurrent,
   readNewest,
   readSuperseded,
@@ -48,8 +50,8 @@ export interface Store extends Reads {
   lock(transaction: Transaction, type: string, id: string, doomed?: boolean): Promise<StoredVersion | undefined>
   /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. */
   hold(transaction: Transaction, name: string): Promise<void>
-  /** The number of the next resource. Numbers are given in order and never again. */
-  nextRid(): number
+  /** The number of the next resource. Never given again; in order where one server writes. */
+  takeRid(): Eventually<number>
   /** The number of the newest resource this process knows to be committed. */
   readonly newestRid: () => number
   /** What `read` would find in memory under `Type/id`, where it looks there. */
@@ -69,14 +71,20 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
   const cache = cacheBytes > 0 ? createCache(cacheBytes) : undefined
   // With several servers what is kept is one version, and perhaps no longer the current one.
   const isAlone = database.kind !== 'postgres'
-  let rid = 0
+  let keys: Keys = createCountedKeys(0)
   let newestRid = 0
   let stamper: Stamper = createStamper(clock, 0)
   const reload = async (): Promise<void> => {
     const newest = await database.get<{ rid: number | null; upd: number | null }>(readNewest, [])
-    rid = newest?.rid ?? 0
-    newestRid = rid
-    stamper = createStamper(clock, newest?.upd ?? 0)
+    newestRid = newest?.rid ?? 0
+    if (isAlone) {
+      keys = createCountedKeys(newestRid)
+      stamper = createStamper(clock, newest?.upd ?? 0)
+      return
+    }
+    const writer = await database.get<{ number: number }>(nextWriter, [])
+    keys = createBlockKeys(database, clock)
+    stamper = createStamper(clock, newest?.upd ?? 0, Number(writer?.number ?? 0))
   }
   await reload()
 
@@ -133,10 +141,7 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
     async hold(transaction, name) {
       if (database.kind === 'postgres') await transaction.get(holdName, [name])
     },
-    nextRid() {
-      rid += 1
-      return rid
-    },
+    takeRid: () => keys.take(),
     newestRid: () => newestRid,
     current: (path) => (isAlone ? cache?.current(path) : undefined),
     held: (number, version) => cache?.held(number, version),

@@ -52,6 +52,24 @@ export const migrations: readonly SchemaChange[] = [
 /** Nothing to change; a build that cannot read SMALL must not open the database any more. */
 export const smallBodyMigrations: readonly SchemaChange[] = [{ name: 'fhir/0006-small-bodies', sql: [] }]
 
+/** Numbers of one block: what a server takes from the sequence at once. */
+export const KEY_BLOCK = 64
+
+/** Several servers write on PostgreSQL: what each of them gives out alone comes from the database. */
+export const keyMigrations: readonly SchemaChange[] = [
+  {
+    name: 'fhir/0008-keys',
+    sql: {
+      sqlite: [],
+      postgres: [
+        `CREATE SEQUENCE resource_key INCREMENT BY ${KEY_BLOCK}`,
+        "SELECT setval('resource_key', (SELECT coalesce(max(rid), 0) + 1 FROM resource), false)",
+        'CREATE SEQUENCE resource_writer',
+      ],
+    },
+  },
+]
+
 /** A row of `resource`, or of `history` with its `id` joined. */
 export interface VersionRow {
   readonly rid: number
@@ -98,6 +116,11 @@ export const readNewest = sql(
   // The newest of each type stands at an end of the index; the newest of all, in none.
   'SELECT (SELECT max(rid) FROM resource) AS rid, (SELECT max(newest) FROM (SELECT (SELECT max(r.upd) FROM resource r WHERE r.type = t.code) AS newest FROM resource_type t) each_type) AS upd',
 )
+/** Numbers the servers that were started on this database. */
+export const nextWriter = sql('fhir.writer', {
+  sqlite: 'SELECT 0 AS number',
+  postgres: "SELECT nextval('resource_writer') AS number",
+})
 export const readTypes = sql('fhir.types', 'SELECT code, name FROM resource_type ORDER BY code')
 export const insertType = sql('fhir.type', 'INSERT INTO resource_type (code, name) VALUES (?, ?)')
 export const readCatalog = sql('fhir.catalog', 'SELECT body FROM catalog WHERE fingerprint = ?')

@@ -1,6 +1,6 @@
 /** One version of a resource as it is read: with its bytes as they lie in the database. */
-import type { ResourceVersion } from '../../../kernel/index.ts'
-import { unpackBody } from './body.ts'
+import type { OwnUrl, ResourceVersion } from '../../../kernel/index.ts'
+import { unpackBody, unpackLater } from './body.ts'
 import { toHttpDate, toMillis } from './stamp.ts'
 import { DELETED, FORM, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
 
@@ -26,6 +26,9 @@ export class StoredVersion {
   #textHead: readonly string[] | undefined
   #bytesHead: readonly string[] | undefined
   #patients: readonly string[] | undefined
+  #patientsFor: OwnUrl | undefined
+  #presentation: object | undefined
+  #presented: string | undefined
 
   /** `text`: the body of a version made here, which is not unpacked to be sent. */
   constructor(type: string, row: VersionRow, text?: string) {
@@ -47,6 +50,24 @@ export class StoredVersion {
     return this.#text
   }
 
+  /** Unpacks the text away from the main thread, for a large one. */
+  async unpack(): Promise<void> {
+    if (this.#text !== undefined || this.deleted) return
+    const plain = await unpackLater(this.bytes, this.form)
+    this.#text = plain.toString('utf8')
+    this.#length = plain.length
+  }
+
+  /** The text in another form, for who asked with this object. */
+  presented(presentation: object): string | undefined {
+    return this.#presentation === presentation ? this.#presented : undefined
+  }
+
+  keepPresented(presentation: object, text: string): void {
+    this.#presentation = presentation
+    this.#presented = text
+  }
+
   /** Bytes of the text. */
   get length(): number {
     this.#length ??= Buffer.byteLength(this.text)
@@ -66,9 +87,12 @@ export class StoredVersion {
     return this.#bytesHead
   }
 
-  /** Whose data it is: worked out once. */
-  patients(of: (version: StoredVersion) => readonly string[]): readonly string[] {
-    this.#patients ??= of(this)
+  /** Whose data it is: worked out once, by what this server's own URL is. */
+  patients(ownUrl: OwnUrl | undefined, of: (version: StoredVersion) => readonly string[]): readonly string[] {
+    if (this.#patients === undefined || this.#patientsFor !== ownUrl) {
+      this.#patients = of(this)
+      this.#patientsFor = ownUrl
+    }
     return this.#patients
   }
 

@@ -5,6 +5,7 @@
 import {
   type AuditFact,
   type Committed,
+  createPause,
   type FactDetails,
   type RequestContext,
   type Runners,
@@ -13,16 +14,24 @@ import {
 } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
 import { issuesOfEntry } from '../bundle/entry-error.ts'
-import { Deleted, NotFound, UpdateAsCreateOff } from '../errors.ts'
+import { Contended, Deleted, NotFound, UpdateAsCreateOff } from '../errors.ts'
+import type { Findings } from '../large/findings.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
+import { findingsOf } from '../large/large-resource.ts'
 import type { Patients } from '../patients.ts'
 import type { IndexRows } from '../search/index-rows.ts'
-import type { RefusedChange, WriteCheck } from '../service.ts'
+import type { WriteGuard } from '../search/write-guard.ts'
+import type { RefusedChange, RestrictedChange, WriteCheck } from '../service.ts'
 import type { Change, Changed, Content, Progress } from './change.ts'
 import { checkPrecondition } from './check-precondition.ts'
+import { isUnchanged } from './is-unchanged.ts'
 import { absent, flagsOf, nextVersion } from './next-version.ts'
 import type { Store } from './store.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
 import type { StoredVersion } from './version.ts'
+
+/** What an address takes where no resource is: there is nothing to update or patch. RFC 9110, section 15.5.6. */
+const NOTHING_THERE = { headers: { allow: 'GET, HEAD, DELETE' } }
 
 export interface WriterParts {
   readonly store: Store
@@ -33,6 +42,7 @@ export interface WriterParts {
   readonly updateAsCreate: boolean
   readonly index: IndexRows
   readonly patients: Patients
+  readonly large: Pick<LargeBodies, 'concernsVersion' | 'note'>
 }
 
 const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
@@ -45,7 +55,16 @@ const chain = (before: Promise<void> | undefined, next: () => Eventually<void>):
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
 
-export const createWrite = ({ store, run, updateAsCreate, index, checks, patients }: WriterParts) => {
+const toRestricted = (guard: WriteGuard, previous: StoredVersion | undefined): RestrictedChange => ({
+  get previous() {
+    if (previous === undefined || previous.deleted) return undefined
+    return JSON.parse(previous.text) as Record<string, unknown>
+  },
+  names: ({ type, id }) => guard.names(type, id),
+  sees: (found) => guard.sees(found),
+})
+
+export const createWrite = ({ store, run, updateAsCreate, index, checks, patients, large }: WriterParts) => {
   const { types } = store
   const followers = checks.filter((check) => check.committed !== undefined)
 
@@ -77,15 +96,9 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
 
   const tellAudit = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
     if (run.onAudit === null) return undefined
-    const { interaction, version, previous, resource, created } = changed
+    const { interaction, version, created } = changed
     const status = version.deleted ? 204 : created ? 201 : 200
-    const { type, id } = version
-    const details: FactDetails = {
-      patients: () =>
-        resource === undefined
-          ? patients.ofVersion(version.deleted && previous !== undefined ? previous : version)
-          : patients.ofResource(type, id, resource),
-    }
+    const details: FactDetails = { patients: () => patients.ofChange(changed, request.ownUrl) }
     const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
     return run.onAudit(fact)
   }
@@ -99,12 +112,27 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     const { type, id } = change
     if (change.kind !== 'revise') {
       const creates = previous === undefined || previous.deleted
-      if (change.kind === 'update' && creates && !updateAsCreate) throw UpdateAsCreateOff(type, id, type)
+      if (change.kind === 'update' && creates && !updateAsCreate)
+        throw UpdateAsCreateOff(type, id, type).with(NOTHING_THERE)
       return change
     }
     if (previous === undefined) throw NotFound(type, id)
     if (previous.deleted) throw Deleted(type, id)
     return previous.version === change.base.version ? change.content : change.redo(previous)
+  }
+
+  /** Throws Contended where a thread has to look first, or has looked at another version. */
+  const checkFindings = (
+    findings: Findings | undefined,
+    { type, id }: Change,
+    previous: StoredVersion | undefined,
+  ): void => {
+    const replaced = previous === undefined || previous.deleted ? undefined : previous
+    const isKnown =
+      findings === undefined ? !large.concernsVersion(replaced) : findings.before?.version === replaced?.version
+    if (isKnown) return
+    large.note(type, id)
+    throw Contended()
   }
 
   const applyTo = (
@@ -113,11 +141,10 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     previous: StoredVersion | undefined,
     isRehearsal: boolean,
   ): Eventually<Changed> => {
-    const { interaction, type, id } = change
+    const { interaction, type, id, guard } = change
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
-    if (change.kind === 'delete' && created) {
-      change.permit.check(id, previous, undefined)
+    if (change.kind === 'delete' && created)
       return {
         interaction,
         version: previous ?? absent(type, id),
@@ -126,16 +153,25 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
         created: false,
         written: false,
       }
-    }
     const content = contentOf(change, previous)
-    change.permit.check(id, previous, content?.resource)
-    if (change.kind === 'revise' && content === undefined && previous !== undefined)
-      return { interaction, version: previous, previous, resource: undefined, created, written: false }
-    const version = nextVersion(store, change, content, previous)
-    const changed: Changed = { interaction, version, previous, resource: content?.resource, created, written: true }
-    return andThen(save(transaction, change, version, previous === undefined), () =>
-      isRehearsal ? changed : andThen(index.write(transaction, version, content?.resource, previous), () => changed),
-    )
+    if (content !== undefined) guard.content(id, content.resource)
+    const findings = change.findings ?? findingsOf(content?.resource)
+    const takesFindings = change.kind === 'delete' || content !== undefined
+    if (takesFindings && !isRehearsal) checkFindings(findings, change, previous)
+    // To a caller who may not read the resource, an unchanged version number would tell that the content was guessed.
+    const mayCompare = (current: StoredVersion): boolean => content === undefined || guard.reads(current)
+    if (change.kind !== 'delete' && previous !== undefined && !created && mayCompare(previous))
+      if (isUnchanged(previous, content, findings))
+        return { interaction, version: previous, previous, resource: undefined, created, written: false }
+    return andThen(previous?.rid ?? store.takeRid(), (rid) => {
+      const version = nextVersion(store, rid, change, content, previous)
+      const restricted = guard.restricts ? toRestricted(guard, previous) : undefined
+      const resource = content?.resource
+      const changed: Changed = { interaction, version, previous, resource, created, written: true, restricted }
+      return andThen(save(transaction, change, version, previous === undefined), () =>
+        isRehearsal ? changed : andThen(index.write(transaction, version, resource, previous, findings), () => changed),
+      )
+    })
   }
 
   /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
@@ -143,9 +179,12 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     const { type, id, kind } = change
     // A create has an id nobody else can know: there is nothing to look for.
     if (kind === 'create') return applyTo(transaction, change, undefined, isRehearsal)
-    return store
-      .lock(transaction, type, id, kind === 'delete')
-      .then((previous) => applyTo(transaction, change, previous, isRehearsal))
+    return store.lock(transaction, type, id, kind === 'delete').then((previous) => {
+      // Before anything else is said of the resource: preconditions tell its version, refusals whether it is there.
+      const { guard } = change
+      const allowed = guard.restricts ? guard.target(id, previous, store.within(transaction)) : undefined
+      return andThen(allowed, () => applyTo(transaction, change, previous, isRehearsal))
+    })
   }
 
   const throwFirst = (refusals: readonly RefusedChange[] | undefined, progress: Progress | undefined): void => {
@@ -185,14 +224,16 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     transaction: Transaction,
     changes: readonly Changed[],
     progress: Progress | undefined,
+    pause = createPause(),
     from = 0,
   ): Eventually<void> => {
     if (run.onWrite === null && run.onAudit === null) return
     for (let at = from; at < changes.length; at += 1) {
       const changed = changes[at] as Changed
       if (progress !== undefined) progress.interaction = changed.interaction
-      const told = tell(request, transaction, changed)
-      if (told instanceof Promise) return told.then(() => tellAll(request, transaction, changes, progress, at + 1))
+      const told = tell(request, transaction, changed) ?? (changes.length > 1 ? pause() : undefined)
+      if (told instanceof Promise)
+        return told.then(() => tellAll(request, transaction, changes, progress, pause, at + 1))
     }
     if (progress !== undefined) progress.interaction = undefined
   }

@@ -1,16 +1,62 @@
 /** $expand: the codes of a value set. https://hl7.org/fhir/R4/valueset-operation-expand.html */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Operation } from '../../fhir/service.ts'
-import type { ExpandedCode } from '../expansion.ts'
+import { designationsOf, displayOf } from '../display.ts'
+import { InputNegative } from '../errors.ts'
+import type { ExpandedCode } from '../expanded-codes.ts'
 import type { Expanding } from '../terminology.ts'
-import { valueSetOf } from './asked.ts'
+import { DISPLAY_LANGUAGE, valueSetOf } from './asked.ts'
 
 const toText = (text: string): string => text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, '')
 
 /** A word of the display, or the code, begins with it. */
-const matches = ({ code, display = '' }: ExpandedCode, filter: string): boolean => {
+const matches = (one: ExpandedCode, filter: string, language: string | undefined): boolean => {
+  const { code } = one
+  const display = displayOf(one, language) ?? ''
   const wanted = toText(filter)
   return ` ${toText(display)}`.includes(` ${wanted}`) || toText(code).startsWith(wanted)
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Shown {
+  readonly language: string | undefined
+  readonly designations: boolean
+  /** Codes that are there in several versions, which are told apart. */
+  readonly several: ReadonlySet<string>
+}
+
+const toContains = (one: ExpandedCode, { language, designations, several }: Shown): Json => {
+  const { system, version, isPinned, code, isAbstract, isInactive } = one
+  const display = displayOf(one, language)
+  const others = designations ? designationsOf(one) : []
+  const isVersionShown = version !== undefined && (isPinned || several.has(`${system}|${code}`))
+  return {
+    ...(system === '' ? {} : { system }),
+    ...(isAbstract ? { abstract: true } : {}),
+    ...(isInactive ? { inactive: true } : {}),
+    ...(isVersionShown ? { version } : {}),
+    code,
+    ...(display === undefined ? {} : { display }),
+    ...(others.length === 0 ? {} : { designation: others }),
+  }
+}
+
+/** The code systems that were used, with their versions. */
+const versionsIn = (codes: readonly ExpandedCode[]): readonly Json[] => {
+  const used = new Set(codes.flatMap(({ system, version }) => (version === undefined ? [] : [`${system}|${version}`])))
+  return Array.from(used, (valueUri) => ({ name: 'version', valueUri }))
+}
+
+const severalIn = (codes: readonly ExpandedCode[]): ReadonlySet<string> => {
+  const seen = new Set<string>()
+  const several = new Set<string>()
+  for (const { system, code } of codes) {
+    const key = `${system}|${code}`
+    if (seen.has(key)) several.add(key)
+    seen.add(key)
+  }
+  return several
 }
 
 export const expandOperation = (terminology: Expanding, clock: Clock): Operation => ({
@@ -26,16 +72,40 @@ export const expandOperation = (terminology: Expanding, clock: Clock): Operation
     { name: 'filter', type: 'string', documentation: 'Only codes that begin so, or of which a word does.' },
     { name: 'offset', type: 'integer', documentation: 'How many codes to leave out at the beginning.' },
     { name: 'count', type: 'integer', documentation: 'How many codes to give at most; 0 for their number only.' },
+    {
+      name: 'activeOnly',
+      type: 'boolean',
+      documentation: 'Whether to leave out codes that are not to be used any more.',
+    },
+    { name: 'includeDesignations', type: 'boolean', documentation: 'Whether to give all designations of the codes.' },
+    DISPLAY_LANGUAGE,
   ],
   async answer(invocation) {
     const { inputs } = invocation
-    const { name, resource, expansion } = await valueSetOf(terminology, invocation, 'expand')
+    for (const page of ['offset', 'count']) {
+      const given = inputs.get<number>(page) ?? 0
+      if (given < 0) throw InputNegative(page, given)
+    }
+    const { name, resource, expand } = await valueSetOf(terminology, invocation, 'expand')
     const filter = inputs.get<string>('filter')
-    const all = [...expansion.values()].filter((one) => filter === undefined || matches(one, filter))
-    const offset = Math.max(0, inputs.get<number>('offset') ?? 0)
+    const language = inputs.get<string>('displayLanguage')
+    const [activeOnly, designations] = [inputs.get('activeOnly'), inputs.get('includeDesignations')]
+    const whole = [...(await expand()).codes].filter(({ isUnknown }) => !isUnknown)
+    const all = whole.filter(
+      (one) => !(activeOnly === true && one.isInactive) && (filter === undefined || matches(one, filter, language)),
+    )
+    const offset = inputs.get<number>('offset') ?? 0
     const count = inputs.get<number>('count')
-    const shown = all.slice(offset, count === undefined ? undefined : offset + Math.max(0, count))
+    const shown = all.slice(offset, count === undefined ? undefined : offset + count)
     const { url = name, version, name: title, status = 'active' } = resource ?? {}
+    const parameter = [
+      ...(filter === undefined ? [] : [{ name: 'filter', valueString: filter }]),
+      ...(activeOnly === undefined ? [] : [{ name: 'activeOnly', valueBoolean: activeOnly }]),
+      ...(designations === undefined ? [] : [{ name: 'includeDesignations', valueBoolean: designations }]),
+      ...(language === undefined ? [] : [{ name: 'displayLanguage', valueCode: language }]),
+      ...versionsIn(whole),
+    ]
+    const how: Shown = { language, designations: designations === true, several: severalIn(whole) }
     const isPage = inputs.get('offset') !== undefined || count !== undefined
     return {
       resource: {
@@ -48,16 +118,8 @@ export const expandOperation = (terminology: Expanding, clock: Clock): Operation
           timestamp: new Date(clock.now()).toISOString(),
           total: all.length,
           ...(isPage ? { offset } : {}),
-          ...(filter === undefined ? {} : { parameter: [{ name: 'filter', valueString: filter }] }),
-          ...(shown.length === 0
-            ? {}
-            : {
-                contains: shown.map(({ system, code, display }) => ({
-                  ...(system === '' ? {} : { system }),
-                  code,
-                  ...(display === undefined ? {} : { display }),
-                })),
-              }),
+          ...(parameter.length === 0 ? {} : { parameter }),
+          ...(shown.length === 0 ? {} : { contains: shown.map((one) => toContains(one, how)) }),
         },
       },
     }

@@ -1,21 +1,60 @@
 /** $lookup: what a code system says of a code. https://hl7.org/fhir/R4/codesystem-operation-lookup.html */
 import type { Operation } from '../../fhir/service.ts'
-import type { Concept } from '../code-system.ts'
+import type { CodeSystem, Concept, Designation } from '../code-system.ts'
+import { displayOf } from '../display.ts'
 import { CodeUnknown, InputMissing } from '../errors.ts'
 import type { Expanding } from '../terminology.ts'
-import { CODE_PARAMETERS, codingsOf, systemOf, toParameters, wholeSystem } from './asked.ts'
+import { CODE_PARAMETERS, codingsOf, DISPLAY_LANGUAGE, namedSystem, toParameters, wholeSystem } from './asked.ts'
+import { ofSystem } from './of-system.ts'
+import { refuseContradiction } from './refuse-contradiction.ts'
 
-const propertiesOf = ({
-  properties,
-  parents,
-  children,
-  definition,
-}: Concept): readonly (readonly [string, object])[] => [
-  ...[...properties].flatMap(([code, values]) => values.map((value) => [code, { valueString: value }] as const)),
-  ...[...parents].map(({ code }) => ['parent', { valueCode: code }] as const),
-  ...[...children].map(({ code }) => ['child', { valueCode: code }] as const),
-  ...(definition === undefined ? [] : [['definition', { valueString: definition }] as const]),
-]
+type Json = Readonly<Record<string, unknown>>
+
+/** What the code system says itself, with the types it declares, and what follows from its nesting. */
+const propertiesOf = ({ values, properties, parents, children, definition }: Concept): readonly Json[] => {
+  const linked = (name: string, concepts: ReadonlySet<Concept>) =>
+    Array.from(concepts, ({ code }) => code)
+      .filter((code) => properties.get(name)?.includes(code) !== true)
+      .map((code) => ({ code: name, value: { valueCode: code } }))
+  return [
+    ...values,
+    ...linked('parent', parents),
+    ...linked('child', children),
+    ...(definition === undefined ? [] : [{ code: 'definition', value: { valueString: definition } }]),
+  ].map(({ code, value }) => ({
+    name: 'property',
+    part: [
+      { name: 'code', valueCode: code },
+      { name: 'value', ...value },
+    ],
+    code,
+  }))
+}
+
+const toDesignation = ({ language, use, value }: Designation): Json => ({
+  name: 'designation',
+  part: [
+    ...(language === undefined ? [] : [{ name: 'language', valueCode: language }]),
+    ...(use === undefined ? [] : [{ name: 'use', valueCoding: use }]),
+    { name: 'value', valueString: value },
+  ],
+})
+
+const answer = (system: CodeSystem, concept: Concept, wanted: readonly string[], language: string | undefined) => {
+  const isWanted = (...names: readonly string[]): boolean =>
+    wanted.length === 0 || names.some((name) => wanted.includes(name))
+  return toParameters([
+    { name: 'name', valueString: system.name ?? system.url },
+    system.version === undefined ? undefined : { name: 'version', valueString: system.version },
+    { name: 'display', valueString: displayOf(ofSystem(system, concept), language) ?? concept.code },
+    ...concept.designations
+      .filter((one) => isWanted('designation', ...(one.language === undefined ? [] : [`lang.${one.language}`])))
+      .map(toDesignation),
+    ...propertiesOf(concept)
+      .filter(({ code }) => isWanted(code as string))
+      .map(({ name, part }) => ({ name, part })),
+  ])
+}
 
 export const lookupOperation = (terminology: Expanding): Operation => ({
   code: 'lookup',
@@ -26,31 +65,22 @@ export const lookupOperation = (terminology: Expanding): Operation => ({
   parameters: [
     ...CODE_PARAMETERS.filter(({ name }) => name !== 'display'),
     { name: 'property', type: 'code', max: '*', documentation: 'Which properties to give; all when left out.' },
+    DISPLAY_LANGUAGE,
   ],
   async answer(invocation) {
-    const system = await systemOf(invocation, 'system')
-    if (system === undefined) throw InputMissing('lookup', 'the system of the code')
-    const [coding] = codingsOf(invocation, 'lookup', system)
+    const { inputs } = invocation
+    const [coding] = codingsOf(invocation, 'lookup')
+    refuseContradiction('lookup', ['version', inputs.get('version')], ['the version of coding', coding?.version])
+    const { url, version } = namedSystem(
+      inputs.get<string>('system') ?? coding?.system,
+      coding?.version ?? inputs.get('version'),
+      ['system', 'version', 'lookup'],
+    )
+    const missing = () => InputMissing('lookup', 'the system of the code')
+    const system = await wholeSystem(terminology, invocation, { url, version }, missing)
     const code = coding?.code as string
-    const { name, version, concepts } = await wholeSystem(terminology, system, invocation.inputs.get('version'))
-    const concept = concepts.get(code)
-    if (concept === undefined) throw CodeUnknown(system.slice(0, 200), code.slice(0, 100))
-    const wanted = invocation.inputs.all<string>('property')
-    return {
-      resource: toParameters([
-        { name: 'name', valueString: name ?? system },
-        version === undefined ? undefined : { name: 'version', valueString: version },
-        { name: 'display', valueString: concept.display ?? code },
-        ...propertiesOf(concept)
-          .filter(([property]) => wanted.length === 0 || wanted.includes(property))
-          .map(([property, value]) => ({
-            name: 'property',
-            part: [
-              { name: 'code', valueCode: property },
-              { name: 'value', ...value },
-            ],
-          })),
-      ]),
-    }
+    const concept = system.find(code)
+    if (concept === undefined) throw CodeUnknown(system.url.slice(0, 200), code.slice(0, 100))
+    return { resource: answer(system, concept, inputs.all('property'), inputs.get('displayLanguage')) }
   },
 })

@@ -3,7 +3,8 @@ import type { Operation } from '../../fhir/service.ts'
 import { type Concept, reach } from '../code-system.ts'
 import { CodeUnknown, InputMissing, NoHierarchy } from '../errors.ts'
 import type { Expanding } from '../terminology.ts'
-import { type Coding, systemOf, toParameters, wholeSystem } from './asked.ts'
+import { type Coding, namedSystem, refuseOtherSystem, toParameters, wholeSystem } from './asked.ts'
+import { refuseContradiction } from './refuse-contradiction.ts'
 
 export const subsumesOperation = (terminology: Expanding): Operation => ({
   code: 'subsumes',
@@ -21,18 +22,39 @@ export const subsumesOperation = (terminology: Expanding): Operation => ({
   ],
   async answer(invocation) {
     const { inputs } = invocation
+    const [asked, askedVersion] = [inputs.get<string>('system'), inputs.get<string>('version')]
+    for (const one of ['A', 'B']) {
+      const coding = inputs.get<Coding>(`coding${one}`)
+      const code = inputs.get<string>(`code${one}`)
+      refuseContradiction('subsumes', [`code${one}`, code], [`the code of coding${one}`, coding?.code])
+    }
     const [a, b] = ['A', 'B'].map((one) => ({
       code: inputs.get<string>(`code${one}`) ?? inputs.get<Coding>(`coding${one}`)?.code,
       system: inputs.get<Coding>(`coding${one}`)?.system,
+      version: inputs.get<Coding>(`coding${one}`)?.version,
     })) as [Coding, Coding]
-    const system = (await systemOf(invocation, 'system')) ?? a.system
-    if (system === undefined || (b.system !== undefined && b.system !== system))
-      throw InputMissing('subsumes', 'the one system of both codes')
-    const { concepts, hierarchy } = await wholeSystem(terminology, system, inputs.get('version'))
+    const given = namedSystem(asked ?? a.system ?? b.system, askedVersion ?? a.version ?? b.version, [
+      'system',
+      'version',
+      'subsumes',
+    ])
+    const missing = () => InputMissing('subsumes', 'the one system of both codes')
+    const whole = await wholeSystem(terminology, invocation, given, missing)
+    if (asked !== undefined || askedVersion !== undefined)
+      refuseOtherSystem(invocation, whole, ['subsumes', 'system'], {
+        url: asked === undefined ? undefined : given.url,
+        version: given.version,
+      })
+    const { url: system, version, find, hierarchy } = whole
+    for (const one of [a, b]) {
+      if (one.system !== undefined && one.system !== system) throw missing()
+      if (one.version !== undefined && one.version !== version)
+        throw InputMissing('subsumes', 'both codes in one version of their system')
+    }
     if (hierarchy !== 'is-a') throw NoHierarchy(system.slice(0, 200), `its hierarchy means ${hierarchy}`)
     const [one, other] = [a, b].map(({ code }): Concept => {
       if (code === undefined) throw InputMissing('subsumes', 'codeA and codeB')
-      const found = concepts.get(code)
+      const found = find(code)
       if (found === undefined) throw CodeUnknown(system.slice(0, 200), code.slice(0, 100))
       return found
     }) as [Concept, Concept]

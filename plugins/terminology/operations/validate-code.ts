@@ -2,43 +2,69 @@
  * $validate-code: is a code in a value set, or in a code system? https://hl7.org/fhir/R4/valueset-operation-validate-code.html,
  * https://hl7.org/fhir/R4/codesystem-operation-validate-code.html
  */
-import type { Operation, OperationAnswer } from '../../fhir/service.ts'
+import type { Operation, OperationParameter } from '../../fhir/service.ts'
+import { readCanonical, withVersion } from '../canonical.ts'
 import { InputMissing } from '../errors.ts'
-import { keyOf } from '../expansion.ts'
+import type { Expansion } from '../expanded-codes.ts'
 import type { Expanding } from '../terminology.ts'
-import { CODE_PARAMETERS, type Coding, codingsOf, systemOf, toParameters, valueSetOf, wholeSystem } from './asked.ts'
+import {
+  type AskedValueSet,
+  CODE_PARAMETERS,
+  type Coding,
+  codingsOf,
+  DISPLAY_LANGUAGE,
+  namedSystem,
+  refuseOtherSystem,
+  valueSetOf,
+  wholeSystem,
+} from './asked.ts'
+import { ofSystem } from './of-system.ts'
+import { refuseContradiction } from './refuse-contradiction.ts'
+import { type Asking, type Found, nameOf, toAnswer, withoutSystem } from './verdict.ts'
 
-const CONCEPT = {
+const CONCEPT: OperationParameter = {
   name: 'codeableConcept',
   type: 'CodeableConcept',
   documentation: 'One of its codings has to be there.',
 }
+const ABSTRACT: OperationParameter = {
+  name: 'abstract',
+  type: 'boolean',
+  documentation: 'False: codes that only group others are not valid.',
+}
 
-/** `known` is what a coding was found as, undefined where it was not. */
-const toAnswer = (
-  where: string,
-  found: readonly { readonly coding: Coding; readonly display: string | undefined; readonly isIn: boolean }[],
-): OperationAnswer => {
-  const hit = found.find(({ isIn }) => isIn)
-  const wrong =
-    hit?.coding.display !== undefined &&
-    hit.display !== undefined &&
-    hit.coding.display.toLowerCase() !== hit.display.toLowerCase()
-  const names = found.map(({ coding: { system = '', code = '' } }) => `${system}|${code}`).join(', ')
-  const message =
-    hit === undefined
-      ? `${names} is not in ${where}.`
-      : wrong
-        ? `The display of ${hit.coding.code} is "${hit.display}".`
-        : undefined
-  return {
-    resource: toParameters([
-      { name: 'result', valueBoolean: hit !== undefined && !wrong },
-      message === undefined ? undefined : { name: 'message', valueString: message },
-      hit?.display === undefined ? undefined : { name: 'display', valueString: hit.display },
-    ]),
+/** Codes of a request lie in a value set, or in one version of a code system of it. */
+const inValueSet = (terminology: Expanding, { name, expand }: AskedValueSet) => {
+  const expansions = new Map<string, Promise<Expansion>>()
+  /** With the version that a coding names where the value set names none, if that version is here. */
+  const expansionFor = async ({ system = '', version }: Coding): Promise<Expansion> => {
+    const isHere = version !== undefined && (await terminology.codeSystem(`${system}|${version}`)) !== undefined
+    const key = isHere ? `${system}|${version}` : ''
+    const made = expansions.get(key) ?? expand(isHere ? { system, version } : undefined)
+    expansions.set(key, made)
+    return made
+  }
+  return async (coding: Coding): Promise<Found> => {
+    const { system, version, code = '' } = coding
+    if (system === undefined) return { coding, why: withoutSystem(coding) }
+    const versions = (await expansionFor(coding)).find(system, code).filter(({ isUnknown }) => !isUnknown)
+    const fits = versions.filter((one) => version === undefined || one.version === undefined || one.version === version)
+    const [one] = fits
+    if (one !== undefined) return { coding, one }
+    const where = `is not in the value set ${name.slice(0, 200)}`
+    if (versions.length === 0) return { coding, why: `${nameOf(coding)} ${where}.` }
+    const others = versions.map((other) => other.version).join(', ')
+    return {
+      coding,
+      why: `${nameOf(coding)} of version ${version?.slice(0, 100)} ${where}, which has it of version ${others}.`,
+    }
   }
 }
+
+const asking = (inputs: { get<T>(name: string): T | undefined }): Asking => ({
+  language: inputs.get('displayLanguage'),
+  abstract: inputs.get('abstract'),
+})
 
 export const validateInValueSet = (terminology: Expanding): Operation => ({
   code: 'validate-code',
@@ -51,23 +77,28 @@ export const validateInValueSet = (terminology: Expanding): Operation => ({
     { name: 'valueSetVersion', type: 'string', documentation: 'Its version.' },
     { name: 'valueSet', type: 'ValueSet', documentation: 'The value set itself.' },
     ...CODE_PARAMETERS.filter(({ name }) => name !== 'version'),
+    { name: 'systemVersion', type: 'string', documentation: 'The version of the system.' },
     CONCEPT,
+    ABSTRACT,
+    DISPLAY_LANGUAGE,
   ],
   async answer(invocation) {
-    const codings = codingsOf(invocation, 'validate-code')
-    const { name, expansion } = await valueSetOf(terminology, invocation, 'validate-code')
-    return toAnswer(
-      `the value set ${name}`,
-      codings.map((coding) => {
-        const { system, code = '' } = coding
-        // A code without a system may be of any, when that is clear.
-        const hit =
-          system === undefined
-            ? [...expansion.values()].find((one) => one.code === code)
-            : expansion.get(keyOf(system, code))
-        return { coding, display: hit?.display, isIn: hit !== undefined }
-      }),
+    const { inputs } = invocation
+    const codings = codingsOf(invocation, 'validate-code', 'systemVersion')
+    const isCodeOnly = inputs.get('coding') === undefined && inputs.get('codeableConcept') === undefined
+    if (isCodeOnly && inputs.get('system') === undefined)
+      throw InputMissing('validate-code', 'the system of the code, as system or in a coding')
+    const ofCoding = inputs.get<Coding>('coding')?.version
+    refuseContradiction(
+      'validate-code',
+      ['systemVersion', inputs.get('systemVersion')],
+      ['the version of coding', ofCoding],
     )
+    const asked = await valueSetOf(terminology, invocation, 'validate-code')
+    const find = inValueSet(terminology, asked)
+    const found: Found[] = []
+    for (const coding of codings) found.push(await find(coding))
+    return toAnswer(found, asking(inputs))
   },
 })
 
@@ -81,19 +112,47 @@ export const validateInCodeSystem = (terminology: Expanding): Operation => ({
     { name: 'url', type: 'uri', documentation: 'Canonical URL of the code system.' },
     ...CODE_PARAMETERS.filter(({ name }) => name !== 'system'),
     CONCEPT,
+    ABSTRACT,
+    DISPLAY_LANGUAGE,
   ],
   async answer(invocation) {
-    const own = await systemOf(invocation, 'url')
-    const codings = codingsOf(invocation, 'validate-code', own)
-    const system = own ?? codings[0]?.system
-    if (system === undefined) throw InputMissing('validate-code', 'the url of a code system')
-    const { concepts } = await wholeSystem(terminology, system, invocation.inputs.get('version'))
-    return toAnswer(
-      `the code system ${system}`,
-      codings.map((coding) => {
-        const hit = coding.system === system ? concepts.get(coding.code as string) : undefined
-        return { coding, display: hit?.display, isIn: hit !== undefined }
-      }),
+    const { inputs } = invocation
+    const isCodeOnly = inputs.get('coding') === undefined && inputs.get('codeableConcept') === undefined
+    const codings = codingsOf(invocation, 'validate-code')
+    const url = inputs.get<string>('url')
+    const named = namedSystem(
+      url ?? codings.find(({ system }) => system !== undefined)?.system,
+      inputs.get('version'),
+      [url === undefined ? 'the system of the coding' : 'url', 'version', 'validate-code'],
     )
+    const missing = () => InputMissing('validate-code', 'the url of a code system')
+    const own = await wholeSystem(terminology, invocation, named, missing)
+    // Another version than that of the code system makes a lone code false, with a message.
+    const version = isCodeOnly ? readCanonical(url ?? '').version : named.version
+    refuseOtherSystem(invocation, own, ['validate-code', 'url'], { url: url && named.url, version })
+    const isOfInstance = invocation.interaction.id !== undefined
+    const find = async (coding: Coding): Promise<Found> => {
+      const { version, code = '' } = coding
+      const system = isCodeOnly ? own.url : coding.system
+      if (system === undefined) return { coding, why: withoutSystem(coding) }
+      const whole = { ...coding, system }
+      if (system !== own.url) return { coding, why: `${nameOf(whole)} is not in the code system ${own.url}.` }
+      const isOther = version !== undefined && version !== own.version
+      // Another version than the one asked about is looked up, if none was asked about.
+      const isFree = !isOfInstance && named.version === undefined
+      const other = isOther && isFree ? await terminology.codeSystem(withVersion(system, version)) : undefined
+      const used = isOther ? (other?.content === 'complete' ? other : undefined) : own
+      if (used === undefined)
+        return {
+          coding,
+          why: `${nameOf(whole)} is of version ${version?.slice(0, 100)} of its code system, and the one asked is ${own.version ?? 'without a version'}.`,
+        }
+      const concept = used.find(code)
+      if (concept !== undefined) return { coding, one: ofSystem(used, concept) }
+      return { coding, why: `${nameOf(whole)} is not in the code system ${withVersion(system, version)}.` }
+    }
+    const found: Found[] = []
+    for (const coding of codings) found.push(await find(coding))
+    return toAnswer(found, asking(inputs))
   },
 })

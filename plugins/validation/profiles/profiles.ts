@@ -1,18 +1,31 @@
 /**
- * Checks a resource against profiles: those in meta.profile, of it and of the resources inside it, and those asked for.
+ * Checks a resource against profiles: those in meta.profile, of it and of the resources inside it, and those asked for;
+ * and its extensions against their definitions, which their URLs name.
  * The structure and the rules of the base definition are taken as checked. https://hl7.org/fhir/R4/profiling.html
  */
 import type { Issue } from '../../../kernel/index.ts'
 import { Pending } from '../fhirpath/compile.ts'
 import { MOST_WORK, TooCostly } from '../fhirpath/work.ts'
 import { typeUrl } from '../structure/definition.ts'
+import { createExtensionChecks } from './extensions.ts'
 import { innerResources, mayHoldResources } from './inner.ts'
 import { type Path, type Spot, textOf } from './spot.ts'
 import { createVisitor, type ProfileSources, type Visit } from './visit.ts'
 
 export interface Profiles {
   /** Worthless when a definition turned out not to be known yet; the caller's source says so. */
-  check(resource: Readonly<Record<string, unknown>>, asked: readonly string[], limit: number): readonly Issue[]
+  check(resource: Readonly<Record<string, unknown>>, what: ProfileQuestion): readonly Issue[]
+}
+
+export interface ProfileQuestion {
+  /** Profiles to check besides those that are claimed. */
+  readonly asked: readonly string[]
+  /** Whether profiles are checked at all, or the extensions only. */
+  readonly profiles: boolean
+  /** The URLs of all extensions in the resource. */
+  readonly extensions: ReadonlySet<string>
+  /** So many errors are listed, and as many warnings. */
+  readonly limit: number
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -25,24 +38,35 @@ const claimsNothing = ({ meta }: Readonly<Record<string, unknown>>): boolean =>
 
 export const createProfiles = (sources: ProfileSources): Profiles => {
   const work = { left: MOST_WORK }
-  const { tree, visit, shapeOf } = createVisitor(sources, work)
+  const visitor = createVisitor(sources, work)
+  const { tree, visit, shapeOf } = visitor
+  const extensionChecks = createExtensionChecks(sources.find, visitor)
 
   return {
-    check(resource, asked, limit) {
-      if (asked.length === 0 && claimsNothing(resource) && !mayHoldResources(resource)) return NONE
+    check(resource, { asked, profiles, extensions, limit }) {
+      const hasProfiles = profiles && !(asked.length === 0 && claimsNothing(resource) && !mayHoldResources(resource))
+      // Undefined: definitions are to be loaded first, and then this is asked again.
+      const hasExtensions = extensions.size === 0 ? false : extensionChecks.anyKnown(extensions)
+      if (hasExtensions === undefined || !(hasProfiles || hasExtensions)) return NONE
       const issues: Issue[] = []
       work.left = MOST_WORK
       const told = new Set<string>()
+      let errors = 0
+
+      const tell: Visit['tell'] = (severity, code, path, text, profile) => {
+        const isError = severity === 'error'
+        // Counted apart, so that any number of warnings leaves room for the error that refuses a write.
+        if ((isError ? errors : issues.length - errors) >= limit) return
+        const expression = textOf(path)
+        const key = `${severity} ${expression} ${text}`
+        if (told.has(key)) return
+        told.add(key)
+        if (isError) errors++
+        const diagnostics = `${expression}: ${text}. (Profile ${profile})`
+        issues.push({ severity, code, diagnostics, expression: [expression] })
+      }
 
       const one = (value: unknown, claimed: string, at: Path, root: Readonly<Record<string, unknown>>): void => {
-        const tell: Visit['tell'] = (severity, code, path, text, profile) => {
-          const expression = textOf(path)
-          const key = `${severity} ${expression} ${text}`
-          if (issues.length >= limit || told.has(key)) return
-          told.add(key)
-          const diagnostics = `${expression}: ${text}. (Profile ${profile})`
-          issues.push({ severity, code, diagnostics, expression: [expression] })
-        }
         const canonical = claimed.length > 200 ? `${claimed.slice(0, 197)}...`.toWellFormed() : claimed
         const target = tree(claimed)
         if (target === undefined) {
@@ -85,11 +109,17 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
       }
 
       try {
-        all(resource, { up: undefined, name: String(resource.resourceType), index: -1 }, resource, asked)
+        const at: Path = { up: undefined, name: String(resource.resourceType), index: -1 }
+        if (hasProfiles) all(resource, at, resource, asked)
+        if (hasExtensions) extensionChecks.check(resource, at, tell)
       } catch (error) {
-        if (error instanceof TooCostly) {
+        const isTooCostly = error instanceof TooCostly
+        if (isTooCostly || error instanceof RangeError) {
           const expression = [String(resource.resourceType)]
-          const diagnostics = `${expression[0]}: its repetitions make its profiles too costly to check; send less in one resource.`
+          const why = isTooCostly
+            ? 'its repetitions make its profiles too costly to check; send less in one resource'
+            : 'it is nested too deeply'
+          const diagnostics = `${expression[0]}: ${why}.`
           issues.push({ severity: 'error', code: 'too-costly', diagnostics, expression })
         } else if (!(error instanceof Pending)) throw error
       }

@@ -1,6 +1,6 @@
 /** A place in a resource where an element stands: its value with its type, so that definitions can be followed from it. */
 import { typeUrl } from '../structure/definition.ts'
-import { type Block, type Field, type FieldType, jsonNames, type Shape } from '../structure/shape.ts'
+import type { Block, Field, FieldType, Member, Shape } from '../structure/shape.ts'
 
 export interface Path {
   readonly up: Path | undefined
@@ -77,13 +77,25 @@ export const fieldOf = ({ block }: Inside, name: string): { field: Field; only: 
   return undefined
 }
 
+/** Of a choice between many types the members that are there; of another field the member it may be in. */
+const present = (object: Record<string, unknown>, { members }: Field): Iterable<Member> => {
+  const { all, byName } = members
+  if (all.length < 4) return all
+  const found = new Set<Member>()
+  for (const key in object) {
+    const member = byName.get(key)
+    if (member !== undefined) found.add(member)
+  }
+  return found
+}
+
 /** The elements of a field that are there. */
 export const spotsOf = ({ object, shape }: Inside, field: Field, up: Path, only?: FieldType): Spot[] => {
   const found: Spot[] = []
-  for (const [json, type] of jsonNames(field)) {
+  for (const { json, under, type } of present(object, field)) {
     if (only !== undefined && type !== only) continue
     const value = object[json]
-    const sibling = object[`_${json}`]
+    const sibling = object[under]
     if (value === undefined && sibling === undefined) continue
     const add = (one: unknown, beside: unknown, index: number): void => {
       if ((one === undefined || one === null) && !isObject(beside)) return

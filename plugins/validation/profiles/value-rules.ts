@@ -1,7 +1,8 @@
 /** What a profile asks of one value: fixed and pattern values, bounds, bindings, its own invariants. */
+import { counted } from '../../../kernel/index.ts'
 import type { Kind } from '../fhirpath/compiled.ts'
 import { compareMoments } from '../fhirpath/values.ts'
-import { bindingTest, codeOf } from '../rules/bindings.ts'
+import { bindingTest, codedText } from '../rules/bindings.ts'
 import type { createInvariants, Invariant } from '../rules/invariants.ts'
 import { isLeftOut } from '../rules/invariants.ts'
 import type { KnownCodes } from '../rules/value-set.ts'
@@ -101,7 +102,7 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
       if (valueSet === undefined || valueSet === required) return
       const known = codes(valueSet)
       if (known === null || known === undefined || test(known, spot.value)) return
-      tell(severity, 'code-invalid', `${shown(codeOf(spot.value))} is not in the value set ${valueSet}, ${says}`)
+      tell(severity, 'code-invalid', `${codedText(spot.value)} is not in the value set ${valueSet}, ${says}`)
     }
     if (bound.strength === 'required') check(bound.valueSet, 'error', 'which is required here')
     if (bound.strength === 'extensible')
@@ -127,7 +128,11 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
         tell('error', 'value', `${shown(value)} does not have what it must have, ${shown(node.pattern)}`)
       }
       if (node.maxLength !== undefined && typeof value === 'string' && value.length > node.maxLength) {
-        tell('error', 'too-long', `it has ${value.length} characters, and at most ${node.maxLength} are allowed`)
+        tell(
+          'error',
+          'too-long',
+          `it has ${counted(value.length, 'character')}, and at most ${node.maxLength} ${node.maxLength === 1 ? 'is' : 'are'} allowed`,
+        )
       }
       if (node.minValue !== undefined && (compare(value, node.minValue) ?? 0) < 0) {
         tell('error', 'value', `${shown(value)} is less than ${shown(node.minValue)}`)

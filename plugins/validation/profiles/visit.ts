@@ -2,7 +2,7 @@
  * Follows the tree of a profile through an element: cardinality, slices, types, and the rules of each value.
  * https://hl7.org/fhir/R4/profiling.html
  */
-import type { Issue } from '../../../kernel/index.ts'
+import { type Issue, withArticle } from '../../../kernel/index.ts'
 import { Pending, type Shapes } from '../fhirpath/compile.ts'
 import type { Work } from '../fhirpath/work.ts'
 import { createInvariants, type Engine } from '../rules/invariants.ts'
@@ -145,7 +145,12 @@ export const createVisitor = ({ find, shape, codes, engine }: ProfileSources, wo
     if (name === undefined || shapeOf(typeUrl(name))?.kind !== 'resource') return
     const allowed = targets.map((target) => typeOfProfile(target))
     if (allowed.includes(undefined) || allowed.includes('Resource') || allowed.includes(name)) return
-    tell('error', 'structure', path, `it refers to a ${name}; allowed are ${[...new Set(allowed)].join(', ')}`)
+    tell(
+      'error',
+      'structure',
+      path,
+      `it refers to ${withArticle(name)}; allowed are ${[...new Set(allowed)].join(', ')}`,
+    )
   }
 
   const types = (node: ProfileNode, spot: Spot): void => {

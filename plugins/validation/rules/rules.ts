@@ -1,11 +1,11 @@
 /** The rules of definitions beyond structure: invariants and required bindings, put into the generated checks. */
 import type { Kind } from '../fhirpath/compiled.ts'
 import type { Constraint } from '../structure/definition.ts'
-import { type Faults, shown } from '../structure/faults.ts'
+import type { Faults } from '../structure/faults.ts'
 import type { RuleSite } from '../structure/generate.ts'
 import type { Rule, RuleMaker, RuleTools } from '../structure/rule.ts'
 import type { FieldType, Shape } from '../structure/shape.ts'
-import { bindingTest, codeOf } from './bindings.ts'
+import { bindingTest, codedText } from './bindings.ts'
 import { createInvariants, type Engine, isLeftOut, type Subject } from './invariants.ts'
 import type { KnownCodes } from './value-set.ts'
 
@@ -83,7 +83,7 @@ export const createRules =
           found,
           'code-invalid',
           at(path, index),
-          `${shown(codeOf(value))} is not in the value set ${canonical}, which is required here`,
+          `${codedText(value)} is not in the value set ${canonical}, which is required here`,
         )
       }
     }

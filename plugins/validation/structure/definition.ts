@@ -33,6 +33,7 @@ export interface ElementDefinition {
   readonly slicing?: Slicing
   readonly min?: number
   readonly max?: string
+  readonly isModifier?: boolean
   readonly base?: { readonly path: string; readonly min: number; readonly max: string }
   readonly contentReference?: string
   readonly type?: readonly TypeReference[]
@@ -52,6 +53,8 @@ export interface StructureDefinition {
   readonly abstract: boolean
   readonly derivation?: 'specialization' | 'constraint'
   readonly baseDefinition?: string
+  /** Of an extension: where it may stand. */
+  readonly context?: readonly { readonly type: string; readonly expression: string }[]
   readonly snapshot?: { readonly element: readonly ElementDefinition[] }
   readonly differential?: { readonly element: readonly ElementDefinition[] }
 }

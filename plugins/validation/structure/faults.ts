@@ -2,7 +2,7 @@
  * What the generated code calls when something is wrong: builds the faults of one element with paths relative to it.
  * The caller puts its own element's name in front, so a valid resource never pays for a path.
  */
-import type { IssueCode } from '../../../kernel/index.ts'
+import { type IssueCode, withArticle } from '../../../kernel/index.ts'
 import { STRING_LIMIT } from './text.ts'
 import { Written } from './written.ts'
 
@@ -21,7 +21,7 @@ export type Faults = Fault[] | null
 const EXPECTED: Readonly<Record<string, string>> = {
   base64Binary: 'base64: groups of four characters of A-Z a-z 0-9 + / with = at the end',
   boolean: 'true or false',
-  canonical: 'a URI without white space',
+  canonical: 'a URI without white space; after urn:uuid: or urn:oid: a valid one',
   code: 'a code: no white space at its ends, single spaces inside',
   date: 'an existing date YYYY, YYYY-MM or YYYY-MM-DD',
   dateTime: 'an existing date, or YYYY-MM-DDThh:mm:ss with a zone (Z or +hh:mm)',
@@ -39,7 +39,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   time: 'hh:mm:ss without a zone',
   unsignedInt: 'a whole number from 0 to 2147483647, written without fraction or exponent',
   uri: 'a URI without white space; after urn:uuid: or urn:oid: a valid one',
-  url: 'a URI without white space',
+  url: 'a URI without white space; after urn:uuid: or urn:oid: a valid one',
   uuid: 'urn:uuid: and a lower-case UUID',
   xhtml: 'an XHTML div',
 }
@@ -59,7 +59,7 @@ const kindOf = (value: unknown): string => {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (value instanceof Written) return 'a number'
   if (typeof value === 'object') return Object.keys(value).length === 0 ? 'an empty object' : 'an object'
-  return `a ${typeof value}`
+  return withArticle(typeof value)
 }
 
 /** A value for a message, cut short. */
@@ -69,9 +69,11 @@ export const shown = (value: unknown): string => {
 }
 
 export interface FaultMaker {
-  /** How many faults were found since the last reset; those above the limit are counted only. */
+  /** How many faults were found since the last reset; errors above the limit, and warnings above it, are counted only. */
   readonly found: number
   reset(limit: number): void
+  /** Whether nothing among these faults is an error: what they were found in is sound. */
+  mild(faults: Fault[]): boolean
   add(
     faults: Faults,
     code: IssueCode,
@@ -101,13 +103,15 @@ export interface FaultMaker {
 
 /** `formats[type]` says whether a value of the right JSON type has the format of the primitive. */
 export const createFaultMaker = (formats: Readonly<Record<string, (value: any) => boolean>>): FaultMaker => {
-  let found = 0
+  let errors = 0
+  let remarks = 0
   let limit = 0
 
+  // Errors and the rest are counted apart: any number of warnings must leave room for the error that refuses a write.
   const add: FaultMaker['add'] = (faults, code, path, text, severity = 'error') => {
     const list = faults ?? []
-    found++
-    if (found <= limit) list.push({ code, severity, text, path })
+    const count = severity === 'error' ? ++errors : ++remarks
+    if (count <= limit) list.push({ code, severity, text, path })
     return list
   }
 
@@ -152,12 +156,15 @@ export const createFaultMaker = (formats: Readonly<Record<string, (value: any) =
 
   return {
     get found() {
-      return found
+      return errors + remarks
     },
     reset(most) {
-      found = 0
+      errors = 0
+      remarks = 0
       limit = most
     },
+    // A list without errors says nothing once errors are no longer listed.
+    mild: (faults) => errors <= limit && faults.every(({ severity }) => severity !== 'error'),
     add,
     nest,
     nestAt: (faults, inner, path, index) => nest(faults, inner, `${path}[${index}]`),

@@ -24,7 +24,7 @@ const NOT: Readonly<Record<string, string>> = {
   instant: "(typeof $ !== 'string' || !isInstant($))",
   markdown: "(typeof $ !== 'string' || !isText($))",
   oid: "(typeof $ !== 'string' || !isOid($))",
-  reference: "(typeof $ !== 'string' || !isUri($))",
+  reference: "(typeof $ !== 'string' || (!isUri($) && !isReference($)))",
   'resource-id': "(typeof $ !== 'string' || !isResourceId($))",
   string: "(typeof $ !== 'string' || !isText($))",
   time: "(typeof $ !== 'string' || !isTime($))",
@@ -46,7 +46,8 @@ const NOTE: Readonly<Record<string, string>> = {
 
 /** Faults a valid JSON string can still have, as a statement over `$` and the path expression `%`. */
 const DEEPER: Readonly<Record<string, string>> = {
-  reference: 'if ($.charCodeAt(0) === 35) f = localReference(f, %, $);',
+  reference:
+    'if ($.charCodeAt(0) === 35) f = localReference(f, %, $); else if ($.charCodeAt(0) === 117 && !isUri($)) f = oddUrn(f, %, $);',
   xhtml: 'f = narrative(f, %, $);',
 }
 
@@ -93,20 +94,28 @@ const caller = (type: FieldType, names: Names, contained: boolean): string => {
   }
 }
 
-/** What becomes of a value whose structure is sound. */
+/** What becomes of a primitive whose format is right. */
 const otherwise = (...statements: readonly string[]): string => {
   const all = statements.filter((statement) => statement !== '')
   return all.length === 0 ? '' : ` else { ${all.join(' ')} }`
 }
+
+/**
+ * What becomes of the faults of an inner object, and the rules that it is held to when it is sound: when what was found in it
+ * are warnings at most.
+ */
+const nested = (nest: string, rules: string): string =>
+  rules === '' ? `if (g !== null) ${nest};` : `if (g === null || (${nest}, mild(g))) { ${rules} }`
 
 const single = (block: Block, field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
   const rules = names.rules({ rules: field.rules, block, field, type }, 'v', path, '-1')
   if (type.kind === 'primitive') {
     const bad = `if (${notPrimitive(type.name, 'v')}) f = primitive(f, ${path}, v, ${q(type.name)});`
-    return bad + otherwise(note(type.name, 'v', path), rules)
+    const url = block.path === 'Extension' && field.name === 'url' ? 'c.extension(v);' : ''
+    return bad + otherwise(note(type.name, 'v', path), url, rules)
   }
-  return `g = ${caller(type, names, false)}(v); if (g !== null) f = nest(f, g, ${path});${otherwise(rules)}`
+  return `g = ${caller(type, names, false)}(v); ${nested(`f = nest(f, g, ${path})`, rules)}`
 }
 
 const items = (block: Block, field: Field, type: FieldType, names: Names): string => {
@@ -119,7 +128,7 @@ const items = (block: Block, field: Field, type: FieldType, names: Names): strin
   }
   const contained = field.name === 'contained' && type.kind === 'resource'
   const call = contained ? 'containedResource(v[i], i)' : `${caller(type, names, contained)}(v[i])`
-  return `g = ${call}; if (g !== null) f = nestAt(f, g, ${path}, i);${otherwise(rules)}`
+  return `g = ${call}; ${nested(`f = nestAt(f, g, ${path}, i)`, rules)}`
 }
 
 const list = (block: Block, field: Field, type: FieldType, names: Names): string => {
@@ -202,7 +211,7 @@ const block = (shape: Shape, block: Block, names: Names, isResource: boolean): s
     isExtension ? 'if ((t0 !== 0) === (o.extension !== undefined)) f = valueXorExtension(f, o);' : '',
     // An element needs a value or children besides its id (ele-1).
     isResource || shape.url === ELEMENT ? '' : 'if (n === 1 && o.id !== undefined) f = idOnly(f, "");',
-    withRules === '' ? '' : `if (f === null) { ${withRules} }`,
+    withRules === '' ? '' : `if (f === null || mild(f)) { ${withRules} }`,
   ].join(' ')
   return `function ${names.block(block.path)}(o) {
   if (typeof o !== 'object') return notObject(o);
@@ -226,9 +235,9 @@ const block = (shape: Shape, block: Block, names: Names, isResource: boolean): s
 
 /** Names the generated code takes from its surroundings, see run.ts. */
 export const SURROUNDINGS = [
-  'c, isBase64, isUri, isCode, isDate, isDateTime, isId, isInstant, isElementId, isText, isOid, isResourceId, isTime, isUuid, other',
-  'primitive, primitiveAt, nest, nestAt, notObject, empty, notList, tooMany, unknown, twice, missing, idOnly, isFilled',
-  'siblings, valueXorExtension, localReference, narrative, anyResource, containedResource, link, notInstalled',
+  'c, isBase64, isUri, isCode, isDate, isDateTime, isId, isInstant, isElementId, isText, isOid, isReference, isResourceId, isTime, isUuid, other',
+  'primitive, primitiveAt, nest, nestAt, mild, notObject, empty, notList, tooMany, unknown, twice, missing, idOnly, isFilled',
+  'siblings, valueXorExtension, localReference, oddUrn, narrative, anyResource, containedResource, link, notInstalled',
 ].join(', ')
 
 export interface Generated {

@@ -3,7 +3,7 @@
  * the `_name` siblings of primitives, the narrative. Holds the state of the validation that is under way.
  */
 import { MOST_WORK, type Work } from '../fhirpath/work.ts'
-import type { FaultMaker, Faults } from './faults.ts'
+import { type FaultMaker, type Faults, shown } from './faults.ts'
 import { createNarrativeCheck } from './xhtml.ts'
 
 /** A generated function: the faults of an object, null when it is valid. */
@@ -30,6 +30,10 @@ export interface Context {
   /** The resource that is contained in none: %rootResource. */
   root: unknown
   local(target: string, strong: boolean): void
+  /** An extension with that URL is met. */
+  extension(url: string): void
+  /** The URLs of all extensions met. */
+  readonly extensions: ReadonlySet<string>
 }
 
 export interface Run {
@@ -45,11 +49,14 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** `resource(type)`: the check of that resource type, undefined when there is no such type. */
 export const createRun = (faults: FaultMaker, resource: (type: string) => Check | undefined): Run => {
-  const narrativeFault = createNarrativeCheck()
+  const checkNarrative = createNarrativeCheck()
   let ids: Set<unknown> | null = null
   let locals: Local[] = []
   let within = -1
   let isContained = false
+  /** Of most resources; a set is made for those that have extensions. */
+  const noUrls: ReadonlySet<string> = new Set()
+  let extensions: Set<string> | undefined
 
   const context: Context = {
     keys: 0,
@@ -59,6 +66,13 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     root: undefined,
     local(target, strong) {
       locals.push({ target, strong, within })
+    },
+    extension(url) {
+      extensions ??= new Set()
+      extensions.add(url)
+    },
+    get extensions() {
+      return extensions ?? noUrls
     },
   }
 
@@ -79,7 +93,10 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
       : typeCheck(value)
   }
 
-  /** dom-3: something refers to each contained resource, or it refers to its container. */
+  /**
+   * No two contained resources have one id (https://hl7.org/fhir/R4/references.html#contained), and dom-3: something refers
+   * to each, or it refers to its container.
+   */
   const containment = (found: Faults, resource: Record<string, unknown>, from: number): Faults => {
     if (!Array.isArray(resource.contained)) return found
     const targets = new Set<string>()
@@ -90,8 +107,19 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
       if (local.strong && local.target === '#') upwards.add(local.within)
     }
     let list = found
+    const places = new Map<unknown, number>()
     resource.contained.forEach((contained, index) => {
       if (!isObject(contained) || typeof contained.resourceType !== 'string') return
+      const { id } = contained
+      const earlier = places.get(id)
+      if (id !== undefined && earlier !== undefined) {
+        list = faults.add(
+          list,
+          'invariant',
+          `.contained[${index}].id`,
+          `contained[${earlier}] has the id ${shown(id)} too; give each contained resource an id of its own`,
+        )
+      } else places.set(id, index)
       if (targets.has(`#${contained.id}`) || upwards.has(index)) return
       list = faults.add(
         list,
@@ -150,6 +178,16 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     }
     return found
   }
+
+  /** Reference.reference is a string to R4: a urn that is no UUID or OID refers to nothing, but may stand there. */
+  const oddUrn = (found: Faults, path: string, target: string): Faults =>
+    faults.add(
+      found,
+      'value',
+      path,
+      `${shown(target)} refers to nothing: after urn:uuid: there is no UUID, or after urn:oid: no OID`,
+      'warning',
+    )
 
   /** ref-1: a local reference names a contained resource, or `#` the container. */
   const localReference = (found: Faults, path: string, target: string): Faults => {
@@ -213,8 +251,10 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
     )
 
   const narrative = (found: Faults, path: string, div: string): Faults => {
-    const fault = narrativeFault(div)
-    return fault === null ? found : faults.add(found, 'invariant', path, fault)
+    const fault = checkNarrative(div)
+    if (fault !== null) return faults.add(found, 'invariant', path, fault)
+    const { unlisted } = checkNarrative
+    return unlisted === undefined ? found : faults.add(found, 'invariant', path, unlisted, 'warning')
   }
 
   return {
@@ -225,6 +265,7 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
       anyResource,
       containedResource,
       localReference,
+      oddUrn,
       isFilled,
       siblings,
       idOnly,
@@ -239,6 +280,7 @@ export const createRun = (faults: FaultMaker, resource: (type: string) => Check 
       context.root = undefined
       ids = null
       locals = []
+      extensions = undefined
       within = -1
       isContained = false
     },

@@ -26,6 +26,20 @@ export interface ElementRules {
   readonly required: string | undefined
 }
 
+/** A member of an object in JSON that a field may be in. */
+export interface Member {
+  readonly json: string
+  /** Where the extensions of a primitive are. */
+  readonly under: string
+  readonly type: FieldType
+}
+
+export interface Members {
+  readonly all: readonly Member[]
+  /** By both names. */
+  readonly byName: ReadonlyMap<string, Member>
+}
+
 export interface Field {
   /** As in FHIRPath: `value` for value[x]. */
   readonly name: string
@@ -39,6 +53,7 @@ export interface Field {
   readonly attribute: boolean
   readonly types: readonly FieldType[]
   readonly rules: ElementRules
+  readonly members: Members
 }
 
 export interface Block {
@@ -102,6 +117,11 @@ const rulesOf = ({ constraint, binding }: ElementDefinition): ElementRules => ({
   required: binding?.strength === 'required' ? binding.valueSet : undefined,
 })
 
+const membersOf = (field: Omit<Field, 'members'>): Members => {
+  const all = jsonNames(field).map(([json, type]) => ({ json, under: `_${json}`, type }))
+  return { all, byName: new Map(all.flatMap((one) => [[one.json, one] as const, [one.under, one] as const])) }
+}
+
 /** Reads the snapshot; slices are left out, they are for profiles. The definition must have a snapshot. */
 export const shapeOf = (definition: StructureDefinition): Shape => {
   const elements = definition.snapshot!.element.filter(
@@ -124,7 +144,7 @@ export const shapeOf = (definition: StructureDefinition): Shape => {
       : parents.has(path)
         ? [{ kind: 'block', path, suffix: '' }]
         : (element.type ?? []).map((type) => fieldType(type, path, definition.kind))
-    blocks.get(path.slice(0, dot))!.fields.push({
+    const field = {
       name: choice ? path.slice(dot + 1, -3) : path.slice(dot + 1),
       choice,
       list: count(element.base?.max ?? element.max) > 1,
@@ -133,13 +153,14 @@ export const shapeOf = (definition: StructureDefinition): Shape => {
       attribute: element.type?.some((type) => type.code.startsWith(SYSTEM)) === true,
       types,
       rules: rulesOf(element),
-    })
+    }
+    blocks.get(path.slice(0, dot))!.fields.push({ ...field, members: membersOf(field) })
   }
   return { url: definition.url, type: definition.type, kind: definition.kind, blocks }
 }
 
 /** The JSON names of a field with the type each stands for: `valueString`, `valueQuantity`… or just `name`. */
-export const jsonNames = (field: Field): readonly (readonly [name: string, type: FieldType])[] =>
+export const jsonNames = (field: Omit<Field, 'members'>): readonly (readonly [name: string, type: FieldType])[] =>
   field.choice
     ? field.types.map((type) => [field.name + type.suffix, type] as const)
     : field.types.slice(0, 1).map((type) => [field.name, type] as const)

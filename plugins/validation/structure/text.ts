@@ -97,7 +97,10 @@ const isUrn = (text: string): boolean => {
   return !text.startsWith('urn:oid:') || OID_URI.test(text)
 }
 
-const isUnusualUri = (text: string): boolean => !SPACE.test(text) && isClean(text) && isUrn(text)
+const isUnusualUri = (text: string): boolean => isReference(text) && isUrn(text)
+
+/** Reference.reference, which R4 types as a string that holds a URL: no white space, whatever comes after urn:uuid:. */
+export const isReference = (text: string): boolean => text.length > 0 && !SPACE.test(text) && isClean(text)
 
 /** uri, url, canonical: no white space; a urn:uuid or urn:oid must be one. */
 export const isUri = (text: string): boolean => {

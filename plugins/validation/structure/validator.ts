@@ -1,4 +1,5 @@
 /** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
+import { errorsFirst } from '../../../kernel/index.ts'
 import { TooCostly } from '../fhirpath/work.ts'
 import type { DefinitionSource, StructureDefinition } from './definition.ts'
 import { typeUrl } from './definition.ts'
@@ -9,7 +10,7 @@ import type { StructureIssue } from './issue.ts'
 import type { Rule, RuleMaker, RuleTools } from './rule.ts'
 import { type Check, createRun } from './run.ts'
 import { type Shape, shapeOf } from './shape.ts'
-import { isBase64, isCode, isElementId, isId, isOid, isResourceId, isText, isUri, isUuid } from './text.ts'
+import { isBase64, isCode, isElementId, isId, isOid, isReference, isResourceId, isText, isUri, isUuid } from './text.ts'
 import { mayHoldSpelledIntegers, parseWritten } from './written.ts'
 
 /** More faults than these are counted, not listed, unless asked for. */
@@ -27,6 +28,8 @@ export interface StructureValidator {
   validate(resource: Record<string, unknown>, options?: StructureOptions): readonly StructureIssue[]
   /** Members of all objects of the resource last validated, if it was valid: fewer than in its text means duplicate keys. */
   readonly keys: number
+  /** URLs of the extensions of the resource last validated, if it was valid. */
+  readonly extensions: ReadonlySet<string>
   /** Canonical URLs of the definitions that are compiled. */
   types(): readonly string[]
   /** The shape of a type. Null: not known yet. */
@@ -54,7 +57,7 @@ const FORMATS: Readonly<Record<string, (value: any) => boolean>> = {
   markdown: isText,
   oid: isOid,
   positiveInt: isInteger(1),
-  reference: isUri,
+  reference: isReference,
   'resource-id': isResourceId,
   string: isText,
   time: isTime,
@@ -182,6 +185,7 @@ export const createStructureValidator = (
       isElementId,
       isText,
       isOid,
+      isReference,
       isResourceId,
       isTime,
       isUuid,
@@ -215,19 +219,22 @@ export const createStructureValidator = (
   const issues = (value: Record<string, unknown>, found: Faults, limit: number): StructureIssue[] => {
     const root =
       typeof value?.resourceType === 'string' && resources.has(value.resourceType) ? value.resourceType : 'Resource'
-    const list = (found ?? []).map(
-      ({ severity, code, text, path }): StructureIssue => ({
-        severity,
-        code,
-        diagnostics: `${root}${path}: ${text}.`.replace(/\.\.$/, '.'),
-        expression: [root + path],
-      }),
-    )
-    if (faults.found > limit) {
+    const list = errorsFirst(found ?? [])
+      .slice(0, limit)
+      .map(
+        ({ severity, code, text, path }): StructureIssue => ({
+          severity,
+          code,
+          diagnostics: `${root}${path}: ${text}.`.replace(/\.\.$/, '.'),
+          expression: [root + path],
+        }),
+      )
+    const unlisted = faults.found - list.length
+    if (unlisted > 0) {
       list.push({
         severity: 'information',
         code: 'informational',
-        diagnostics: `${faults.found - limit} more issues are not listed.`,
+        diagnostics: `${unlisted} more issues are not listed.`,
         expression: [root],
       })
     }
@@ -237,16 +244,20 @@ export const createStructureValidator = (
   return {
     validate(value, { text, limit = MOST_ISSUES } = {}) {
       const found = check(value, limit)
-      if (found !== null) return issues(value, found, limit)
-      if (text === undefined || run.context.integers === 0 || !mayHoldSpelledIntegers(text)) return NONE
+      const first = found === null ? NONE : issues(value, found, limit)
+      if (found !== null && !faults.mild(found)) return first
+      if (text === undefined || run.context.integers === 0 || !mayHoldSpelledIntegers(text)) return first
       const keys = run.context.keys
       const spelled = checkSpelled(text, limit)
-      if (spelled !== null) return issues(value, spelled, limit)
+      if (spelled !== null && !faults.mild(spelled)) return issues(value, spelled, limit)
       run.context.keys = keys
-      return NONE
+      return first
     },
     get keys() {
       return run.context.keys
+    },
+    get extensions() {
+      return run.context.extensions
     },
     types: () => [...compiled.keys()],
     shape,

@@ -8,13 +8,28 @@ import { createNames } from './names.ts'
 export const XHTML = 'http://www.w3.org/1999/xhtml'
 
 /** The XPath of txt-1 in the definition of Narrative; with xml:lang, which XHTML wants beside lang, and the namespace. */
-export const ATTRIBUTE_NAMES = createNames(
+const LISTED =
   `abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite
   class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev
   rowspan rules scope shape span src start style summary tabindex title type valign value vspace width
-  xml:lang xmlns`.split(/\s+/),
+  xml:lang xmlns`.split(/\s+/)
+
+/**
+ * What the text of narrative.html admits besides, with the chapters of HTML 4.0 it names (basefont and body apart), its
+ * images and links: attributes of font, br, hr, img, map and area; and xml:space, which XHTML gives to pre.
+ */
+const UNLISTED = 'clear color face ismap nohref noshade size usemap xml:space'.split(' ')
+
+export const ATTRIBUTE_NAMES = createNames([...LISTED, ...UNLISTED])
+
+const IS_UNLISTED = Uint8Array.from(ATTRIBUTE_NAMES.ends, (name) =>
+  name !== undefined && UNLISTED.includes(name) ? 1 : 0,
 )
-const URLS = new Set(['href', 'src', 'cite', 'longdesc'])
+
+/** Whether the attribute, by the state its name ends in, is beyond the list of txt-1. */
+export const isUnlisted = (attribute: number): boolean => IS_UNLISTED[attribute] === 1
+
+const URLS = new Set(['href', 'src', 'cite', 'longdesc', 'usemap'])
 
 const UNKNOWN = 0
 const FREE = 1

@@ -5,19 +5,26 @@
  */
 import { Buffer } from 'node:buffer'
 import { createNames, stateOf } from './names.ts'
-import { ATTRIBUTE_NAMES, isXhtml, isXmlCharacter, valueFault, XHTML } from './xhtml-attribute.ts'
+import { ATTRIBUTE_NAMES, isUnlisted, isXhtml, isXmlCharacter, valueFault, XHTML } from './xhtml-attribute.ts'
 
 const BAD_CHARACTER = 'it has a character XML does not allow'
 
 /** The XPath of txt-1 in the definition of Narrative. */
-const ELEMENTS = `a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5
+const LISTED = `a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5
   h6 hr i img li ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var`.split(/\s+/)
 
-const NAMES = createNames(ELEMENTS)
+/**
+ * What the text of narrative.html admits besides: the chapters 7 to 11 of HTML 4.0 without ins and del, chapter 15, and
+ * image maps. Of elements that HTML 4.0 deprecates only those that mark text.
+ */
+const UNLISTED = 'address area bdo font kbd map s strike u'.split(' ')
+
+const NAMES = createNames([...LISTED, ...UNLISTED])
 const { next: NEXT_OF_ELEMENT, ends: ELEMENT_OF } = NAMES
 const DIV = stateOf(NAMES, 'div')
 const IMG = stateOf(NAMES, 'img')
 const NEXT_OF_ATTRIBUTE = ATTRIBUTE_NAMES.next
+const IS_UNLISTED = Uint8Array.from(ELEMENT_OF, (name) => (name !== undefined && UNLISTED.includes(name) ? 1 : 0))
 const SRC = stateOf(ATTRIBUTE_NAMES, 'src')
 const XMLNS = stateOf(ATTRIBUTE_NAMES, 'xmlns')
 
@@ -46,8 +53,15 @@ for (const markup of '<&') IN_TEXT[markup.charCodeAt(0)] = 0
 type Position = number
 const FAILED = -1
 
-/** A check with its own scratch space: `null` when the narrative is fine, else `txt-1: why` or `txt-2: why`. */
-export const createNarrativeCheck = (): ((text: string) => string | null) => {
+export interface NarrativeCheck {
+  /** `null` when the narrative is fine, else `txt-1: why` or `txt-2: why`. */
+  (text: string): string | null
+  /** Of the narrative checked last: the remark that it uses what the list of txt-1 lacks. */
+  readonly unlisted: string | undefined
+}
+
+/** A check with its own scratch space. */
+export const createNarrativeCheck = (): NarrativeCheck => {
   const encoder = new TextEncoder()
   /** Elements that are open, by the state their name ends in; those from `depth` on are of the past. */
   const open: number[] = []
@@ -56,6 +70,8 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
   let kept = Buffer.alloc(4096)
   let problem = ''
   let hasContent = false
+  /** The first element or attribute beyond the list of txt-1. */
+  let beyond = ''
 
   const fail = (why: string): Position => {
     problem = why.length > 160 ? `${why.slice(0, 157)}...`.toWellFormed() : why
@@ -146,6 +162,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     if (state === XMLNS) {
       return isXhtml(bytes, start, at) ? at + 1 : fail(`<${nameOf(element)}> is not in the namespace ${XHTML}`)
     }
+    if (beyond === '' && isUnlisted(state)) beyond = `the attribute ${shown(bytes, from, end)}`
     const fault = valueFault(bytes, state, start, at)
     return fault === null ? at + 1 : fail(`the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> ${fault}`)
   }
@@ -194,6 +211,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
       if (end === from) return fail('it contains a < that starts no tag')
       return fail(`the element <${bytes.toString('latin1', from, Math.min(end, from + 40))}> is not allowed`)
     }
+    if (IS_UNLISTED[started] === 1 && beyond === '') beyond = `the element <${nameOf(started)}>`
     if (bytes[at] !== MORE || depth === 0) return restOfTag(bytes, at, started)
     open[depth++] = started
     return at + 1
@@ -253,7 +271,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     return bytes[at] === END ? at : fail('there is something after its </div>')
   }
 
-  return (text) => {
+  const check = (text: string): string | null => {
     const needed = text.length * 3 + 1 // three bytes at most for a UTF-16 unit, and the end mark
     if (kept.length < needed && needed <= KEPT_BYTES) kept = Buffer.alloc(needed)
     const bytes = kept.length < needed ? Buffer.alloc(needed) : kept
@@ -261,6 +279,7 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     bytes[written] = END
     depth = 0
     hasContent = false
+    beyond = ''
     // As many bytes as characters: there is no surrogate.
     if ((written === text.length || text.isWellFormed()) && document(bytes) === written)
       return hasContent ? null : 'txt-2: The narrative has no text and no image to show.'
@@ -268,4 +287,11 @@ export const createNarrativeCheck = (): ((text: string) => string | null) => {
     if (text.includes('\0') || !text.isWellFormed()) return `txt-1: The narrative must be XHTML, but ${BAD_CHARACTER}.`
     return `txt-1: The narrative must be one XHTML div of basic formatting, but ${problem}.`
   }
+
+  return Object.defineProperty(check, 'unlisted', {
+    get: () =>
+      beyond === ''
+        ? undefined
+        : `txt-1: ${beyond} is not in the list of the narrative's rule, though its text allows it; other servers may refuse it`,
+  }) as NarrativeCheck
 }

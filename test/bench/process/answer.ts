@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import process from 'node:process'
+import { type Turns, watchTurns } from '../../support/watch-turns.ts'
 
 interface Question {
   readonly number: number
@@ -16,6 +17,14 @@ const SAMPLE_MICROS = 200
 const cpu = () => {
   const { user, system } = process.cpuUsage()
   return { micros: user + system, rss: process.memoryUsage.rss() }
+}
+
+let turns: Turns | undefined
+
+/** Longest turns of the main thread since the last time; watched from the first on. */
+const takeTurns = () => {
+  turns ??= watchTurns()
+  return turns.take()
 }
 
 let session: Session | undefined
@@ -37,7 +46,7 @@ const stopProfile = async (path: string): Promise<void> => {
 
 /** Answers `cpu`, profiles, and what `answers` names; must name `stop`. Ends when the parent lets go. */
 export const answerWith = (answers: Answers): void => {
-  const known: Answers = { cpu, startProfile, stopProfile, ...answers }
+  const known: Answers = { cpu, startProfile, stopProfile, takeTurns, ...answers }
   // Stopped before, or its parent died: a server without anybody who measures it would run for ever.
   process.once('disconnect', () => process.exit())
   process.on('message', async ({ number, kind, payload }: Question) => {

@@ -25,6 +25,8 @@ export interface CpuUse {
 export interface Subject {
   ask<T>(kind: string, payload?: unknown): Promise<T>
   cpu(): Promise<CpuUse>
+  /** Longest turns of its main thread since the last time, in milliseconds of CPU time. */
+  turns(): Promise<{ readonly most: number; readonly long: readonly number[] }>
   /** Writes a CPU profile of its main thread while `work` runs. */
   profile(path: string, work: () => Promise<unknown>): Promise<void>
   stop(): Promise<void>
@@ -73,6 +75,7 @@ export const startSubject = (name: string, options: SubjectOptions): Subject => 
   return {
     ask,
     cpu: () => ask<CpuUse>('cpu'),
+    turns: () => ask('takeTurns'),
     async profile(path, work) {
       await ask('startProfile')
       await work()

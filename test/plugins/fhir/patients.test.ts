@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { toOwnUrl } from '../../../kernel/index.ts'
 import { createPatients } from '../../../plugins/fhir/patients.ts'
 import { compileModel } from '../../../plugins/fhir/search/model.ts'
 import { soleReference } from '../../../plugins/fhir/sole-reference.ts'
@@ -11,6 +12,7 @@ import { StoredVersion } from '../../../plugins/fhir/store/version.ts'
 import { createDice } from '../../bench/corpus/random.ts'
 import { examplesFolder } from '../../support/stub-definitions.ts'
 
+const OWN = toOwnUrl('http://own.example/fhir')
 const names = readdirSync(examplesFolder).filter((name) => name.endsWith('.json') && name !== 'package.json')
 const read = (name: string): string => readFileSync(join(examplesFolder, name), 'utf8')
 const loadAll = (type: string) =>
@@ -21,12 +23,17 @@ const types = structures
   .filter((one) => one.kind === 'resource' && !one.abstract && one.derivation !== 'constraint')
   .map((one) => one.type as string)
 const patients = createPatients(
-  compileModel({ structures, parameters: loadAll('SearchParameter'), compartments: [], types }),
+  compileModel({
+    structures,
+    parameters: loadAll('SearchParameter'),
+    compartments: loadAll('CompartmentDefinition'),
+    types,
+  }),
 )
 
 const toVersion = (type: string, text: string): StoredVersion =>
   new StoredVersion(type, { rid: 1, type: 1, id: 'x', ver: 1, upd: 1, flags: 0, body: Buffer.from(text) })
-const parsed = (type: string, text: string): readonly string[] => patients.ofResource(type, 'x', JSON.parse(text))
+const parsed = (type: string, text: string): readonly string[] => patients.ofResource(type, 'x', JSON.parse(text), OWN)
 
 const MEMBERS = new Set(['subject', 'patient'])
 
@@ -36,7 +43,7 @@ test('the text of every R4 example tells the patients that the parsed resource t
     const resource = JSON.parse(read(name))
     for (const text of [JSON.stringify(resource), JSON.stringify(resource, null, 2)]) {
       const type = resource.resourceType
-      assert.equal(patients.ofVersion(toVersion(type, text)), parsed(type, text), name)
+      assert.equal(patients.ofVersion(toVersion(type, text), OWN), parsed(type, text), name)
       if (soleReference(text, MEMBERS) !== undefined) told += 1
     }
   }
@@ -52,6 +59,7 @@ test('and that of any other resource', () => {
     '"Patient\\/2"',
     '"\\u0050atient/3"',
     '"http://else.where/Patient/4"',
+    '"http://own.example/fhir/Patient/7"',
     '"Patient/5/_history/1"',
     '"x \\" } ] { ["',
     '"{\\"subject\\":{\\"reference\\":\\"Patient/6\\"}}"',
@@ -83,7 +91,7 @@ test('and that of any other resource', () => {
     const text = object(0)
     const type = dice.pick(['Observation', 'Condition', 'AllergyIntolerance', 'Encounter'])
     if (soleReference(text, MEMBERS) !== undefined) told += 1
-    assert.equal(patients.ofVersion(toVersion(type, text)), parsed(type, text), `${type} ${text}`)
+    assert.equal(patients.ofVersion(toVersion(type, text), OWN), parsed(type, text), `${type} ${text}`)
   }
   assert.ok(told > 1_000, `only ${told} were told without being parsed`)
 })

@@ -95,6 +95,7 @@ test('a refusal is 429 with throttled and the time to wait, costs nothing, is sm
       const refused = await ask('export', { client: 'app' })
       assertRefused(refused, { status: 429, code: 'throttled' }, 'an export')
       assert.is(refused.headers['retry-after'], '1')
+      assert.match(refused.body, 'Try again in 1 second.')
       assert.ok(Buffer.byteLength(refused.body) <= 1024)
       assert.is(await passing(50), 0)
       assert.is(watch.asked, asked)

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert'
 import { Database } from '../../../plugins/database/service.ts'
 import type { Definitions } from '../../../plugins/packages/service.ts'
 import { createTables } from '../../../plugins/packages/tables.ts'
-import { type PackagePlace, packagePlace } from '../../support/package-server.ts'
+import { postgresKind } from '../../support/database-kinds.ts'
+import { type PackagePlace, type PackageServer, packagePlace } from '../../support/package-server.ts'
 import type { TestPackage } from '../../support/tgz.ts'
 
 const catalogTest = suite<{ place: PackagePlace }>('the definitions')
@@ -126,15 +127,20 @@ catalogTest('have a fingerprint that changes with what is installed and with not
 catalogTest(
   'that another process installed are seen after refresh, or when a row of theirs turns up',
   async ({ place }) => {
-    const reader = await started(place, pack('test.one@1.0.0', valueSet('a', URL_A, '1', 'first')))
+    const shared = await postgresKind.fresh()
+    const start = (...packs: TestPackage[]): Promise<PackageServer> => {
+      place.publish(...packs)
+      const packages = packs.map(({ name, version }) => `${name}@${version}`)
+      const at = shared.settings.database as Record<string, unknown>
+      return place.started({ skip_default_packages: true, packages }, at)
+    }
+    const { definitions: reader } = await start(pack('test.one@1.0.0', valueSet('a', URL_A, '1', 'first')))
     assert.is(await reader.refresh(), false)
-    place.publish(pack('test.two@1.0.0', valueSet('b', URL_A, '2', 'second')))
-    const writer = await place.started({ skip_default_packages: true, packages: ['test.two@1.0.0'] })
+    const writer = await start(pack('test.two@1.0.0', valueSet('b', URL_A, '2', 'second')))
     assert.is(titleOf(await reader.find('ValueSet', URL_A)), 'second')
     assert.is((await reader.find('ValueSet', URL_A))?.package, 'test.two@1.0.0')
-    place.publish(pack('test.three@1.0.0'))
     await writer.stop()
-    await place.started({ skip_default_packages: true, packages: ['test.three@1.0.0'] })
+    await start(pack('test.three@1.0.0'))
     assert.is(await reader.refresh(), true)
     assert.equal(
       reader.packages.map(({ name }) => name),

@@ -249,7 +249,9 @@ installTest('does not care that settings of the bucket are wrong when there is n
   place.publish(CORE, SDC)
   await (await place.started()).stop()
   const settings = { package_registry: 's3://fhir', s3_access_key_id: 'alone' }
-  assert.equal((await place.started(settings)).installed, BOTH)
+  const server = await place.started(settings)
+  assert.equal(server.installed, BOTH)
+  await server.stop()
   assert.match(await place.refused({ ...settings, packages: ['test.more@1.0.0'] }), 'SERVER_S3_SECRET_ACCESS_KEY')
 })
 

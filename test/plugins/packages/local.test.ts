@@ -84,6 +84,7 @@ localTest('installs definitions and none of its examples', async ({ place }) => 
   assert.is(JSON.parse((await definitions.find('CodeSystem', 'http://example.org/bom'))!.json).id, 'bom')
   // Bytes as they came, from a .tgz too.
   const packed = writeTgz(join(place.folder, 'guide.tgz'), { ...pack, version: '1.0.1' })
+  await server.stop()
   const other = await place.started({ skip_default_packages: true, packages: [packed] })
   assert.equal(
     (await other.definitions.all('Questionnaire')).map(({ id }) => id),

@@ -99,7 +99,6 @@ const refused: readonly (readonly [why: string, narrative: string, says: string]
     'audio',
     'ins',
     'del',
-    'font',
     'center',
     'x',
     'divx',

@@ -30,8 +30,13 @@ const refusalOf = async (kernel: Kernel, resource: Record<string, unknown>, opti
 }
 
 test('it needs no setting, and takes each level', async () => {
-  await kernelWith()
-  for (const level of ['structure', 'rules', 'profiles']) await kernelWith({ conformance: { validation: level } })
+  const levels = [undefined, 'structure', 'rules', 'profiles']
+  for (const level of levels) {
+    const kernel = await kernelWith(level === undefined ? {} : { conformance: { validation: level } })
+    assert.is(await refusalOf(kernel, patient({ active: true })), undefined, level)
+    const refused = await refusalOf(kernel, patient({ active: 'yes' }))
+    assert.equal(refused, { status: 400, issues: ['structure Patient.active'] }, level)
+  }
 })
 
 test('another level is refused by name', async () => {

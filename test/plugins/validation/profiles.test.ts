@@ -48,7 +48,7 @@ const profilesOver = (definitions: readonly any[], change: (definition: any) => 
 /** What the profile says of a resource, as `severity? code expression`. */
 const saysOf = (definitions: readonly any[], resource: any, asked: readonly string[] = [definitions[0].url]) =>
   profilesOver(definitions)
-    .check(resource, asked, 1000)
+    .check(resource, { asked, profiles: true, extensions: new Set(), limit: 1000 })
     .map(({ severity, code, expression }) => `${severity === 'error' ? '' : `${severity} `}${code} ${expression}`)
 
 const patient = (more: object) => ({ resourceType: 'Patient', ...more })
@@ -630,7 +630,12 @@ function byTelecom() {
 
 test('a profile whose base is not installed is checked as far as it goes, and that is told', () => {
   const derived = profile('derived', 'Patient', [{ id: 'Patient.name', min: 1 }], `${X}missing`)
-  const issues = profilesOver([derived]).check(patient({}), [derived.url], 100)
+  const issues = profilesOver([derived]).check(patient({}), {
+    asked: [derived.url],
+    profiles: true,
+    extensions: new Set(),
+    limit: 100,
+  })
   assert.equal(
     issues.map(({ severity, code }) => `${severity} ${code}`),
     ['warning incomplete', 'error required'],
@@ -706,7 +711,7 @@ test('one of several profiles of a type is enough', () => {
 test('issues name the profile and are no more than asked for', () => {
   const one = profile('one', 'Patient', [{ id: 'Patient.name.family', min: 1 }])
   const many = patient({ name: Array.from({ length: 50 }, () => ({ text: 'x' })) })
-  const issues = profilesOver([one]).check(many, [one.url], 10)
+  const issues = profilesOver([one]).check(many, { asked: [one.url], profiles: true, extensions: new Set(), limit: 10 })
   assert.is(issues.length, 10)
   assert.is(
     issues[0]!.diagnostics,
@@ -728,7 +733,7 @@ const fromDifferentials = profilesOver([], withoutSnapshot)
 const errorsOf = (profiles: typeof fromSnapshots, resource: any) => [
   ...new Set(
     profiles
-      .check(resource, [], 1000)
+      .check(resource, { asked: [], profiles: true, extensions: new Set(), limit: 1000 })
       .filter(({ severity, code }) => severity === 'error' || code === 'incomplete')
       .map(({ code: kind, expression }) => `${kind} ${expression}`)
       .toSorted(),

@@ -10,6 +10,9 @@ const observation = (patient: string, text = 'a') => ({
   code: { text },
   subject: { reference: patient },
 })
+/** Text that is hardly shorter when it is packed. */
+const words = (count: number, seed: number): string =>
+  Array.from({ length: count }, (_, at) => (Math.imul(at + seed * 7919, 2654435761) >>> 0).toString(36)).join(' ')
 const bundle = (type: string, entry: readonly object[]) => ({ resourceType: 'Bundle', type, entry })
 
 /** What happens in `work`, as lines. */
@@ -95,6 +98,50 @@ test('a search leaves one event for each patient it showed, all of one request',
   await server.stop()
 })
 
+for (const [size, more] of [
+  ['small', 1],
+  ['large', 6_000],
+] as const)
+  test(`a ${size} resource that names its patient by an absolute URL of this server is of that patient`, async () => {
+    const server = await audited({
+      settings: {
+        server: { public_url: 'https://fhir.example/r4' },
+        fhir: { large_body_bytes: 32_768 },
+        conformance: { update_as_create: true },
+      },
+    })
+    const patient = 'https://fhir.example/r4/Patient/p1'
+    await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+    for (const [reference, named] of [
+      [patient, 'Patient/p1'],
+      [`${patient}/_history/1`, 'Patient/p1'],
+      ['https://fhir.example/Patient/p1', ''],
+      ['http://localhost:80/Patient/p1', ''],
+    ] as const) {
+      const before = (await eventsOf(server)).length
+      const o = await create(server, observation(reference, words(more, 1)))
+      await send(server, 'PUT', `/Observation/${o}`, { ...observation(reference, words(more, 2)), id: o })
+      for (const url of [
+        `/Observation/${o}`,
+        `/Observation/${o}/_history/1`,
+        `/Observation/${o}/_history`,
+        `/Observation?_id=${o}`,
+        '/Observation?status=final',
+        '/Observation?status=final',
+        '/Observation?status=final',
+      ])
+        assert.is((await server.inject({ url })).statusCode, 200, url)
+      const entry = [{ request: { method: 'DELETE', url: `Observation/${o}` } }]
+      await send(server, 'POST', '/', bundle('transaction', entry))
+      const events = (await eventsOf(server))
+        .slice(before)
+        .filter(({ subtype }) => subtype.at(-1)?.code !== 'transaction')
+      assert.is(events.length, 10)
+      for (const event of events) assert.is(patientOf(event), named, `${reference}: ${JSON.stringify(event.subtype)}`)
+    }
+    await server.stop()
+  })
+
 test('a conditional interaction leaves the event of what it did, or did not do', async () => {
   const server = await audited()
   const org = (name: string) => ({ resourceType: 'Organization', name })
@@ -114,7 +161,75 @@ test('a conditional interaction leaves the event of what it did, or did not do',
   })
   assert.equal(
     lines.map((line) => line.replaceAll(id, 'x')),
-    ['create → 0', 'update Organization/x/_history/2 → 0', 'delete Organization/x/_history/3 → 0', 'delete → 0'],
+    [
+      'create Organization/x/_history/1 → 0',
+      'update Organization/x/_history/2 → 0',
+      'delete Organization/x/_history/3 → 0',
+      'delete → 0',
+    ],
+  )
+  await server.stop()
+})
+
+test('a conditional interaction that matches names what it showed or changed, and whose data that is', async () => {
+  const server = await audited({ settings: { conformance: { update_as_create: true } } })
+  await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+  const o = await create(server, observation('Patient/p1'))
+  const other = observation('Patient/p2')
+  const json = { 'content-type': 'application/fhir+json' }
+  const condition = `_id=${o}`
+  const patching = (text: string) => ({
+    resource: {
+      resourceType: 'Binary',
+      contentType: 'application/json-patch+json',
+      data: btoa(JSON.stringify([{ op: 'replace', path: '/code/text', value: text }])),
+    },
+    request: { method: 'PATCH', url: `Observation?${condition}` },
+  })
+  const creating = { resource: other, request: { method: 'POST', url: 'Observation', ifNoneExist: condition } }
+  const lines = await during(server, async () => {
+    for (const shown of ['representation', 'minimal', 'OperationOutcome'])
+      assert.is(
+        (
+          await server.inject({
+            method: 'POST',
+            url: '/Observation',
+            headers: { ...json, 'if-none-exist': condition, prefer: `return=${shown}` },
+            payload: JSON.stringify(other),
+          })
+        ).statusCode,
+        200,
+      )
+    for (const kind of ['batch', 'transaction'])
+      for (const entry of [creating, patching(kind)])
+        assert.is((await send(server, 'POST', '/', bundle(kind, [entry]))).statusCode, 200)
+    for (const headers of [json, { ...json, 'if-match': 'W/"1"' }])
+      await server.inject({
+        method: 'PUT',
+        url: `/Observation?${condition}`,
+        headers,
+        payload: JSON.stringify(observation('Patient/p1', 'updated')),
+      })
+    await server.inject({ method: 'DELETE', url: `/Observation?${condition}` })
+  })
+  assert.equal(
+    lines.map((line) => line.replaceAll(o, 'o')),
+    [
+      'create Observation/o/_history/1 of Patient/p1 → 0',
+      'create Observation/o/_history/1 of Patient/p1 → 0',
+      'create Observation/o/_history/1 of Patient/p1 → 0',
+      'create Observation/o/_history/1 of Patient/p1 → 0',
+      'batch → 0',
+      'patch Observation/o/_history/2 of Patient/p1 → 0',
+      'batch → 0',
+      'create Observation/o/_history/2 of Patient/p1 → 0',
+      'transaction → 0',
+      'patch Observation/o/_history/3 of Patient/p1 → 0',
+      'transaction → 0',
+      'update Observation/o/_history/4 of Patient/p1 → 0',
+      'update Observation/o → 4',
+      'delete Observation/o/_history/5 of Patient/p1 → 0',
+    ],
   )
   await server.stop()
 })
@@ -140,7 +255,10 @@ test('each entry of a batch and of a transaction leaves its own event, and the B
     [...batch].sort(),
     ['batch → 0', ...performed, 'read Patient/none → 4', 'update Patient/p2/_history/1 of Patient/p2 → 0'].sort(),
   )
-  const transaction = await during(server, () => send(server, 'POST', '/', bundle('transaction', entries)))
+  const changed = entries.map((entry) =>
+    entry.resource === undefined ? entry : { ...entry, resource: { ...entry.resource, active: true } },
+  )
+  const transaction = await during(server, () => send(server, 'POST', '/', bundle('transaction', changed)))
   assert.equal(
     [...transaction].sort(),
     ['transaction → 0', ...performed, 'update Patient/p2/_history/2 of Patient/p2 → 0'].sort(),

@@ -82,6 +82,7 @@ test('what is not known or not well-formed is 400 and says what is', async () =>
     'entity=x',
     'action=Z',
     'outcome=1',
+    'outcome=constructor',
     'date=yesterday',
     'date=2024-02-30',
     '_count=0',
@@ -97,7 +98,8 @@ test('what is not known or not well-formed is 400 and says what is', async () =>
   }
   assert.match((await get(server, '/_audit?nothing=1')).body, /known are: date, agent, patient/)
   assert.is((await get(server, '/_audit', { accept: 'text/csv' })).statusCode, 406)
-  assert.is((await get(server, '/_audit?_format=xml')).statusCode, 406)
+  for (const format of ['xml', 'constructor', '__proto__'])
+    assert.is((await get(server, `/_audit?_format=${format}`)).statusCode, 406, format)
   assert.is((await server.inject({ method: 'POST', url: '/_audit' })).statusCode, 405)
   await server.stop()
 })

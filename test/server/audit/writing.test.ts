@@ -1,12 +1,14 @@
 /** How events get into the trail: with their change or not at all, in one chain, none dropped, old ones pruned. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Clock, systemClock } from '../../../kernel/index.ts'
+import { type Clock, defineError, definePlugin, systemClock } from '../../../kernel/index.ts'
 import { Database, type Param, sql } from '../../../plugins/database/service.ts'
 import { chosenKind, sqliteKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
 import { audited, auditedPlugins, create, eventsOf, KEY, plain, send, verdictOf } from './audited.ts'
+
+const NoRoom = defineError('test/no-room', 507, 'no-store', 'There is no room.')
 
 let statements = 0
 const change = (server: TestServer, text: string, params: readonly Param[] = []): Promise<unknown> => {
@@ -209,6 +211,36 @@ test('refusals of unknown callers are told one by one up to a limit a second, an
     refused,
   )
   assert.is((await eventsOf(server, 'subtype=read&agent=c1')).length, 3)
+  await server.stop()
+})
+
+test('refusals that are only counted are summed by status: errors of the server have outcome 8, those of clients 4', async () => {
+  const clock = toldClock('2024-01-01T00:00:00Z')
+  const full = definePlugin({
+    name: 'full',
+    setup({ hooks }) {
+      hooks.beforeRequest.tap('full', ({ url }) => {
+        if (url === '/Patient/full') throw NoRoom()
+      })
+    },
+  })
+  const server = await serverWith({
+    plugins: [...auditedPlugins, full],
+    clock: { ...systemClock, now: clock.now },
+    settings: { audit: { key: KEY, unattributed_per_second: 1 } },
+  })
+  await server.inject('/Patient/none')
+  for (let n = 0; n < 3; n += 1) assert.is((await server.inject('/Patient/full')).statusCode, 507)
+  for (let n = 0; n < 2; n += 1) assert.is((await server.inject('/Patient/none')).statusCode, 404)
+  const summaries = (await eventsOf(server, 'subtype=sampled')).map(({ outcome, contained, entity }) => [
+    outcome,
+    contained?.[0]?.issue[0]?.code,
+    entity?.find(({ detail }) => detail)?.detail?.[0]?.valueString,
+  ])
+  assert.equal(summaries.sort(), [
+    ['4', 'not-found', '2'],
+    ['8', 'no-store', '3'],
+  ])
   await server.stop()
 })
 

@@ -63,6 +63,28 @@ test('a head that is too large is refused by what is too large of it (row 38)', 
   await assertServes(server, 'row 38')
 })
 
+test('a transfer coding beside chunked is refused, and nothing of the body is stored', async () => {
+  const before = await stored()
+  const chunked = `${PATIENT.length.toString(16)}\r\n${PATIENT}\r\n0\r\n\r\n`
+  for (const coding of [
+    'Transfer-Encoding: gzip, chunked',
+    'Transfer-Encoding: identity, chunked',
+    'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: chunked, chunked',
+  ]) {
+    const { answers, closed } = await exchange(base, `${POST}${coding}\r\n\r\n${chunked}`)
+    assert.is(answers.length, 1, coding)
+    assertRefused(answers[0]!, MALFORMED, coding)
+    assert.ok(closed, coding)
+  }
+  assert.is(await stored(), before)
+  for (const coding of ['chunked', 'Chunked'])
+    assert.is(
+      (await exchange(base, `${POST}Transfer-Encoding: ${coding}\r\n\r\n${chunked}`, 1)).answers[0]?.statusCode,
+      201,
+    )
+})
+
 const body = `${PATIENT.length.toString(16)}\r\n${PATIENT}\r\n0\r\n\r\n`
 const smuggled = `${POST}Content-Length: ${PATIENT.length}\r\n\r\n${PATIENT}`
 

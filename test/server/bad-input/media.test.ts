@@ -177,6 +177,32 @@ test('a gzip bomb is unpacked no further than the limit, and stacked or unknown 
   await assertServes(server, 'row 32')
 })
 
+test('a gzip body of several members is read as one, and each has to be whole', async () => {
+  const cut = [PATIENT.slice(0, 10), PATIENT.slice(10, 20), PATIENT.slice(20)]
+  const members = cut.map((part) => gzipSync(part))
+  assert.is((await encoded(Buffer.concat(members), 'gzip')).statusCode, 201)
+  assert.is((await encoded(Buffer.concat([gzipSync(PATIENT), gzipSync('')]), 'gzip')).statusCode, 201)
+  const twice = await encoded(Buffer.concat([gzipSync(PATIENT), gzipSync(PATIENT)]), 'gzip')
+  assertRefused(twice, { status: 400, code: 'structure' }, 'two resources')
+  for (const after of [Buffer.from('x'), Buffer.alloc(8)])
+    assertRefused(await encoded(Buffer.concat([...members, after]), 'gzip'), CORRUPT, 'followed by something')
+  assertRefused(
+    await encoded(Buffer.concat([...members.slice(0, 2), members[2]!.subarray(0, 12)]), 'gzip'),
+    CORRUPT,
+    'cut',
+  )
+  const bomb = Buffer.concat([gzipSync(Buffer.alloc(20 * MEGA, 0x20)), gzipSync(Buffer.alloc(30 * MEGA, 0x20))])
+  assertRefused(await encoded(bomb, 'gzip'), { status: 413, code: 'too-long' }, 'together larger than the limit')
+})
+
+test('an empty Accept asks for nothing else, so the answer is FHIR JSON', async () => {
+  for (const accept of ['', ' '])
+    for (const url of ['/metadata', '/Patient', '/Patient/_history']) {
+      const answer = await server.inject({ url, headers: { accept } })
+      assert.is(answer.statusCode, 200, `${url} ${JSON.stringify(accept)}`)
+    }
+})
+
 test('a gzip body that is cut, damaged or followed by something is refused (row 33)', async () => {
   const good = gzipSync(PATIENT)
   const flipped = (at: number): Buffer => Buffer.from(good.map((byte, index) => (index === at ? byte ^ 0xff : byte)))
@@ -186,7 +212,7 @@ test('a gzip body that is cut, damaged or followed by something is refused (row 
   assertRefused(await encoded(flipped(good.length - 2), 'gzip'), CORRUPT, 'length')
   assertRefused(await encoded(flipped(0), 'gzip'), CORRUPT, 'magic')
   assertRefused(await encoded(flipped(2), 'gzip'), CORRUPT, 'method')
-  for (const rest of [Buffer.from('x'), Buffer.alloc(8), good, gzipSync(''), Buffer.from(PATIENT)])
+  for (const rest of [Buffer.from('x'), Buffer.alloc(8), gzipSync('').subarray(0, 12), Buffer.from(PATIENT)])
     assertRefused(await encoded(Buffer.concat([good, rest]), 'gzip'), CORRUPT, `followed by ${rest.length} bytes`)
   assertRefused(await encoded(Buffer.from(PATIENT), 'gzip'), CORRUPT, 'no gzip at all')
   assertRefused(await encoded(randomBytes(100_000), 'gzip'), CORRUPT, 'noise')

@@ -98,7 +98,6 @@ test('an id that is none is 400 in a body and 404 in an address (row 19)', async
     'a_b',
     'a%2Fb',
     '%C3%A9',
-    '',
     '%20',
     'a%20b',
     'a%0Ab',
@@ -141,7 +140,7 @@ test('decimals come back with the digits they were sent with, in every form of a
   const sent = `{"resourceType":"Observation","id":"d","status":"final","code":{"text":"x"},"valueQuantity":{"value":1.10},"component":[${values}]}`
   const created = await put('/Observation/d', sent)
   assert.is(created.statusCode, 201, created.body)
-  await put('/Observation/d', sent)
+  await put('/Observation/d', sent.replace('final', 'amended'))
   const digits = (text: string): string[] =>
     [...text.matchAll(/"value":\s*([-+.\deE]+)/g)].map(([, value]) => value as string)
   for (const url of [

@@ -211,7 +211,7 @@ test('an unknown parameter is refused, or ignored and absent from the self link 
 test('_count is capped, counts only, or is a number (row 50)', async () => {
   const capped = (await get('/Patient?_count=999999999')).json()
   assert.match(capped.link[0].url, '_count=1000')
-  for (const value of ['-1', 'abc', '1e3', '1.5', '', ' ', '0x10', '9999999999'])
+  for (const value of ['-1', 'abc', '1e3', '1.5', ' ', '0x10', '9999999999'])
     await refused(query('_count', value), VALUE)
   const counted = (await get('/Patient?gender=male&_count=0')).json()
   assert.is(counted.total, 10)

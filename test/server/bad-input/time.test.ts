@@ -53,6 +53,18 @@ test('the limits of a real server are within what is promised (rows 35 and 36)',
   assert.ok(stallMs <= 60_000)
 })
 
+// Node's parser hands over the bytes of chunks, never their announced size, so a size above any limit is refused by the time
+// limit of a request, or by max_body_bytes when that many bytes have come, and not by its number.
+test('a chunk that announces more than any body may have is answered 408 and the connection closed (row 41)', async () => {
+  for (const size of ['FFFFFFFFFFFFFFFF', 'FFFFFFFF']) {
+    const { answers, closed } = await exchange(base, `${POST}Transfer-Encoding: chunked\r\n\r\n${size}\r\n{"res`)
+    assert.is(answers.length, 1, size)
+    assertRefused(answers[0]!, TIMEOUT, size)
+    assert.ok(closed, size)
+  }
+  await assertServes(server, 'a huge chunk')
+})
+
 test('a body that stops before its end is answered 408 and the connection closed (row 35)', async () => {
   for (const [about, head] of [
     ['a length', `${POST}Content-Length: 100\r\n\r\n{"resourceType"`],

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import { inCompartment, matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -161,7 +162,7 @@ test('of all patients it is all compartments', async () => {
 
 test('what is not there, or not to be seen, is not told', async () => {
   assert.is((await server.inject('/Patient/missing/$everything')).statusCode, 404)
-  restrictions = [{ compartment: { type: 'Patient', id: 'q' } }]
+  restrictions = [inCompartment('Patient', 'q')]
   assert.is((await server.inject('/Patient/p/$everything')).statusCode, 404)
   assert.equal(names(await get('/Patient/q/$everything')), [
     'Encounter/e-q',
@@ -171,9 +172,9 @@ test('what is not there, or not to be seen, is not told', async () => {
     'Patient/q',
   ])
   assert.ok(names(await get('/Patient/$everything')).every((name) => !/\bp\b|e-p|p-/.test(name)))
-  restrictions = [{ types: ['Patient', 'Encounter'] }]
+  restrictions = [onlyTypes('Patient', 'Encounter')]
   assert.equal(names(await get('/Patient/p/$everything')), ['Encounter/e-p', 'Patient/p'])
-  restrictions = [{ conditions: [{ type: 'Observation', query: 'date=2020' }] }]
+  restrictions = [matching('Observation', 'date=2020')]
   assert.equal(
     names(await get('/Patient/p/$everything')).filter((name) => name.startsWith('Obs')),
     ['Observation/p-2020'],

@@ -2,6 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
+import { inCompartment } from '../../support/restrictions.ts'
 import { type Answered, type Clinic, clinicWith, type Json } from '../writes/clinic.ts'
 
 let clinic: Clinic
@@ -10,7 +11,7 @@ const guard = definePlugin({
   name: 'guard',
   setup({ hooks }) {
     hooks.authorize.tap('restrict', (_request, _interaction, ruling) => {
-      if (restricted) ruling.restrict({ compartment: { type: 'Patient', id: 'own' } })
+      if (restricted) ruling.restrict(inCompartment('Patient', 'own'))
     })
   },
 })

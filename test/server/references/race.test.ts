@@ -46,9 +46,10 @@ test('of a deletion and references made at the same time either stands, and what
 
 test('updates of a resource and references to it made at the same time all pass', async () => {
   const id = await clinic.create({ resourceType: 'Patient' })
-  const update = () => clinic.ask('PUT', `/Patient/${id}`, { resourceType: 'Patient', id })
+  const update = (at: number) =>
+    clinic.ask('PUT', `/Patient/${id}`, { resourceType: 'Patient', id, name: [{ family: `${at}` }] })
   const refer = () => clinic.ask('POST', '/Observation', observation(`Patient/${id}`))
-  const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => (at % 2 === 0 ? update() : refer())))
+  const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => (at % 2 === 0 ? update(at) : refer())))
   assert.equal(
     answers.map(({ status }) => status),
     answers.map((_, at) => (at % 2 === 0 ? 200 : 201)),
@@ -60,14 +61,19 @@ test('two transactions that update one resource each and refer to that of the ot
     await clinic.create({ resourceType: 'Patient' }),
     await clinic.create({ resourceType: 'Patient' }),
   ]
-  const linked = (id: string, to: string) => ({
-    resource: { resourceType: 'Patient', id, link: [{ other: { reference: `Patient/${to}` }, type: 'seealso' }] },
+  const linked = (id: string, to: string, round: number) => ({
+    resource: {
+      resourceType: 'Patient',
+      id,
+      active: round % 2 === 0,
+      link: [{ other: { reference: `Patient/${to}` }, type: 'seealso' }],
+    },
     request: { method: 'PUT', url: `Patient/${id}` },
   })
   for (let round = 0; round < 10; round += 1) {
     const answers = await Promise.all([
-      clinic.bundle('transaction', [linked(one, other)]),
-      clinic.bundle('transaction', [linked(other, one)]),
+      clinic.bundle('transaction', [linked(one, other, round)]),
+      clinic.bundle('transaction', [linked(other, one, round)]),
     ])
     assert.equal(
       answers.map(({ status }) => status),

@@ -5,9 +5,10 @@
  */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { definePlugin, type Restriction } from '../../../kernel/index.ts'
+import { ALL, definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import { inCompartment, matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -112,8 +113,8 @@ interface Case {
   readonly allows: (one: Resource) => boolean
 }
 
-const compartment = (id: string): Restriction => ({ compartment: { type: 'Patient', id } })
-const laboratory: Restriction = { conditions: [{ type: 'Observation', query: 'category=laboratory' }] }
+const compartment = (id: string): Restriction => inCompartment('Patient', id)
+const laboratory = matching('Observation', 'category=laboratory')
 const inside = (id: string) => (one: Resource) => patientOf(one) === `Patient/${id}`
 const isLab = (one: Resource) => one.resourceType !== 'Observation' || categoryOf(one) === 'laboratory'
 
@@ -124,12 +125,17 @@ const cases: readonly Case[] = [
   { name: 'laboratory only', restrictions: [laboratory], allows: isLab },
   {
     name: 'observations only',
-    restrictions: [{ types: ['Observation'] }],
+    restrictions: [onlyTypes('Observation')],
     allows: ({ resourceType }) => resourceType === 'Observation',
   },
   {
     name: 'patients and observations, laboratory only',
-    restrictions: [{ types: ['Patient', 'Observation'], ...laboratory }],
+    restrictions: [
+      {
+        types: { Patient: [ALL], Observation: [{ rights: 'cruds', query: 'category=laboratory' }] },
+        others: [],
+      },
+    ],
     allows: (one) => ['Patient', 'Observation'].includes(one.resourceType) && isLab(one),
   },
   {
@@ -144,19 +150,17 @@ const cases: readonly Case[] = [
   },
   {
     name: 'two conditions on one type',
-    restrictions: [
-      { conditions: [...(laboratory.conditions ?? []), { type: 'Observation', query: 'code=http://loinc.org|B' }] },
-    ],
+    restrictions: [matching('Observation', 'category=laboratory&code=http://loinc.org|B')],
     allows: (one) => isLab(one) && (one.resourceType !== 'Observation' || one.code.coding[0].code === 'B'),
   },
   {
     name: 'patients named Adams',
-    restrictions: [{ conditions: [{ type: 'Patient', query: 'family=Adams' }] }],
+    restrictions: [matching('Patient', 'family=Adams')],
     allows: (one) => one.resourceType !== 'Patient' || one.name[0].family === 'Adams',
   },
   {
     name: 'not vital signs',
-    restrictions: [{ conditions: [{ type: 'Observation', query: 'category:not=vital-signs&date=2024' }] }],
+    restrictions: [matching('Observation', 'category:not=vital-signs&date=2024')],
     allows: (one) => one.resourceType !== 'Observation' || categoryOf(one) !== 'vital-signs',
   },
 ]

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import { matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -179,13 +180,13 @@ test('what a caller may not see contains nothing that is found or counted', asyn
   }
   const url = '/Medication?code=a,b&_contained=true'
   assert.is(await under([], url), '200 r1 r2 r3')
-  const open = { types: ['Medication', 'MedicationRequest'] }
+  const open = onlyTypes('Medication', 'MedicationRequest')
   assert.is(await under([open], url), '200 r1 r2 r3')
-  assert.is(await under([{ types: ['Medication'] }], url), '200 ')
-  const byPatient = { conditions: [{ type: 'MedicationRequest', query: 'patient=p2' }] }
+  assert.is(await under([onlyTypes('Medication')], url), '200 ')
+  const byPatient = matching('MedicationRequest', 'patient=p2')
   assert.is(await under([byPatient], url), '200 r2')
   assert.is(await under([open, byPatient], `${url}&_containedType=contained`), '200 r2#m1 r2#m2')
-  assert.is((await under([{ types: ['Patient'] }], url)).slice(0, 3), '403')
+  assert.is((await under([onlyTypes('Patient')], url)).slice(0, 3), '403')
 })
 
 test('what contained resources cannot be asked is 400', async () => {

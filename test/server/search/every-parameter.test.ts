@@ -9,6 +9,7 @@ import type { Branch } from '../../../plugins/fhir/search/branches.ts'
 import type { Convert, Kind } from '../../../plugins/fhir/search/convert/kind.ts'
 import { convertible, createConverters } from '../../../plugins/fhir/search/convert.ts'
 import { compileExtractor } from '../../../plugins/fhir/search/extractor.ts'
+import { createHasher } from '../../../plugins/fhir/search/hash.ts'
 import {
   compileModel,
   type StoredColumn,
@@ -91,7 +92,7 @@ const toValue = (kind: Kind, given: any): string | undefined => {
   }
 }
 
-const { refers, hasExtension } = createConverters({ long: () => 0, short: () => 0 })
+const { refers, hasExtension } = createConverters(createHasher(0))
 const examples = new Map<string, Resource[]>()
 const examplesOf = (type: string): readonly Resource[] => {
   const known = examples.get(type)

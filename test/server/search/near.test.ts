@@ -116,6 +116,9 @@ test('a value that is no place or distance is 400 and says what is wrong', async
     ['0|0|-1', /0 or more/],
     ['0|0|x', /0 or more/],
     ['0|0|1|parsec', /units km, m/],
+    ['0|0|1|constructor', /units km, m/],
+    ['0|0|1|toString', /units km, m/],
+    ['0|0|1|__proto__', /units km, m/],
   ] as const) {
     const answer = await server.inject(`/Location?near=${encodeURIComponent(value)}`)
     assert.is(answer.statusCode, 400, value)

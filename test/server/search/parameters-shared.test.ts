@@ -127,6 +127,23 @@ test('a change of the expression and a deletion are heeded by the very next sear
   assert.equal(await found(other, '/Patient?again=jr&_sort=-_lastUpdated'), ['p0', 'p1', 'p2'])
 })
 
+test('a condition by what was posted elsewhere is understood at once', async () => {
+  for (const [id, condition] of [
+    ['condition', 'condition=jr&_id=p1'],
+    ['filtered', '_filter=filtered eq jr and _id eq p1'],
+  ] as const) {
+    await put(parameter({ id, url: `http://example.org/${id}`, code: id }))
+    await found(one, `/Patient?${id}=jr`)
+    const answer = await other.inject({
+      method: 'POST',
+      url: '/Patient',
+      headers: { ...headers, 'if-none-exist': condition.replaceAll(' ', '%20') },
+      payload: '{"resourceType":"Patient"}',
+    })
+    assert.equal([answer.statusCode, answer.json().id], [200, 'p1'], answer.body)
+  }
+})
+
 test('a search by nothing that can have changed asks for nothing more', async () => {
   const count = async (url: string): Promise<number> => {
     asked = 0

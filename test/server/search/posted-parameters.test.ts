@@ -226,7 +226,7 @@ test('what refers to a resource is known whatever becomes of the parameter that 
   const isTold = async (): Promise<void> => {
     const answer = await server.inject({ method: 'DELETE', url: '/Organization/o' })
     assert.is(answer.statusCode, 409, answer.body)
-    assert.match(answer.body, /2 Patient refer to it/)
+    assert.match(answer.body, /referred to by 2 Patient resources\./)
   }
   await isTold()
   await server.inject({ method: 'DELETE', url: '/SearchParameter/suffix' })

@@ -72,7 +72,7 @@ export const find = async (url: string): Promise<string[]> => {
       const answer = await server.inject(url)
       if (answer.statusCode === 503) {
         assert.is(answer.json().issue[0].code, 'transient')
-        assert.match(answer.json().issue[0].diagnostics, /being indexed: \d+ of (\d+|all) resources/)
+        assert.match(answer.json().issue[0].diagnostics, /being indexed: \d+ of (\d+|all) resources?/)
         return false
       }
       assert.is(answer.statusCode, 200, answer.body)

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import { matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -188,12 +189,14 @@ finds('a List chooses what it names', [
   ['/Observation?_list=nobody', ''],
 ])
 
-test('a List that may not be seen chooses nothing', async () => {
-  for (const restriction of [{ types: ['Observation'] }, { conditions: [{ type: 'List', query: '_id=l2' }] }]) {
-    restrictions = [restriction]
-    const found = await find('/Observation?_list=l1')
+test('a List that may not be seen chooses nothing, and where no List may be seen none is asked about', async () => {
+  try {
+    restrictions = [matching('List', '_id=l2')]
+    assert.is(await find('/Observation?_list=l1'), '')
+    restrictions = [onlyTypes('Observation')]
+    assert.is((await get('/Observation?_list=l1')).status, 403)
+  } finally {
     restrictions = []
-    assert.is(found, '')
   }
 })
 

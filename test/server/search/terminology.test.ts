@@ -18,6 +18,7 @@ const terminology = definePlugin({
       expand: async (valueSet) => (valueSet === 'http://vs/lr' ? [code('left'), code('right')] : undefined),
       related: async ({ system, code: one }, direction) =>
         system !== 'http://s' ? undefined : direction === 'below' ? BELOW[one] : [code(one), code('root')],
+      edition: () => 0,
     })
   },
 })

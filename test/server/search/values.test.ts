@@ -37,7 +37,7 @@ const risk = (id: string, probabilityDecimal: number) =>
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions('all'), fhir],
-    settings: { conformance: { update_as_create: true } },
+    settings: { server: { public_url: 'http://localhost:80' }, conformance: { update_as_create: true } },
   })
   await observation('year', { effectiveDateTime: '2013' })
   await observation('month', { effectiveDateTime: '2013-01' })
@@ -86,6 +86,22 @@ test.before(async () => {
     generalPractitioner: [{ reference: 'http://elsewhere/fhir/Practitioner/9' }],
   })
   await put({ resourceType: 'Organization', id: 'o1', name: 'Org One' })
+  for (const [id, measure] of [
+    ['mr1', 'http://a.org/fhir|1'],
+    ['mr12', 'http://a.org/fhir|1.2'],
+    ['mr2', 'http://a.org/fhir|2'],
+    ['mrroot10', 'http://a.org|10'],
+    ['mrslash', 'http://a.org/'],
+    ['mrroot', 'http://a.org'],
+  ] as const)
+    await put({
+      resourceType: 'MeasureReport',
+      id,
+      status: 'complete',
+      type: 'summary',
+      measure,
+      period: { start: '2020' },
+    })
   for (const [id, url] of [
     ['v1', 'http://acme.org/fhir/ValueSet/123'],
     ['v2', 'http://acme.org/fhir'],
@@ -287,6 +303,16 @@ cases('a uri matches exactly, above or below', 'ValueSet', [
   ['url=http://acme.org/fhir,urn:oid:1.2.3', 'v2 v3'],
 ])
 
+cases('a canonical with a version is asked for above it by its own versions', 'MeasureReport', [
+  ['measure:above=http://a.org/fhir|1.2', 'mr1 mr12'],
+  ['measure:above=http://a.org/fhir|1-beta', 'mr1'],
+  ['measure:above=http://a.org/fhir|9', ''],
+  ['measure:above=http://a.org/fhir|2,http://a.org|10', 'mr2 mrroot10'],
+  // Without a version it is about every version.
+  ['measure:above=http://a.org/fhir', 'mr1 mr12 mr2 mrroot mrroot10 mrslash'],
+  ['measure:below=http://a.org/fhir|1', 'mr1 mr12'],
+])
+
 cases('a composite takes its parts from one element', 'Observation', [
   ['component-code-value-quantity=http://l|sys$120', 'bp'],
   ['component-code-value-quantity=sys$120', 'bp'],
@@ -300,6 +326,26 @@ cases('a composite takes its parts from one element', 'Observation', [
   ['code-value-concept=q1$no', ''],
   ['component-code-value-quantity=sys$120,sys$80', 'bp'],
 ])
+
+for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty'])
+  for (const url of [
+    `/Patient?${name}=1`,
+    `/Patient?_sort=${name}`,
+    `/Patient?_include=Patient:${name}`,
+    `/Patient?_has:Observation:subject:${name}=1`,
+    `/Patient?_has:Observation:${name}:code=1`,
+    `/Observation?subject:Patient.${name}=1`,
+    `/Patient?_filter=${name}%20eq%20a`,
+  ])
+    test(`${url} is refused as a parameter that is not known`, async () => {
+      const answer = await server.inject(url)
+      assert.is(answer.statusCode, 400, answer.body)
+      const { code, diagnostics } = answer.json().issue[0]
+      assert.is(code, 'not-supported')
+      assert.match(diagnostics, name)
+      assert.match(diagnostics, /is not known for|Known are/)
+      assert.not.match(diagnostics, /native code|\[object/)
+    })
 
 const BAD: readonly (readonly [string, string, RegExp])[] = [
   ['/Patient?foo=1', 'not-supported', /foo.*birthdate/],
@@ -316,7 +362,7 @@ const BAD: readonly (readonly [string, string, RegExp])[] = [
   ['/Observation?value-quantity=abc', 'value', /number/],
   ['/RiskAssessment?probability=--1', 'value', /number/],
   ['/Patient?gender:missing=maybe', 'value', /true or false/],
-  ['/Patient?name=', 'value', /no value/],
+  ['/Patient?name=,', 'value', /no value/],
   ['/Patient?identifier=a%7Cb%7Cc', 'value', /token/],
   ['/Observation?code-value-quantity=a', 'value', /\$/],
   ['/Observation?subject:Foo=1', 'not-supported', /Foo/],

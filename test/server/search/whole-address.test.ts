@@ -12,7 +12,7 @@ const SEARCHES = ['patient=Patient/p1', 'patient=p1&code=http://c|a', 'patient=p
 const start = (settings: Record<string, unknown>): Promise<TestServer> =>
   serverWith({
     plugins: [database, stubDefinitions('all'), fhir],
-    settings: { ...settings, conformance: { update_as_create: true } },
+    settings: { ...settings, server: { public_url: 'http://fhir.test' }, conformance: { update_as_create: true } },
   })
 
 const condition = (id: string, subject: string): string =>

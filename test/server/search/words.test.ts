@@ -2,7 +2,9 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
+import { Database, sql } from '../../../plugins/database/service.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import { clearWords } from '../../../plugins/fhir/search/words/tables.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -33,6 +35,15 @@ const RESOURCES = [
   condition('c1', 'Acute heart failure', narrative('<table><tr><td>Failure of the</td><td>heart</td></tr></table>')),
   condition('c2', 'Heart attack, acute', { note: [{ text: 'Seen 2024: 3 stents, Müller-Straße' }] }),
   condition('c3', 'Fracture of the hip', narrative('Broken')),
+  condition(
+    'c5',
+    'Markup',
+    narrative(
+      'HbA<sub>1c</sub> <b>h</b><i class="x">igh</i> 10<sup>9</sup><br/>upper<br />lower<p>first</p><p>second</p>' +
+        '<ul><li>ab</li><li>cd</li></ul><table><tr><td>ef</td><td>gh</td></tr></table>before<img src="#a" alt="x"/>after' +
+        ' <STRONG>lo</STRONG>ud &valueOf; &amp;<bdo>i</bdo>d ro<!-- <p> -->bin',
+    ),
+  ),
   condition('c4', 'Cardiomyopathy', {
     code: { text: 'Cardiomyopathy', coding: [{ system: 'http://zzsystem', code: 'I42.0' }] },
   }),
@@ -63,7 +74,7 @@ const CASES: readonly (readonly [string, string])[] = [
   ['_content="acute heart fail"*', 'c1'],
   ['_content=heart -failure', 'c2'],
   ['_content=heart NOT failure', 'c2'],
-  ['_content=NOT heart', 'c3 c4'],
+  ['_content=NOT heart', 'c3 c4 c5'],
   ['_content=failure OR hip', 'c1 c3'],
   ['_content=failure,hip', 'c1 c3'],
   ['_content=acute (failure OR attack)', 'c1 c2'],
@@ -85,7 +96,19 @@ const CASES: readonly (readonly [string, string])[] = [
   ['_text=broken', 'c3'],
   ['_text=hip', ''],
   ['_text=brok*', 'c3'],
-  ['_text=NOT heart', 'c2 c3 c4'],
+  ['_text=NOT heart', 'c2 c3 c4 c5'],
+  // Markup inside of a line does not end a word; blocks, breaks, cells and pictures do.
+  ['_text=HbA1c', 'c5'],
+  ['_text=high', 'c5'],
+  ['_text=109', 'c5'],
+  ['_content=HbA1c', 'c5'],
+  ['_text=igh', ''],
+  ['_text=loud', 'c5'],
+  ['_text="upper lower first second ab cd ef gh before after"', 'c5'],
+  ['_text=upperlower', ''],
+  ['_text=robin', 'c5'],
+  ['_text="id robin"', 'c5'],
+  ['_text=native', ''],
   ['_text=heart&_content=acute', 'c1'],
   ['_content=heart&subject=Patient/p1&_id=c2', 'c2'],
 ]
@@ -123,7 +146,6 @@ test('an update and a deletion change what is found', async () => {
 
 test('a value that holds no word, or cannot be read, is 400', async () => {
   for (const [value, said] of [
-    ['', /no value/],
     ['!!!', /no value/],
     ['heart,...', /no value/],
     ['"heart', /quote/],
@@ -168,6 +190,31 @@ test('a huge text is stored, and the words at its beginning are found', async ()
   await putTo(server, condition('huge', `firstword ${words}`))
   assert.is(await findIn(server, '/Condition?_content=firstword w1'), 'huge')
   await server.inject({ method: 'DELETE', url: '/Condition/huge' })
+})
+
+test('words that an earlier build has indexed are indexed anew by the start', async () => {
+  if (chosenKind.name === 'memory') return
+  const own = await chosenKind.fresh()
+  try {
+    const before = await start(own.settings)
+    for (const one of RESOURCES) await putTo(before, one)
+    assert.is(await findIn(before, '/Condition?_text=high'), 'c5')
+    await before.get(Database).transact(async (transaction) => {
+      await transaction.run(
+        sql('test.words-earlier', "UPDATE search_setting SET value = 'all' WHERE name = 'words'"),
+        [],
+      )
+      await transaction.run(clearWords, [])
+    })
+    assert.is(await findIn(before, '/Condition?_text=high'), '')
+    await before.stop()
+    const after = await start(own.settings)
+    assert.is(await findIn(after, '/Condition?_text=high'), 'c5')
+    assert.is(await findIn(after, '/Condition?_content=heart'), 'c1 c2')
+    await after.stop()
+  } finally {
+    await own.remove()
+  }
 })
 
 test('full_text chooses what is indexed; after a change all is indexed anew', async () => {

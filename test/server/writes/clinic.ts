@@ -2,7 +2,7 @@
 import type { AnyPlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
-import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 export type Json = Record<string, any>
@@ -33,7 +33,8 @@ const DEFINITIONS = [
   'Annotation',
 ]
 
-const PARAMETERS = /^SearchParameter-(Patient|Observation|Organization|Basic|Resource|clinical|individual)-/
+const PARAMETERS =
+  /^(SearchParameter-(Patient|Observation|Organization|Basic|Resource|clinical|individual)-|CompartmentDefinition-patient)/
 
 export interface Asking {
   readonly headers?: Record<string, string>
@@ -79,8 +80,10 @@ export const del = (url: string, request: Json = {}): Entry => ({ request: { met
 export const clinicWith = async (
   settings: Record<string, unknown> = {},
   more: readonly AnyPlugin[] = [],
+  options: Pick<TestServerOptions, 'clock'> = {},
 ): Promise<Clinic> => {
   const server = await serverWith({
+    ...options,
     plugins: [database, stubDefinitions(DEFINITIONS, PARAMETERS), ...more, fhir],
     settings: { conformance: { update_as_create: true }, ...settings },
   })

@@ -41,7 +41,7 @@ test('If-None-Exist creates once and answers with the one there is, whatever its
   for (const condition of [by('create'), `?${by('create')}`, `Patient?${by('create')}`]) {
     const again = await create(condition, patient('other'))
     assert.equal([again.status, again.json.id, again.headers.etag], [200, made.json.id, 'W/"1"'])
-    assert.is(again.headers.location, undefined)
+    assert.match(again.headers.location, new RegExp(`/Patient/${made.json.id}/_history/1$`))
   }
   assert.is((await found('other')).length, 0)
   await clinic.create(patient('create'))
@@ -49,6 +49,50 @@ test('If-None-Exist creates once and answers with the one there is, whatever its
   for (const condition of ['', '_format=json']) refused(await create(condition), 412, 'required')
   refused(await create('_count=1'), 400, 'not-supported')
   refused(await create('bogus=1'), 400, 'not-supported')
+})
+
+test('what a condition matched is named by Location, ETag and Last-Modified, whatever is shown of it', async () => {
+  const id = await clinic.create(patient('where'))
+  const patch = JSON.stringify([{ op: 'add', path: '/active', value: true }])
+  const patching = { 'content-type': 'application/json-patch+json' }
+  const asked: readonly (readonly [string, string, Json | string, Record<string, string>])[] = [
+    ['POST', '/Patient', patient('where'), { 'if-none-exist': by('where') }],
+    ['PUT', `/Patient?${by('where')}`, patient('where', { gender: 'other' }), {}],
+    ['PATCH', `/Patient?${by('where')}`, patch, patching],
+  ]
+  for (const shown of ['minimal', 'representation', 'OperationOutcome'])
+    for (const [method, url, body, headers] of asked) {
+      const prefer = `return=${shown}`
+      const answer = await clinic.ask(method, url, body, { headers: { ...headers, prefer } })
+      assert.is(answer.status, 200, answer.text)
+      const current = (await clinic.ask('GET', `/Patient/${id}`)).headers
+      const { location, etag } = answer.headers
+      assert.match(location, /^http:\/\/[^/]+\/Patient\//)
+      assert.is(location.split('/Patient/')[1], `${id}/_history/${/\d+/.exec(current.etag)?.[0]}`)
+      assert.equal([etag, answer.headers['last-modified']], [current.etag, current['last-modified']])
+      assert.is(shown === 'minimal', answer.text === '')
+    }
+  for (const kind of ['batch', 'transaction'] as const)
+    for (const [method, url, body, headers] of asked) {
+      const resource =
+        typeof body === 'string'
+          ? { resourceType: 'Binary', contentType: 'application/json-patch+json', data: btoa(body) }
+          : body
+      const condition = headers['if-none-exist']
+      const request = { method, url: url.slice(1), ...(condition === undefined ? {} : { ifNoneExist: condition }) }
+      const answer = await clinic.bundle(kind, [{ resource, request }])
+      const { status, location, etag, lastModified } = answer.json.entry[0].response
+      const { meta } = (await clinic.ask('GET', `/Patient/${id}`)).json
+      assert.equal(
+        [status, location, etag, lastModified],
+        ['200 OK', `Patient/${id}/_history/${meta.versionId}`, `W/"${meta.versionId}"`, meta.lastUpdated],
+      )
+    }
+  // By id a client knows where it is, and of what is deleted there is nothing to be found there.
+  assert.is((await clinic.ask('PUT', `/Patient/${id}`, patient('where', { id }))).headers.location, undefined)
+  const gone = await clinic.ask('DELETE', `/Patient?${by('where')}`)
+  assert.is(gone.headers.location, undefined)
+  assert.ok(gone.headers.etag)
 })
 
 test('of 50 creates with one If-None-Exist one is made, the others answer with it (row 66)', async () => {
@@ -87,7 +131,9 @@ test('a conditional update without a match and without an id is a create, update
 
 test('50 conditional updates at once make one resource with 50 versions', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 50 }, () => clinic.ask('PUT', `/Patient?${by('race')}`, patient('race'))),
+    Array.from({ length: 50 }, (_, n) =>
+      clinic.ask('PUT', `/Patient?${by('race')}`, patient('race', { name: [{ family: `${n}` }] })),
+    ),
   )
   assert.equal(counts(answers), { 200: 49, 201: 1 })
   const [only, ...others] = await found('race')

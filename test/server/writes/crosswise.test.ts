@@ -36,9 +36,14 @@ test('Bundles that bring the same people and places with conditions, in either o
 
 test('Bundles that update the same resources in either order', async () => {
   const ids = ['a', 'b', 'c', 'd']
-  const update = (id: string): Entry => put({ resourceType: 'Basic', id })
-  assert.is((await clinic.bundle('transaction', ids.map(update))).status, 200)
-  const bundles = Array.from({ length: 3 * AT_ONCE }, (_, at) => (at % 2 === 0 ? ids : ids.toReversed()).map(update))
+  const updating =
+    (mark: string) =>
+    (id: string): Entry =>
+      put({ resourceType: 'Basic', id, code: { text: mark } })
+  assert.is((await clinic.bundle('transaction', ids.map(updating('first')))).status, 200)
+  const bundles = Array.from({ length: 3 * AT_ONCE }, (_, at) =>
+    (at % 2 === 0 ? ids : ids.toReversed()).map(updating(`${at}`)),
+  )
   const answers = await send(bundles)
   assert.equal([...new Set(answers.map(({ status }) => status))], [200])
   for (const id of ids)
@@ -55,7 +60,7 @@ test('a display that another transaction has written and not committed is not wa
   // SQLite has one writer.
   if (chosenKind.name !== 'postgres') return
   const db = clinic.server.get(Database)
-  const written = [1, 'display', 7]
+  const written = [1, 'display', 7, null]
   await db.transact(async (first) => {
     await first.later(insertDisplay, written)
     assert.is((await first.all(readDisplays, [])).length, 1)

@@ -315,10 +315,23 @@ test('conditions, absence and media types answer as they do for an update', asyn
   assert.is((await patch(url, JSON_PATCH, body, { prefer: 'return=minimal' })).text, '')
   refused(await patch('/Patient/missing', JSON_PATCH, body), 404, 'not-found', /missing/)
   refused(await patch('/Foo/1', JSON_PATCH, body), 404, 'not-supported', /Foo/)
-  for (const type of ['application/xml-patch+xml', 'text/plain', 'application/json-patch+json; charset=utf-16']) {
+  // JSON alone could be any of the three forms.
+  const plain = ['application/json', 'application/json; charset=utf-8', 'text/json']
+  const types = ['application/xml-patch+xml', 'text/plain', 'application/json-patch+json; charset=utf-16', ...plain]
+  for (const type of types) {
     const answer = await patch(url, type, body)
-    refused(answer, 415, 'not-supported', /Accept-Patch/)
+    refused(
+      answer,
+      415,
+      'not-supported',
+      /application\/json-patch\+json.*application\/merge-patch\+json.*application\/fhir\+json/,
+    )
     assert.is(answer.headers['accept-patch'], ACCEPT)
+  }
+  for (const type of plain) {
+    refused(await patch(url, type, { active: true }), 415, 'not-supported', /merge-patch/)
+    const parameters = pathPatch(op(...parts('replace', 'Patient.active'), { name: 'value', valueBoolean: false }))
+    assert.is((await patch(url, type, parameters)).status, 200)
   }
   assert.is((await clinic.ask('OPTIONS', url)).headers['accept-patch'], ACCEPT)
   await clinic.ask('DELETE', url)

@@ -86,6 +86,169 @@ test('a link is replaced wherever R4 says, and every other byte stays as it was 
   assert.is(found.json.entry.length, 1)
 })
 
+test('a patch in a transaction links what the transaction makes', async () => {
+  const patching = (id: string, contentType: string, patch: unknown, fullUrl?: string): Entry => ({
+    ...(fullUrl === undefined ? {} : { fullUrl }),
+    resource: { resourceType: 'Binary', contentType, data: Buffer.from(JSON.stringify(patch)).toString('base64') },
+    request: { method: 'PATCH', url: `Observation/${id}` },
+  })
+  const JSON_PATCH = 'application/json-patch+json'
+  const extension = (url: string, value: Json): Json => ({ url: `http://example.org/${url}`, ...value })
+  const added = [
+    extension('uri', { valueUri: A }),
+    extension('uuid', { valueUuid: A }),
+    extension('oid', { valueOid: 'urn:oid:1.2.3' }),
+    extension('canonical', { valueCanonical: A }),
+    extension('text', { valueString: A }),
+    extension('reference', { valueReference: { reference: A, display: A } }),
+  ]
+  const linked = (patient: string): Json[] => [
+    { ...added[0], valueUri: patient },
+    ...added.slice(1, 5),
+    { ...added[5], valueReference: { reference: patient, display: A } },
+  ]
+  const about = (code: string): Json => ({
+    resourceType: 'Observation',
+    code: { text: code },
+    focus: [{ reference: B }],
+  })
+  const create = (code: string) => clinic.create(about(code))
+  const ids = await Promise.all(['object', 'pointer', 'merge', 'path', 'condition', 'stored'].map(create))
+  const [object, pointer, merge, path, condition, stored] = ids as [string, string, string, string, string, string]
+  const [one] = await Promise.all([
+    clinic.create({ resourceType: 'Patient', identifier: [{ system: 'http://ids', value: 'patched' }] }),
+    clinic.ask(
+      'PATCH',
+      `/Observation/${pointer}`,
+      JSON.stringify([{ op: 'add', path: '/subject', value: { reference: B } }]),
+      {
+        headers: { 'content-type': JSON_PATCH },
+      },
+    ),
+  ])
+  const answer = await transact([
+    post({ resourceType: 'Patient' }, A),
+    patching(object, JSON_PATCH, [
+      { op: 'add', path: '/subject', value: { reference: A } },
+      { op: 'add', path: '/extension', value: added },
+    ]),
+    patching(pointer, JSON_PATCH, [{ op: 'replace', path: '/subject/reference', value: A }]),
+    patching(merge, 'application/merge-patch+json', { subject: { reference: A }, extension: added }),
+    {
+      resource: {
+        resourceType: 'Parameters',
+        parameter: [
+          {
+            name: 'operation',
+            part: [
+              { name: 'type', valueCode: 'add' },
+              { name: 'path', valueString: 'Observation' },
+              { name: 'name', valueString: 'subject' },
+              { name: 'value', valueReference: { reference: A } },
+            ],
+          },
+        ],
+      },
+      request: { method: 'PATCH', url: `Observation/${path}` },
+    },
+    patching(condition, JSON_PATCH, [
+      { op: 'add', path: '/subject', value: { reference: 'Patient?identifier=http://ids|patched' } },
+    ]),
+    patching(stored, JSON_PATCH, [{ op: 'add', path: '/status', value: 'final' }], B),
+  ])
+  assert.is(answer.status, 200, answer.text)
+  const patient = located(answer, 0)
+  const subjects: Json = {}
+  for (const id of ids) subjects[id] = (await read(`Observation/${id}`)).subject?.reference
+  assert.equal(subjects, {
+    [object]: patient,
+    [pointer]: patient,
+    [merge]: patient,
+    [path]: patient,
+    [condition]: `Patient/${one}`,
+    [stored]: undefined,
+  })
+  for (const id of [object, merge]) assert.equal((await read(`Observation/${id}`)).extension, linked(patient))
+  // What was stored before is none of this transaction's, also where it reads like one of its links.
+  for (const id of ids) assert.equal((await read(`Observation/${id}`)).focus, [{ reference: B }], id)
+  const nobody = [
+    patching(object, JSON_PATCH, [{ op: 'add', path: '/subject', value: { reference: 'Patient?identifier=nobody' } }]),
+  ]
+  refused(await transact(nobody), 400, 'not-found', 'Bundle.entry[0]')
+  for (const type of ['constructor', '__proto__'])
+    assert.is((await transact([patching(object, type, [])])).status, 415, type)
+})
+
+test('a patch in a transaction links an element also where another one holds the same text', async () => {
+  const elsewhere: Readonly<Record<string, Json>> = {
+    identifier: { identifier: [{ system: 'urn:ietf:rfc:3986', value: A }] },
+    text: { code: { text: A } },
+    display: { subject: { reference: 'Patient/other', display: A } },
+    // A link of another element, which stays as it is.
+    focus: { focus: [{ reference: A }] },
+    extension: { extension: [{ url: 'http://example.org/other', valueReference: { reference: A } }] },
+    // Large enough for a thread.
+    large: { code: { text: A }, note: [{ text: 'x'.repeat(400_000) }] },
+  }
+  const byText = (patch: unknown, contentType: string): Json => ({
+    resourceType: 'Binary',
+    contentType,
+    data: Buffer.from(JSON.stringify(patch)).toString('base64'),
+  })
+  const patches: Readonly<Record<string, Json>> = {
+    merge: byText({ subject: { reference: A } }, 'application/merge-patch+json'),
+    json: byText([{ op: 'add', path: '/subject', value: { reference: A } }], 'application/json-patch+json'),
+    path: {
+      resourceType: 'Parameters',
+      parameter: [
+        {
+          name: 'operation',
+          part: [
+            { name: 'type', valueCode: 'replace' },
+            { name: 'path', valueString: 'Observation.subject' },
+            { name: 'value', valueReference: { reference: A } },
+          ],
+        },
+      ],
+    },
+  }
+  for (const [where, more] of Object.entries(elsewhere))
+    for (const [form, resource] of Object.entries(patches)) {
+      const id = await clinic.create({
+        resourceType: 'Observation',
+        subject: { reference: 'Patient/other' },
+        code: { text: 'c' },
+        ...more,
+      })
+      const before = await read(`Observation/${id}`)
+      const answer = await transact([
+        post({ resourceType: 'Patient' }, A),
+        { resource, request: { method: 'PATCH', url: `Observation/${id}` } },
+      ])
+      assert.is(answer.status, 200, `${where} ${form} ${answer.text}`)
+      const after = await read(`Observation/${id}`)
+      assert.is(after.subject.reference, located(answer, 0), `${where} ${form}`)
+      for (const key of Object.keys(more))
+        if (key !== 'subject') assert.equal(after[key], before[key], `${where} ${form}`)
+    }
+})
+
+test('an oid or uuid that reads like a link stays: a reference is no value of these types', async () => {
+  const extension = [
+    { url: 'http://example.org/uuid', valueUuid: A },
+    { url: 'http://example.org/uri', valueUri: A },
+  ]
+  const answer = await transact([
+    post({ resourceType: 'Patient' }, A),
+    post({ resourceType: 'Observation', subject: { reference: A }, extension }),
+  ])
+  const made = await read(located(answer, 1))
+  assert.equal(
+    [made.subject.reference, made.extension[0].valueUuid, made.extension[1].valueUri],
+    [located(answer, 0), A, located(answer, 0)],
+  )
+})
+
 test('relative and absolute references are resolved against the fullUrl of their own entry', async () => {
   const root = 'http://example.org/fhir'
   const answer = await transact([
@@ -175,7 +338,8 @@ test('one entry that fails fails all, and the outcome names it', async () => {
 
 test('conditions of an entry count like the headers they stand for', async () => {
   await clinic.ask('PUT', '/Basic/conditions', { resourceType: 'Basic', id: 'conditions' })
-  const update = (request: Json) => transact([put({ resourceType: 'Basic', id: 'conditions' }, undefined, request)])
+  const update = (request: Json) =>
+    transact([put({ resourceType: 'Basic', id: 'conditions', language: 'en' }, undefined, request)])
   refused(await update({ ifMatch: 'W/"7"' }), 412, 'conflict', 'Bundle.entry[0]')
   refused(await update({ ifNoneMatch: '*' }), 412, 'conflict', 'Bundle.entry[0]')
   assert.is((await update({ ifMatch: 'W/"1"' })).json.entry[0].response.etag, 'W/"2"')

@@ -35,7 +35,7 @@ export const askContained = async (
   const seen: { type: number; conditions: readonly Condition[] }[] = []
   if (!access.open)
     for (const holder of await usedTypes()) {
-      const met = await access.conditions(holder)
+      const met = await access.conditions(holder, 's')
       if (met !== undefined) seen.push({ type: types.code(holder) ?? 0, conditions: met })
     }
   return {

@@ -8,7 +8,7 @@ import type { Executor, Match } from '../execute.ts'
 import { and, type Fragment, join, or, q, raw } from '../fragment.ts'
 import type { PagePosition } from '../page-token.ts'
 import type { Patience } from '../patience.ts'
-import { createNames, matches, type Plan } from '../plan.ts'
+import { createNames, type Direction, matches, type Plan } from '../plan.ts'
 import { HOLDER_SQL, holderRid, placeOf, SPACE_SQL } from './place.ts'
 
 export interface ContainedSearch {
@@ -44,16 +44,18 @@ const rowsOf = (search: ContainedSearch, pin: number): Fragment => {
   return q`(${numbers(search, pin)}) u CROSS JOIN resource r WHERE r.rid = u.k / ${raw(SPACE_SQL)} AND (r.flags & 1) = 0 AND ${allowed}`
 }
 
-/** `position.rid` is the number of the last match shown. */
+/** Matches next to `position.rid`, the number of the last match shown, or of the first one: the nearest first. */
 export const containedPage = async (
   executor: Executor,
   search: ContainedSearch,
   { pin, rid }: PagePosition,
   limit: number,
+  direction: Direction,
   asking: Patience,
 ): Promise<readonly Match[]> => {
+  const [beyond, order] = direction === 'older' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')]
   const rows = await executor.select<VersionRow & { readonly k: number }>(
-    q`SELECT r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body, u.k FROM ${rowsOf(search, pin)} AND u.k < ${rid} ORDER BY u.k DESC LIMIT ${limit}`,
+    q`SELECT r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body, u.k FROM ${rowsOf(search, pin)} AND u.k ${beyond} ${rid} ORDER BY u.k ${order} LIMIT ${limit}`,
     asking,
   )
   return rows.map(({ k, ...row }) => ({ version: executor.version(row), keys: [], place: k, contained: placeOf(k) }))

@@ -1,6 +1,6 @@
 /** Contained resources of a resource → index rows under the columns of contained resources. */
-import type { Registry } from '../registry.ts'
-import { Rows } from '../rows.ts'
+import type { Extraction } from '../extraction.ts'
+import { Rows, TEXT_WIDTH } from '../rows.ts'
 import { INDEX_KINDS, TABLES } from '../tables.ts'
 import { APART, MOST_CONTAINED } from './place.ts'
 
@@ -18,7 +18,7 @@ const shift = (list: unknown[], width: number): void => {
 
 /** By their place in `contained`; undefined where there is nothing to index. */
 export const toContainedRows = (
-  registry: Registry,
+  registry: Pick<Extraction, 'extract' | 'masks'>,
   resource: Readonly<Record<string, unknown>> | undefined,
 ): readonly (ContainedRows | undefined)[] => {
   const contained = resource?.contained
@@ -29,7 +29,7 @@ export const toContainedRows = (
     const rows = registry.extract(one as Record<string, unknown>)
     const masks = registry.masks(type, rows)
     for (const kind of INDEX_KINDS) shift(rows[kind], TABLES[kind].width)
-    shift(rows.text, 3)
+    shift(rows.text, TEXT_WIDTH)
     return { type, id, rows, masks }
   })
 }

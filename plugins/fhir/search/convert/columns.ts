@@ -1,5 +1,6 @@
 /** Numbers of columns, and of what lies beside them: the texts of codes, identifiers by type, identifiers of references (and WIDE). */
 export const TEXT = 1
+/** Of a column of MIME types: what they lie below. */
 export const OF_TYPE = 2
 export const IDENTIFIER = 3
 /** Beside a reference column: canonicals as they are written, and absolute references to a `[base]/Type/id`. */

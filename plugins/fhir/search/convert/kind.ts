@@ -16,6 +16,9 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 /** In the place of a FHIR type: the canonical names of the resource itself. */
 export const OWN_CANONICAL = '(own canonical)'
 
+/** In the place of `code` where its value set is that of MIME types. */
+export const MIME_TYPE = '(MIME type)'
+
 /** One converter for several FHIR types. */
 export const alike = (convert: Convert, names: string): Record<string, Convert> =>
   Object.fromEntries(names.split(' ').map((name) => [name, convert]))

@@ -1,11 +1,16 @@
 /** Numbers, quantities and ranges → bounds with their units. https://hl7.org/fhir/R4/search.html#quantity */
+import { digitsOf } from '../../json/exact.ts'
+import { ABOVE_ALL, BELOW_ALL, type ExactNumber, justAbove, justBelow, toExactNumber } from '../exact-number.ts'
 import type { Hasher } from '../hash.ts'
+import { add, decimal, multiply, type Ratio, readRatio } from '../ratio.ts'
 import type { Rows } from '../rows.ts'
 import { WIDE } from '../wide.ts'
+import { exactValue } from './exact-value.ts'
 import { alike, type Convert, isObject, type Json } from './kind.ts'
 
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/
 const MOST_DIGITS = 9 // that are surely exact as a number
 
 /** One point of sampled data: a decimal; NaN for E, U, L and what is none. Whole numbers, as most are, are read in place. */
@@ -22,69 +27,89 @@ const readPoint = (data: string, start: number, end: number): number => {
     }
     if (at === end) return isNegative ? -whole : whole
   }
-  return end === start ? Number.NaN : Number(data.slice(start, end))
+  const text = data.slice(start, end)
+  return DECIMAL.test(text) ? Number(text) : Number.NaN
+}
+
+const ratioOf = (value: unknown): Ratio | undefined => {
+  const text = typeof value === 'number' ? String(value) : digitsOf(value)
+  return text === undefined ? undefined : readRatio(text)
+}
+
+/** The least and the greatest point, as they are written. Points that are one double count as one. */
+const extremesOf = (data: string): { readonly least: string; readonly greatest: string } | undefined => {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  let [least, greatest] = ['', '']
+  for (let at = 0; at < data.length; ) {
+    const blank = data.indexOf(' ', at)
+    const end = blank === -1 ? data.length : blank
+    const point = readPoint(data, at, end)
+    if (point < low) [low, least] = [point, data.slice(at, end)]
+    if (point > high) [high, greatest] = [point, data.slice(at, end)]
+    at = end + 1
+  }
+  return least === '' || greatest === '' ? undefined : { least, greatest }
 }
 
 export const createQuantityConverters = ({ long, short }: Hasher): Readonly<Record<string, Convert>> => {
-  const addQuantity = (rows: Rows, column: number, low: number, high: number, of: Json): void => {
+  const addQuantity = (rows: Rows, column: number, low: ExactNumber, high: ExactNumber, of: Json): void => {
     const code = asText(of.code)
     const unit = asText(of.unit)
     const system = asText(of.system)
     rows.quantity.push(
-      low === high ? column : column + WIDE,
-      low,
-      high,
+      low.near === high.near && low.rest === high.rest ? column : column + WIDE,
+      low.near,
+      high.near,
       code === undefined ? 0 : long(code),
       system === undefined ? 0 : short(system),
       unit === undefined ? 0 : short(unit),
+      low.rest,
+      high.rest,
     )
   }
   const quantityNumber: Convert = (rows, column, value) => {
-    if (typeof value === 'number') rows.quantity.push(column, value, value, 0, 0, 0)
+    const number = exactValue(value)
+    if (number !== undefined) addQuantity(rows, column, number, number, {})
   }
   const quantityQuantity: Convert = (rows, column, value: Json) => {
-    const number = value.value
-    if (typeof number !== 'number') return
-    const comparator = value.comparator
-    const isLess = comparator === '<' || comparator === '<='
-    const isMore = comparator === '>' || comparator === '>='
-    addQuantity(rows, column, isLess ? -Number.MAX_VALUE : number, isMore ? Number.MAX_VALUE : number, value)
+    const number = exactValue(value.value)
+    if (number === undefined) return
+    switch (value.comparator) {
+      case '<':
+        return addQuantity(rows, column, BELOW_ALL, justBelow(number), value)
+      case '<=':
+        return addQuantity(rows, column, BELOW_ALL, number, value)
+      case '>':
+        return addQuantity(rows, column, justAbove(number), ABOVE_ALL, value)
+      case '>=':
+        return addQuantity(rows, column, number, ABOVE_ALL, value)
+      default:
+        return addQuantity(rows, column, number, number, value)
+    }
   }
   const quantityMoney: Convert = (rows, column, value: Json) => {
-    if (typeof value.value === 'number')
-      addQuantity(rows, column, value.value, value.value, { code: value.currency, system: 'urn:iso:std:iso:4217' })
+    const number = exactValue(value.value)
+    if (number !== undefined)
+      addQuantity(rows, column, number, number, { code: value.currency, system: 'urn:iso:std:iso:4217' })
   }
   const quantityRange: Convert = (rows, column, value: Json) => {
-    const low = isObject(value.low) && typeof value.low.value === 'number' ? value.low : undefined
-    const high = isObject(value.high) && typeof value.high.value === 'number' ? value.high : undefined
-    const unit = low ?? high
-    if (unit !== undefined)
-      addQuantity(
-        rows,
-        column,
-        low === undefined ? -Number.MAX_VALUE : (low.value as number),
-        high === undefined ? Number.MAX_VALUE : (high.value as number),
-        unit,
-      )
+    const low = isObject(value.low) ? exactValue(value.low.value) : undefined
+    const high = isObject(value.high) ? exactValue(value.high.value) : undefined
+    const unit = (low === undefined ? value.high : value.low) as Json
+    if (low !== undefined || high !== undefined) addQuantity(rows, column, low ?? BELOW_ALL, high ?? ABOVE_ALL, unit)
   }
   const quantitySampledData: Convert = (rows, column, value: Json) => {
     const { origin, data, factor } = value
     if (!isObject(origin) || typeof data !== 'string') return
-    const start = typeof origin.value === 'number' ? origin.value : 0
-    const scale = typeof factor === 'number' ? factor : 1
-    let low = Number.MAX_VALUE
-    let high = -Number.MAX_VALUE
-    for (let at = 0; at < data.length; ) {
-      const blank = data.indexOf(' ', at)
-      const end = blank === -1 ? data.length : blank
-      const number = readPoint(data, at, end)
-      at = end + 1
-      if (Number.isNaN(number)) continue
-      const value = start + number * scale
-      if (value < low) low = value
-      if (value > high) high = value
-    }
-    if (high >= low) addQuantity(rows, column, low, high, origin)
+    const found = extremesOf(data)
+    if (found === undefined) return
+    const [start, scale] = [ratioOf(origin.value) ?? decimal(0n), ratioOf(factor) ?? decimal(1n)]
+    const ends = [found.least, found.greatest].map((text) =>
+      toExactNumber(add(start, multiply(readRatio(text) ?? decimal(0n), scale))),
+    ) as [ExactNumber, ExactNumber]
+    // A factor below 0 turns the order around.
+    const [low, high] = scale.digits < 0n ? [ends[1], ends[0]] : ends
+    addQuantity(rows, column, low, high, origin)
   }
   return {
     ...alike(quantityQuantity, 'Quantity SimpleQuantity Age Duration Count Distance MoneyQuantity'),

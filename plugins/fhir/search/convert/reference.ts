@@ -1,4 +1,5 @@
 /** References, canonicals and contained resources → rows. https://hl7.org/fhir/R4/search.html#reference */
+import { toKey } from '../fold.ts'
 import type { Hasher } from '../hash.ts'
 import type { Rows } from '../rows.ts'
 import { ABSOLUTE, CANONICAL, IDENTIFIER } from './columns.ts'
@@ -33,10 +34,19 @@ export const createReferenceConverters = (
     if (typeof value.reference === 'string') addReference(rows, column, value.reference)
     if (isObject(value.identifier)) addToken(rows, column + IDENTIFIER, value.identifier.system, value.identifier.value)
   }
+  /** For `:above` and `:below`, which go by the text. */
+  const addText = (rows: Rows, column: number, text: string): void => {
+    const key = toKey(text)
+    rows.string.push(column, key, long(text), key.length === text.length ? null : text)
+  }
   const referenceUri: Convert = (rows, column, value) => {
     if (typeof value !== 'string' || value === '') return
     addReference(rows, column, value)
-    if (value.charCodeAt(0) !== 35 /* # */) rows.reference.push(column + CANONICAL, long(value))
+    if (value.charCodeAt(0) === 35 /* # */) return
+    rows.reference.push(column + CANONICAL, long(value))
+    const bar = value.indexOf('|')
+    if (bar > 0) addText(rows, column, value.slice(0, bar))
+    addText(rows, column, value)
   }
   const referenceResource: Convert = (rows, column, value: Json) => {
     if (typeof value.id === 'string') addReference(rows, column, `${value.resourceType}/${value.id}`)

@@ -9,5 +9,11 @@ export const createUriConverters = ({ long }: Hasher): Readonly<Record<string, C
     const key = toKey(value)
     rows.string.push(column, key, long(value), key.length === value.length ? null : value)
   }
-  return alike(uriUri, 'uri url canonical oid uuid string code')
+  /** A search without a version means every version. */
+  const uriCanonical: Convert = (rows, column, value) => {
+    uriUri(rows, column, value)
+    const bar = typeof value === 'string' ? value.indexOf('|') : -1
+    if (bar > 0) uriUri(rows, column, value.slice(0, bar))
+  }
+  return { ...alike(uriUri, 'uri url oid uuid string code'), canonical: uriCanonical }
 }

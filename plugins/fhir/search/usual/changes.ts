@@ -18,9 +18,29 @@ export const keyOf = (column: number, value = 0, system = 0): number => {
   return (mixed ^ (mixed >>> 15)) & (COUNTERS - 1)
 }
 
+/** Adds the keys of rows to `keys`, and to `absolutes` the columns in which they hold references with a whole address. */
+export const addKeys = (
+  { token, reference, string, composite }: Rows,
+  keys: { push(key: number): unknown },
+  absolutes: Set<number>,
+): void => {
+  for (let at = 0; at < token.length; at += TOKEN_WIDTH)
+    keys.push(keyOf(token[at] as number, token[at + 1], token[at + 2]))
+  for (let at = 0; at < reference.length; at += REFERENCE_WIDTH) {
+    const column = reference[at] as number
+    keys.push(keyOf(column, reference[at + 1]))
+    if (column % COLUMN_STEP === ABSOLUTE) absolutes.add(column - ABSOLUTE)
+  }
+  for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH)
+    keys.push(keyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
+  for (let at = 0; at < string.length; at += STRING_WIDTH) keys.push(keyOf(string[at] as number))
+}
+
 export interface Changes {
   /** Rows of a resource, before or after a change that makes `version`. */
   note(version: StoredVersion, rows: Rows): void
+  /** The same of keys that were worked out before: see `addKeys`. */
+  noteKeys(version: StoredVersion, keys: readonly number[], absolutes: readonly number[]): void
   /** After COMMIT. */
   committed(versions: readonly StoredVersion[]): void
   /** Has a reference with a whole address been about to be written in this column? */
@@ -33,19 +53,13 @@ export const createChanges = (): Changes => {
   const counters = new Float64Array(COUNTERS)
   const absolutes = new Set<number>()
   return {
-    note(version, { token, reference, string, composite }) {
+    note(version, rows) {
       version.keys ??= []
-      const { keys } = version
-      for (let at = 0; at < token.length; at += TOKEN_WIDTH)
-        keys.push(keyOf(token[at] as number, token[at + 1], token[at + 2]))
-      for (let at = 0; at < reference.length; at += REFERENCE_WIDTH) {
-        const column = reference[at] as number
-        keys.push(keyOf(column, reference[at + 1]))
-        if (column % COLUMN_STEP === ABSOLUTE) absolutes.add(column - ABSOLUTE)
-      }
-      for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH)
-        keys.push(keyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
-      for (let at = 0; at < string.length; at += STRING_WIDTH) keys.push(keyOf(string[at] as number))
+      addKeys(rows, version.keys, absolutes)
+    },
+    noteKeys(version, keys, columns) {
+      version.keys = version.keys === undefined ? [...keys] : version.keys.concat(keys)
+      for (const column of columns) absolutes.add(column)
     },
     committed(versions) {
       for (const version of versions) {

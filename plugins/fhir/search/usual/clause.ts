@@ -2,6 +2,7 @@
  * Parameters without modifiers, compiled: a condition with the numbers of columns in its text, and the parameters that
  * values put in. Says of a value exactly what the lookups say.
  */
+import type { OwnUrl } from '../../../../kernel/index.ts'
 import type { Param } from '../../../database/service.ts'
 import { pairKey } from '../convert/pair-key.ts'
 import { fold, KEY_CHARS } from '../fold.ts'
@@ -31,7 +32,7 @@ export interface Clause {
   /** Keys of the index under which all that it finds stands: from what `bind` gave. */
   keys(params: readonly Param[]): readonly number[]
   /** From the values of all parameters of the search; undefined for one that takes a closer look. */
-  bind(values: readonly string[], baseUrl: string): readonly Param[] | undefined
+  bind(values: readonly string[], ownUrl: OwnUrl | undefined): readonly Param[] | undefined
 }
 
 /** References with the whole address of a resource of ours. */
@@ -42,7 +43,7 @@ export interface Strays {
 }
 
 type Made = Omit<Clause, 'bind' | 'columns'> & {
-  bindOne(value: string, baseUrl: string): readonly number[] | readonly string[] | undefined
+  bindOne(value: string, ownUrl: OwnUrl | undefined): readonly number[] | readonly string[] | undefined
 }
 
 // Alternatives, escapes, and components have their own way.
@@ -56,6 +57,8 @@ const paramIs = (codes: readonly number[]): string =>
   codes.length === 1 ? `x.param = ${codes[0]}` : `x.param IN (${codes.join(', ')})`
 
 const MOST_TOKENS = 256
+/** Takes the place of the absolute reference where the server has no URL of its own. No row has it: a hash has 48 bits. */
+const NO_TARGET = Number.MAX_SAFE_INTEGER
 
 /** Codes that are asked for are few: what they hash to is remembered, within a bound. */
 const rememberTokens = (hash: (value: string) => readonly number[] | undefined): typeof hash => {
@@ -109,9 +112,11 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     ordered: true,
     breadth: BREADTH.reference,
     keys: (texts) => texts.map((target) => keyOf(column.code, target as number)),
-    bindOne(value, baseUrl) {
-      const texts = referenceTargets({ name: code, baseUrl }, value, types, refers)
-      return texts.length === 2 ? texts.map(hasher.long) : undefined
+    bindOne(value, ownUrl) {
+      const texts = referenceTargets({ name: code, ownUrl }, value, types, refers)
+      const targets = texts.map(hasher.long)
+      if (ownUrl === undefined) return targets.length === 1 ? [...targets, NO_TARGET] : undefined
+      return targets.length === 2 ? targets : undefined
     },
   }
 }
@@ -151,11 +156,11 @@ export const compileClause = (parameter: Parameter, at: number, hasher: Hasher):
   return {
     ...clause,
     columns: parameter.columns.map(({ code }) => code),
-    bind(values, baseUrl) {
+    bind(values, ownUrl) {
       const value = values[at] as string
       if (parameter.indexing !== undefined || SPECIAL.test(value)) return undefined
       try {
-        return bindOne(value, baseUrl)
+        return bindOne(value, ownUrl)
       } catch {
         return undefined
       }
@@ -177,9 +182,9 @@ export const pairClause = (column: number, reference: Clause, token: Clause): Cl
     ordered: true,
     breadth: BREADTH.reference,
     keys: ([target, code, , , other]) => [target, other].map((one) => keyOf(column, one as number, code as number)),
-    bind(values, baseUrl) {
-      const targets = reference.bind(values, baseUrl)
-      const [value, system] = token.bind(values, baseUrl) ?? []
+    bind(values, ownUrl) {
+      const targets = reference.bind(values, ownUrl)
+      const [value, system] = token.bind(values, ownUrl) ?? []
       if (targets === undefined || value === undefined || system === undefined) return undefined
       return targets.flatMap((target) => [target, pairKey(value as number), value, system])
     },

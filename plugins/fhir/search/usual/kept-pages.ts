@@ -3,12 +3,18 @@
  * with, once they were asked for again. One is good for as long as parameters mean what they meant and nothing was written
  * under its keys. Only where this process is the one writer.
  */
+import type { OwnUrl } from '../../../../kernel/index.ts'
 import { createDoor } from '../../store/door.ts'
 import type { Changes } from './changes.ts'
 
-export interface KeptPage {
-  readonly type: string
+/** The base of its links, and what decided which absolute references were this server's. */
+export interface PageUrls {
   readonly baseUrl: string
+  readonly ownUrl: OwnUrl | undefined
+}
+
+export interface KeptPage extends PageUrls {
+  readonly type: string
   /** What parameters meant: an object of its own each time. */
   readonly meaning: object
   /** Keys of the index under which all of it stands, and what had changed there. */
@@ -38,7 +44,7 @@ export interface KeptRow {
 
 export interface KeptPages {
   /** As good as asked for now. */
-  get(url: string, type: string, baseUrl: string, meaning: object): KeptPage | undefined
+  get(url: string, type: string, urls: PageUrls, meaning: object): KeptPage | undefined
   /** Found now. */
   put(url: string, page: Omit<KeptPage, 'entries'>): void
   /** A page was answered: where there is room it keeps, for the next time, what `make` gives. `length`: its bytes. */
@@ -81,13 +87,14 @@ export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number, m
     if (page.entries !== undefined && !takeRoom(page.entries.length)) page.entries = undefined
   }
   return {
-    get(url, type, baseUrl, meaning) {
+    get(url, type, { baseUrl, ownUrl }, meaning) {
       const recent = lately.get(url)
       const page = recent ?? before.get(url)
       if (page === undefined) return undefined
       const isGood =
         page.meaning === meaning &&
         page.baseUrl === baseUrl &&
+        page.ownUrl === ownUrl &&
         page.type === type &&
         page.changes === changes.under(page.keys)
       if (!isGood) return undefined

@@ -3,6 +3,7 @@
  * shape is compiled when it comes first, so that a search is its values, one statement and the versions it names. What is
  * out of the ordinary is not answered here: `undefined`, and it goes the way that understands everything.
  */
+import type { OwnUrl } from '../../../../kernel/index.ts'
 import { andThen, type Eventually, type Param } from '../../../database/service.ts'
 import type { Source } from '../../store/source.ts'
 import type { Store } from '../../store/store.ts'
@@ -14,7 +15,7 @@ import type { Registry } from '../registry.ts'
 import type { Absolutes } from './absolutes.ts'
 import type { Changes } from './changes.ts'
 import { type Clause, compileClause, pairClause } from './clause.ts'
-import type { KeptPage, KeptPages } from './kept-pages.ts'
+import type { KeptPage, KeptPages, PageUrls } from './kept-pages.ts'
 import type { UsualQuery } from './query.ts'
 import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './statement.ts'
 
@@ -39,7 +40,9 @@ interface Shape {
 export interface UsualAsked {
   readonly url: string
   readonly type: string
+  /** Of the entries that are kept. */
   readonly baseUrl: string
+  readonly ownUrl: OwnUrl | undefined
   readonly query: UsualQuery
   /** Of matches on the page. */
   readonly count: number
@@ -49,7 +52,7 @@ export interface UsualSearches {
   /** The matches of a page, the newest first; one more than `count` where there are more. */
   find(asked: UsualAsked): Found
   /** The page that was found at this address, while nothing about it has changed. */
-  kept(url: string, type: string, baseUrl: string): KeptPage | undefined
+  kept(url: string, type: string, urls: PageUrls): KeptPage | undefined
   /** Its matches; undefined when one was changed right now. */
   versions(page: KeptPage): Found
   readonly answered: KeptPages['answered']
@@ -173,11 +176,11 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
   const bindAll = (
     { clauses }: Shape,
     values: readonly string[],
-    baseUrl: string,
+    ownUrl: OwnUrl | undefined,
   ): readonly (readonly Param[])[] | undefined => {
     const bound: (readonly Param[])[] = []
     for (const clause of clauses) {
-      const params = clause.bind(values, baseUrl)
+      const params = clause.bind(values, ownUrl)
       if (params === undefined) return undefined
       bound.push(params)
     }
@@ -204,7 +207,7 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     return params
   }
   const keep = (
-    { url, type, baseUrl, query, count }: UsualAsked,
+    { url, type, baseUrl, ownUrl, query, count }: UsualAsked,
     { clauses, statement: { driver } }: Shape,
     bound: readonly (readonly Param[])[],
     rows: readonly BriefRow[],
@@ -213,18 +216,18 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     const keys = (clauses[driver] as Clause).keys(bound[driver] as readonly Param[])
     const changes = kept.changes.under(keys)
     const { text } = query
-    kept.pages.put(url, { type, baseUrl, meaning: registry.state, keys, changes, text, count, rows })
+    kept.pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, changes, text, count, rows })
   }
 
   return {
-    kept: (url, type, baseUrl) => kept?.pages.get(url, type, baseUrl, registry.state),
+    kept: (url, type, urls) => kept?.pages.get(url, type, urls, registry.state),
     versions: ({ rows }) => versionsOf(rows),
     answered: (page, length, make) => kept?.pages.answered(page, length, make),
     find(asked) {
-      const { type, query, baseUrl, count } = asked
+      const { type, query, ownUrl, count } = asked
       const shape = shapeOf(type, query.names)
       if (shape === null || shape.credit < 0) return undefined
-      const bound = bindAll(shape, query.values, baseUrl)
+      const bound = bindAll(shape, query.values, ownUrl)
       if (bound === undefined) return undefined
       const statement = statementOf(shape)
       // Bodies that are not in memory come with the first statement rather than by a second one.

@@ -106,6 +106,12 @@ const ridsOf = (dialect: 'sqlite' | 'postgres', isNarrative: boolean, { words, p
   return q`SELECT x.rid AS rid FROM ix_words x WHERE x.words @@ to_tsquery('simple', ${query.join(' <-> ')})`
 }
 
+/** Those of one type. Each is looked up: PostgreSQL would rather read all resources of the type than guess how rare a word is. */
+const ofType = (dialect: 'sqlite' | 'postgres', type: number, rids: Fragment): Fragment =>
+  dialect === 'sqlite'
+    ? q`SELECT t.rid AS rid FROM (${rids}) f CROSS JOIN ix_res t WHERE t.type = ${type} AND t.rid = f.rid`
+    : q`SELECT t.rid AS rid FROM (${rids} OFFSET 0) f CROSS JOIN LATERAL (SELECT y.rid FROM ix_res y WHERE y.type = ${type} AND y.rid = f.rid OFFSET 0) t`
+
 export const createWordCriteria = (dialect: 'sqlite' | 'postgres', mode: WordMode) => {
   const toCondition = (named: Named, type: number, isNarrative: boolean, asked: Expression): Condition => {
     const inner = (one: Expression): Condition => toCondition(named, type, isNarrative, one)
@@ -116,12 +122,7 @@ export const createWordCriteria = (dialect: 'sqlite' | 'postgres', mode: WordMod
     return {
       ...named,
       probe: (d) => q`${raw(d)}.rid IN (${rids})`,
-      sources: [
-        {
-          rids: q`SELECT t.rid AS rid FROM (${rids}) f CROSS JOIN ix_res t WHERE t.type = ${type} AND t.rid = f.rid`,
-          ordered: false,
-        },
-      ],
+      sources: [{ rids: ofType(dialect, type, rids), ordered: false }],
     }
   }
   /** `type` is the number of the type searched. Throws 400. */

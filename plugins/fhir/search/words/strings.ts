@@ -19,11 +19,19 @@ const NO_WORDS = /^(?:(?:https?:\/\/|urn:)\S*|\d{4}-\d\d(?:-\d\d(?:T\S+)?)?)$/i
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 const NOT_ASCII = /[\u0080-\uffff]/
 
+/**
+ * Elements that stand inside of a word; what any other element, such as `p`, `br`, `td` or `img`, separates are two words.
+ * A tag ends before the next `<`, so that a narrative that was not validated takes linear time.
+ */
+const INLINE_TAG =
+  /<\/?(?:a|abbr|acronym|b|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var)(?:\s[^<>]*)?\/?>|<!--(?:[^-]|-(?!-))*-->/gi
+
 const toText = (xhtml: string): string =>
   xhtml
-    .replace(/<[^>]*>/g, ' ')
+    .replace(INLINE_TAG, '')
+    .replace(/<[^<>]*>/g, ' ')
     .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (_all, decimal, hex, name) => {
-      if (name !== undefined) return ENTITIES[name] ?? ' '
+      if (name !== undefined) return Object.hasOwn(ENTITIES, name) ? (ENTITIES[name] as string) : ' '
       const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
       return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : ' '
     })

@@ -10,6 +10,8 @@ export type WordMode = 'all' | 'narrative' | 'none'
 
 const BATCH = 100 // resources of one transaction
 const MODE = 'words'
+/** How words are made of a resource: a new number makes the next start index those of all resources anew. */
+const VERSION = 2
 const PROGRESS = 'words-rid'
 
 interface BodyRow {
@@ -24,6 +26,8 @@ const both = (one: Eventually<void>, other: Eventually<void>): Eventually<void> 
   one instanceof Promise || other instanceof Promise ? Promise.all([one, other]).then(() => undefined) : undefined
 
 export const createWordRows = (database: Database, mode: WordMode) => {
+  /** What the index holds once it is complete. */
+  const held = mode === 'none' ? mode : `${mode} ${VERSION}`
   const read = (resource: Json): ResourceWords => wordsOf(resource, mode === 'all')
   /** `isNew`: nothing of it is in the index, so it may come there later. */
   const put = (
@@ -43,7 +47,14 @@ export const createWordRows = (database: Database, mode: WordMode) => {
     now: Json | undefined,
     before: Json | undefined,
   ): Eventually<void> => {
-    const [words, old] = [now && read(now), before && read(before)]
+    return exchange(transaction, rid, now && read(now), before && read(before))
+  }
+  const exchange = (
+    transaction: Transaction,
+    rid: number,
+    words: ResourceWords | undefined,
+    old: ResourceWords | undefined,
+  ): Eventually<void> => {
     if (old !== undefined && words?.narrative === old.narrative && words.content === old.content) return undefined
     const removed = old === undefined ? undefined : transaction.run(deleteWords, [rid])
     return words === undefined ? removed : both(removed, put(transaction, rid, words, old === undefined))
@@ -63,7 +74,7 @@ export const createWordRows = (database: Database, mode: WordMode) => {
         }
         const last = rows.at(-1)?.rid
         await transaction.run(writeWordSetting, [PROGRESS, String(last ?? 0)])
-        if (last === undefined) await transaction.run(writeWordSetting, [MODE, mode])
+        if (last === undefined) await transaction.run(writeWordSetting, [MODE, held])
         return last
       })
       if (next === undefined) return
@@ -75,7 +86,7 @@ export const createWordRows = (database: Database, mode: WordMode) => {
     database.transact(async (transaction) => {
       await transaction.run(clearWords, [])
       await transaction.run(writeWordSetting, [PROGRESS, '0'])
-      await transaction.run(writeWordSetting, [MODE, mode === 'none' ? mode : `${mode} soon`])
+      await transaction.run(writeWordSetting, [MODE, mode === 'none' ? held : `${mode} soon`])
     })
 
   return {
@@ -86,7 +97,12 @@ export const createWordRows = (database: Database, mode: WordMode) => {
         ? rows
         : {
             ...rows,
-            write(transaction, next, resource, previous) {
+            write(transaction, next, resource, previous, findings) {
+              if (findings !== undefined)
+                return both(
+                  rows.write(transaction, next, resource, previous, findings),
+                  exchange(transaction, next.rid, resource && findings.words, findings.before?.words),
+                )
               const before =
                 previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Json)
               return both(
@@ -97,7 +113,7 @@ export const createWordRows = (database: Database, mode: WordMode) => {
           },
     /** Makes the index what the setting says, when it said something else before. Stops between batches. */
     async complete(signal?: AbortSignal): Promise<void> {
-      if ((await setting(MODE)) === mode) return
+      if ((await setting(MODE)) === held) return
       if ((await setting(PROGRESS)) === undefined || mode === 'none') await clear()
       if (mode !== 'none') await fill(signal)
     },

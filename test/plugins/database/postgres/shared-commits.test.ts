@@ -134,7 +134,7 @@ test('one that fails undoes itself alone, and hears why', async () => {
   const outcomes = await Promise.all(writeMany().map(keyOf))
   assert.equal(
     outcomes,
-    all.map((id) => (id === 7 ? '23505' : 'done')),
+    all.map((id) => (id === 7 ? 'database/conflict' : 'done')),
   )
   assert.equal(await stored(), all)
 })
@@ -245,6 +245,51 @@ test('a row that somebody holds who waits behind them holds them up for half a s
   await Promise.all([holder, blocked])
   assert.ok(performance.now() - started < 2_000)
   await checkLines()
+})
+
+test('one that wrote nothing itself and has to run alone waits for a session before its turn, not in it', async () => {
+  const closing: Closing<number> = {
+    close: async (transaction) => void (await transaction.get(find, [1])),
+    closed: () => undefined,
+    refuse: (cause) => cause as never,
+  }
+  await Promise.all([1, 2, 3, 7].map(write))
+  const turn = Promise.withResolvers<void>()
+  const hold = (id: number, locked?: () => void): Promise<unknown> =>
+    db.transact(async (transaction) => {
+      await transaction.get(lock, [id])
+      locked?.()
+      await turn.promise
+      transaction.leave(closing, id)
+    })
+  // Of four sessions three are for transactions: two are held here, the third goes from the group to the last holder.
+  const holders = await Promise.all(
+    [1, 2].map(
+      (id) =>
+        new Promise<{ readonly done: Promise<unknown> }>((resolve) => {
+          const done = hold(id, () => resolve({ done }))
+        }),
+    ),
+  )
+  let runs = 0
+  const started = performance.now()
+  const bare = db.transact((transaction) => {
+    runs += 1
+    if (runs === 2) setImmediate(turn.resolve)
+    transaction.leave(closing, 0)
+  })
+  const wrong = db.transact((transaction) => {
+    transaction.leave(closing, 7)
+    return transaction.run(insert, [7])
+  })
+  void bare.finally(turn.resolve).catch(() => undefined)
+  // The group has the third session.
+  while (db.status().pool.busy < 3) await new Promise(setImmediate)
+  const last = hold(3)
+  const outcomes = await Promise.all([bare, wrong, last, ...holders.map(({ done }) => done)].map(keyOf))
+  assert.equal(outcomes, ['done', 'database/conflict', 'done', 'done', 'done'])
+  assert.is(runs, 2)
+  assert.ok(performance.now() - started < 2_000)
 })
 
 test.run()

@@ -135,7 +135,7 @@ const rewrite = (resource: Json, text = JSON.stringify(resource)): Json => {
   return resource
 }
 
-test('links stand in references, in elements of type uri, url, oid and uuid, and in narratives', () => {
+test('links stand in references, in elements of type uri and url, and in narratives; oids and uuids stay', () => {
   assert.equal(
     rewrite({
       resourceType: 'Basic',
@@ -153,8 +153,8 @@ test('links stand in references, in elements of type uri, url, oid and uuid, and
       extension: [
         { url: 'http://example.org/a', valueUri: 'Patient/1' },
         { url: 'http://example.org/b', valueUrl: 'Patient/1' },
-        { url: 'http://example.org/c', valueUuid: 'Patient/1' },
-        { url: 'http://example.org/d', valueOid: 'Patient/1' },
+        { url: 'http://example.org/c', valueUuid: URN },
+        { url: 'http://example.org/d', valueOid: URN },
       ],
     },
   )

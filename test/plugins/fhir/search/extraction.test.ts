@@ -9,6 +9,7 @@ import type { Convert, Kind } from '../../../../plugins/fhir/search/convert/kind
 import { convertible, createConverters } from '../../../../plugins/fhir/search/convert.ts'
 import { loadExotic } from '../../../../plugins/fhir/search/exotic.ts'
 import { compileExtractor } from '../../../../plugins/fhir/search/extractor.ts'
+import { createHasher } from '../../../../plugins/fhir/search/hash.ts'
 import { compileModel, type SearchParameterResource, type StoredModel } from '../../../../plugins/fhir/search/model.ts'
 import { Rows } from '../../../../plugins/fhir/search/rows.ts'
 import { examplesFolder } from '../../../support/stub-definitions.ts'
@@ -33,7 +34,7 @@ interface Seen {
 const collector = (seen: Seen[]) => ({
   of: (kind: Kind, type: string): Convert | undefined =>
     convertible(kind, type) ? (_rows, column, value) => void seen.push({ column, value }) : undefined,
-  refers: createConverters({ long: () => 0, short: () => 0 }).refers,
+  refers: createConverters(createHasher(0)).refers,
   hasExtension: (value: unknown, url: string): boolean =>
     ((value as { extension?: { url: string }[] }).extension ?? []).some((one) => one.url === url),
 })

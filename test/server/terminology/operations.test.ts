@@ -1,11 +1,11 @@
 /** $expand, $validate-code, $lookup and $subsumes. https://hl7.org/fhir/R4/terminology-service.html */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
-import terminology from '../../plugins/terminology/index.ts'
-import { serverWith, type TestServer } from '../support/server-with.ts'
-import { stubDefinitions } from '../support/stub-definitions.ts'
+import database from '../../../plugins/database/index.ts'
+import fhir from '../../../plugins/fhir/index.ts'
+import terminology from '../../../plugins/terminology/index.ts'
+import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 let server: TestServer
 const headers = { 'content-type': 'application/fhir+json' }
@@ -109,7 +109,7 @@ test('$validate-code says whether a code is in a value set', async () => {
   assert.is(valueIn(no, 'result'), false)
   assert.match(String(valueIn(no, 'message')), `${COLORS}|blue is not in`)
   assert.is(valueIn(await ask('system=http://other.example&code=red'), 'result'), false)
-  assert.is(valueIn(await ask('code=red'), 'result'), true)
+  assert.is((await ask('code=red')).status, 400)
   assert.is(valueIn(await ask(`system=${COLORS}&code=red&display=Bright%20Red`), 'result'), true)
   const shown = await ask(`system=${COLORS}&code=red&display=Green`)
   assert.is(valueIn(shown, 'result'), false)
@@ -179,6 +179,131 @@ test('what is not known is 404, what is missing or not all here 400', async () =
     assert.is(given, status, `${url} ${JSON.stringify(body)}`)
     assert.match(body.issue[0].diagnostics, said, url)
   }
+})
+
+test('inputs that contradict one another are refused with both', async () => {
+  const warm = '/ValueSet/warm'
+  const colors = '/CodeSystem/colors'
+  for (const [url, said] of [
+    [
+      `${colors}/$validate-code?url=http://other.example&code=red`,
+      /url "http:\/\/other.example" contradicts the url of CodeSystem\/colors "http:\/\/colors/,
+    ],
+    [
+      `${colors}/$validate-code?url=${COLORS}|9&code=red`,
+      /version "9" contradicts the version of CodeSystem\/colors "3"/,
+    ],
+    [
+      `${colors}/$subsumes?system=http://other.example&codeA=red&codeB=warm`,
+      /system "http:\/\/other.example" contradicts/,
+    ],
+    [
+      `${colors}/$subsumes?version=9&codeA=red&codeB=warm`,
+      /version "9" contradicts the version of CodeSystem\/colors "3"/,
+    ],
+    [`${colors}/$subsumes?system=${COLORS}|9&codeA=red&codeB=warm`, /version "9" contradicts/],
+    [
+      `/CodeSystem/$subsumes?system=${COLORS}|3&version=9&codeA=red&codeB=warm`,
+      /version "9" contradicts the version in system "3"/,
+    ],
+    [`/CodeSystem/$lookup?system=${COLORS}|3&version=9&code=red`, /version "9" contradicts the version in system "3"/],
+    [`/CodeSystem/$validate-code?url=${COLORS}|3&version=9&code=red`, /version "9" contradicts the version in url "3"/],
+    [
+      `${warm}/$expand?url=http://other.example`,
+      /url "http:\/\/other.example" contradicts the url of ValueSet\/warm "http:\/\/sets/,
+    ],
+    [`${warm}/$expand?valueSetVersion=9`, /valueSetVersion "9" contradicts the version of ValueSet\/warm ""/],
+    [
+      `${warm}/$validate-code?url=http://other.example&system=${COLORS}&code=red`,
+      /url "http:\/\/other.example" contradicts/,
+    ],
+    [
+      '/ValueSet/$expand?url=http://sets.example/warm|1&valueSetVersion=9',
+      /valueSetVersion "9" contradicts the version in url "1"/,
+    ],
+    [`${warm}/$expand?count=-5`, /count is -5; it takes 0 or more/],
+    [`${warm}/$expand?offset=-1&count=2`, /offset is -1; it takes 0 or more/],
+  ] as const) {
+    const { status, body } = await get(url)
+    assert.is(status, 400, `${url} ${JSON.stringify(body)}`)
+    assert.match(body.issue[0].diagnostics, said, url)
+  }
+  const red = { name: 'coding', valueCoding: { system: COLORS, version: '3', code: 'red' } }
+  for (const [url, parameter, said] of [
+    [
+      `${warm}/$validate-code`,
+      [red, { name: 'code', valueCode: 'blue' }],
+      /code "blue" contradicts the code of coding "red"/,
+    ],
+    [
+      '/CodeSystem/$lookup',
+      [red, { name: 'system', valueUri: 'http://other.example' }],
+      /system "http:\/\/other.example" contradicts/,
+    ],
+    [
+      '/CodeSystem/$lookup',
+      [red, { name: 'version', valueString: '9' }],
+      /version "9" contradicts the version of coding "3"/,
+    ],
+    [
+      `${warm}/$validate-code`,
+      [red, { name: 'systemVersion', valueString: '9' }],
+      /systemVersion "9" contradicts the version of coding "3"/,
+    ],
+    [
+      `${warm}/$validate-code`,
+      [red, { name: 'codeableConcept', valueCodeableConcept: { coding: [{ system: COLORS, code: 'blue' }] } }],
+      /the code of coding "red" contradicts codeableConcept "blue"/,
+    ],
+    [
+      `${colors}/$subsumes`,
+      [
+        { name: 'codeA', valueCode: 'blue' },
+        { name: 'codingA', valueCoding: { system: COLORS, code: 'red' } },
+        { name: 'codeB', valueCode: 'warm' },
+      ],
+      /codeA "blue" contradicts the code of codingA "red"/,
+    ],
+    [
+      '/ValueSet/$expand',
+      [
+        { name: 'url', valueUri: 'http://other.example' },
+        { name: 'valueSet', resource: { ...valueSet, id: undefined } },
+      ],
+      /url "http:\/\/other.example" contradicts the url of the parameter valueSet/,
+    ],
+    [
+      `${warm}/$expand`,
+      [{ name: 'valueSet', resource: { ...valueSet, url: 'http://sets.example/sent' } }],
+      /valueSet "http:\/\/sets.example\/sent" contradicts the address "ValueSet\/warm"/,
+    ],
+  ] as const) {
+    const { status, body } = await post(url, parameter)
+    assert.is(status, 400, `${url} ${JSON.stringify(body)}`)
+    assert.match(body.issue[0].diagnostics, said, url)
+  }
+})
+
+test('inputs that repeat what the address says are taken', async () => {
+  const warm = '/ValueSet/warm'
+  assert.is(codesOf(await get(`${warm}/$expand?url=http://sets.example/warm`)), 'warm red orange')
+  const coded = `${warm}/$validate-code?url=http://sets.example/warm&system=${COLORS}&code=red`
+  assert.is(valueIn(await get(coded), 'result'), true)
+  for (const query of [`url=${COLORS}`, `url=${COLORS}|3`, `url=${COLORS}|3&version=3`, 'version=3'])
+    assert.is(valueIn(await get(`/CodeSystem/colors/$validate-code?${query}&code=red`), 'result'), true, query)
+  for (const query of [`system=${COLORS}`, `system=${COLORS}|3&version=3`, 'version=3'])
+    assert.is(
+      valueIn(await get(`/CodeSystem/colors/$subsumes?${query}&codeA=warm&codeB=red`), 'outcome'),
+      'subsumes',
+      query,
+    )
+  const red = { name: 'coding', valueCoding: { system: COLORS, code: 'red' } }
+  const both = await post('/CodeSystem/$lookup', [
+    red,
+    { name: 'code', valueCode: 'red' },
+    { name: 'system', valueUri: COLORS },
+  ])
+  assert.is(both.status, 200)
 })
 
 test('/metadata names the operations', async () => {

@@ -1,0 +1,58 @@
+/**
+ * Variables that begin like ours and are none. They are warned of, because other programs may set SERVER_NAME and the like;
+ * those of features that this build does not have are refused: a server that ignored SERVER_ROLE=standby would write, and
+ * one that ignored SERVER_OIDC_ISSUER would ask nobody for a token.
+ */
+
+import { type Setting, variablesOf, waysToSet } from '../kernel/settings/annotation.ts'
+import { SettingsInvalid } from '../kernel/settings/errors.ts'
+import { nearest } from '../kernel/settings/nearest.ts'
+import { notBuilt } from '../kernel/settings/not-built.ts'
+
+const PREFIX = 'SERVER_'
+
+export interface UnknownVariable {
+  readonly variable: string
+  /** What it is not, and what was meant. Never its value: a misspelt secret is still a secret. */
+  readonly about: string
+}
+
+/**
+ * Kubernetes sets these for a service called "server" or "server-smart", in every container of the namespace.
+ * https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+const isServiceLink = (variable: string, value: string | undefined): boolean =>
+  /^SERVER_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)$/.test(variable) ||
+  (/^SERVER_(\w+_)?PORT$/.test(variable) && /^(tcp|udp|sctp):\/\//.test(value ?? ''))
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Throws `SettingsInvalid` for variables of features that this build does not have; an empty one sets nothing. */
+export const refuseNotBuilt = (environment: Environment): void => {
+  const complaints = Object.entries(environment)
+    .filter(([name, value]) => value !== undefined && value !== '' && !isServiceLink(name, value))
+    .flatMap(([name]) => notBuilt.variable(name) ?? [])
+  if (complaints.length > 0) throw new SettingsInvalid(complaints)
+}
+
+export const unknownVariables = (
+  environment: Environment,
+  settings: readonly Setting[],
+): readonly UnknownVariable[] => {
+  const known = new Set(['SERVER_CONFIG', ...settings.flatMap(({ schema }) => variablesOf(schema))])
+  const words = [...known].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
+  const aboutOf = (variable: string): string => {
+    const later = notBuilt.variable(variable)
+    if (later !== undefined) return later
+    const word = variable.slice(PREFIX.length)
+    const near = nearest(word, words)
+    const none = `${variable} is no variable of this server and does nothing`
+    if (near !== undefined) return `${none}; ${PREFIX}${near} is one`
+    const meant = settings.find(({ key, path }) => [key, path.replaceAll('.', '_')].includes(word.toLowerCase()))
+    if (meant !== undefined) return `${none}; set ${waysToSet(meant).join(' or ')}`
+    return `${none}; server config lists the settings`
+  }
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(PREFIX) && !known.has(name) && !isServiceLink(name, environment[name]))
+    .map((variable) => ({ variable, about: aboutOf(variable) }))
+}

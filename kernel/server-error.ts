@@ -1,0 +1,56 @@
+/** The error that has an answer. What a client may read is its message; what an operator must know is `detail`. */
+import type { Issue, IssueCode } from './issue.ts'
+
+export interface ErrorExtras {
+  /** Response headers, e.g. `allow` of a 405. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** For the log only; never sent. */
+  readonly detail?: unknown
+  readonly expression?: readonly string[]
+  /** Several issues instead of the one made from the message. */
+  readonly issues?: readonly Issue[]
+  readonly cause?: unknown
+}
+
+/** Registered: an error is known as one in every copy of this package that a process has loaded. */
+const BRAND = Symbol.for('refhir.error/1')
+
+/** An error with an answer: thrown anywhere in a request, it becomes the status and the OperationOutcome. */
+export class ServerError extends Error {
+  static {
+    Object.defineProperty(ServerError.prototype, BRAND, { value: true })
+  }
+
+  /** True for errors of every copy of this package. Classes that extend this one know their own instances only. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one inherits the method, and is `this`
+    if (this !== ServerError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return typeof value === 'object' && value !== null && BRAND in value
+  }
+
+  readonly key: string
+  readonly status: number
+  readonly code: IssueCode
+  extras: ErrorExtras = {}
+  /** Set by the kernel when a tap threw: who is to blame. */
+  plugin?: string
+  hook?: string
+
+  constructor(key: string, status: number, code: IssueCode, message: string) {
+    super(message)
+    this.name = 'ServerError'
+    this.key = key
+    this.status = status
+    this.code = code
+  }
+
+  /** Adds headers, a FHIRPath expression, several issues, or a detail for the log. */
+  with(extras: ErrorExtras): this {
+    this.extras = { ...this.extras, ...extras }
+    if (extras.cause !== undefined) this.cause = extras.cause
+    return this
+  }
+}
+
+/** True for errors that a table made: their message is fit for one line on a terminal. */
+export const isServerError = (error: unknown): error is ServerError => error instanceof ServerError

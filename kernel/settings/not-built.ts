@@ -1,0 +1,55 @@
+/** Settings that documents about this server name and this build does not have yet: they are refused by their own name. */
+
+export interface NotBuilt {
+  /** `[export] is a section for $export, which this build does not have yet; remove the section`, or undefined. */
+  section(name: string): string | undefined
+  key(section: string, key: string): string | undefined
+  variable(name: string): string | undefined
+  /** `name`: without dashes. */
+  flag(name: string): string | undefined
+}
+
+const CLUSTER = 'standby servers and replicas'
+const SMART = 'SMART App Launch (nobody is asked for a token)'
+const EXPORT = '$export'
+const TERMINOLOGY = 'terminology of other servers'
+const TRACE = 'the trace engine'
+const ARCHIVER = 'the SDC archiver'
+
+const SECTIONS: ReadonlyMap<string, string> = new Map([
+  ['smart', SMART],
+  ['export', EXPORT],
+  ['terminology', TERMINOLOGY],
+  ['features', `${TRACE} and ${ARCHIVER}`],
+])
+const KEYS: ReadonlyMap<string, string> = new Map([
+  ['cluster.role', CLUSTER],
+  ['cluster.primary_url', CLUSTER],
+])
+const VARIABLES: readonly (readonly [RegExp, string])[] = [
+  [/^SERVER_(ROLE|PRIMARY_URL)$/, CLUSTER],
+  [/^SERVER_(SMART|OIDC)_|^SERVER_(ALLOW_REMOTE_DEMO_LOGIN|SIGNING_KEY_PASSPHRASE)$/, SMART],
+]
+const FLAGS: readonly (readonly [RegExp, string])[] = [
+  [/^(role|standby|primary-url)$/, CLUSTER],
+  [/^(smart|smart-.+|oidc-.+)$/, SMART],
+  [/^export-dir$/, EXPORT],
+  [/^terminology$/, TERMINOLOGY],
+  [/^trace-engine$/, TRACE],
+  [/^sdc-archiver$/, ARCHIVER],
+]
+
+const told = (name: string, kind: string, purpose: string | undefined): string | undefined =>
+  purpose === undefined ? undefined : `${name} is a ${kind} for what this build does not have yet: ${purpose}`
+
+const find = (table: readonly (readonly [RegExp, string])[], name: string): string | undefined =>
+  table.find(([pattern]) => pattern.test(name))?.[1]
+
+const removing = (sentence: string | undefined): string | undefined => sentence && `${sentence}; remove it`
+
+export const notBuilt: NotBuilt = {
+  section: (name) => removing(told(`[${name}]`, 'section', SECTIONS.get(name))),
+  key: (section, key) => removing(told(`[${section}] ${key}`, 'setting', KEYS.get(`${section}.${key}`))),
+  variable: (name) => removing(told(name, 'variable', find(VARIABLES, name))),
+  flag: (name) => removing(told(`--${name}`, 'flag', find(FLAGS, name))),
+}

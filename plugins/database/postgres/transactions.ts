@@ -1,0 +1,149 @@
+/** Transactions on the sessions of a pool: those that only write share a COMMIT, those that leave something close in a line. */
+import { type Database, type Eventually, sql, type Transaction } from '../service.ts'
+import { createClosingLine, type Relaxed, relax } from './closing-line.ts'
+import { fromPostgres, isRefusal, kindOfFailure, mayGoThrough } from './failure.ts'
+import type { Loan, Pool } from './pool.ts'
+import type { Send } from './send.ts'
+import { createSharedCommits, Undone } from './shared-commits.ts'
+import { openTransaction } from './transaction.ts'
+
+const LANES = 2 // shared COMMITs under way: while one waits for the disk, the other is at work
+
+// Whoever shares a COMMIT at the end of the line must not wait long for a row that somebody behind him has locked.
+const hurry = sql('hurry', "SELECT set_config('lock_timeout', '500ms', true)")
+// A transaction that wrote something, so that its COMMIT waits for all of the log before it.
+const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
+
+type Attempt<T> =
+  | { readonly value: T; readonly durable: Relaxed | undefined }
+  /**
+   * `isAlone`: it has to run without others, and asking what it took for granted.
+   * `isClosing`: it failed while what was left for its end was written.
+   */
+  | { readonly failure: unknown; readonly error: unknown; readonly isAlone: boolean; readonly isClosing: boolean }
+
+export interface Transactions {
+  readonly transact: Database['transact']
+  /** Transactions committed, and the commits they shared. */
+  readonly counters: { readonly transactions: number; readonly groups: number }
+  /** Those that wait for a shared COMMIT. */
+  readonly waiting: number
+}
+
+export interface TransactionsParts {
+  readonly pool: Pool
+  readonly send: Send
+  /** Milliseconds on a clock that never goes back. */
+  readonly now: () => number
+  /** Transactions that may wait for a shared COMMIT; the next one is refused at once. */
+  readonly queue: number
+}
+
+export const createTransactions = ({ pool, send, now, queue }: TransactionsParts): Transactions => {
+  const counters = { transactions: 0, groups: 0 }
+  const line = createClosingLine({
+    now,
+    async harden() {
+      const loan = await pool.acquire({ long: true })
+      try {
+        await send(loan.session, [{ statement: mark, params: [] }])
+      } finally {
+        loan.release()
+      }
+    },
+  })
+  const lend = (): Loan | Promise<Loan> => pool.take({ long: true }) ?? pool.acquire({ long: true })
+  const committed = (transactions: number): void => {
+    counters.transactions += transactions
+    counters.groups += 1
+  }
+  const shared = createSharedCommits({
+    pool,
+    queue,
+    lanes: LANES,
+    inOrder: false,
+    open: (loan, steps) => openTransaction({ lend: () => loan, send, steps }),
+    async finish(take, isRelaxed) {
+      const open = take()
+      if (isRelaxed()) await open.transaction.run(relax, [])
+      await open.commit()
+      return undefined
+    },
+    committed,
+  })
+  // The line is one by one, so whoever is in it takes along all that wait.
+  const sharedClosings = createSharedCommits({
+    pool,
+    queue,
+    lanes: 1,
+    inOrder: true,
+    open: (loan, steps) =>
+      openTransaction({ lend: () => loan, send, steps: [{ statement: hurry, params: [] }, ...steps] }),
+    finish: line.closeNext,
+    committed,
+  })
+
+  /** `mayShare`: not when sharing a COMMIT with others has just failed. */
+  const attempt = async <T>(
+    work: (transaction: Transaction) => Eventually<T>,
+    mayWait: boolean,
+    mayShare: boolean,
+  ): Promise<Attempt<T>> => {
+    const open = openTransaction({ lend, send, presumes: mayShare })
+    const { leavings } = open
+    let isDone = false
+    try {
+      const value = await work(open.transaction)
+      isDone = true
+      const writes = mayShare ? open.giveWrites() : undefined
+      if (writes !== undefined) {
+        if (leavings.isEmpty && writes.steps.length === 0) return { value, durable: undefined }
+        await (leavings.isEmpty ? shared : sharedClosings).commit(writes, leavings, mayWait)
+        return { value, durable: undefined }
+      }
+      let durable: Relaxed | undefined
+      if (!leavings.isEmpty) durable = await line.close(open, mayWait)
+      else {
+        if (mayWait) await open.transaction.run(relax, [])
+        await open.commit()
+      }
+      committed(1)
+      open.release()
+      return { value, durable }
+    } catch (error) {
+      await open.rollback()
+      const { failure, presumed } = open
+      // What was thrown by whoever presumed wrongly may not be all there is to say.
+      const isMistaken = presumed && (failure === undefined ? !isDone : isRefusal(failure))
+      const { isClosing } = leavings
+      return { failure, error, isAlone: error instanceof Undone || isMistaken, isClosing }
+    }
+  }
+  const transact: Database['transact'] = async (work, { relaxed = false } = {}) => {
+    let mayShare = true
+    /** How often it failed, by kind of failure. */
+    const failed = new Map<string, number>()
+    for (;;) {
+      const outcome = await attempt(work, relaxed, mayShare)
+      if ('value' in outcome) {
+        if (outcome.durable !== undefined) await outcome.durable.committed
+        return outcome.value
+      }
+      if (!(mayShare && outcome.isAlone)) {
+        const kind = kindOfFailure(outcome.failure)
+        const count = (failed.get(kind) ?? 0) + 1
+        if (!mayGoThrough(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
+        failed.set(kind, count)
+      }
+      mayShare = false
+    }
+  }
+
+  return {
+    transact,
+    counters,
+    get waiting() {
+      return shared.waiting + sharedClosings.waiting
+    },
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What the server does when its file was removed or replaced: it says so once, acknowledges nothing any more, opens
+ * nothing by that name, and copies what was committed to a file beside it.
+ */
+import { renameSync, rmSync } from 'node:fs'
+import type BetterSqlite from 'better-sqlite3'
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import { DatabaseGone } from '../errors.ts'
+import type { OwnFiles } from './own-files.ts'
+
+export interface FileGuard {
+  /** Looks at the files. Throws DatabaseGone from the first fault on, also when the files are back. */
+  confirm(): void
+  /** What the last look found. */
+  readonly isLost: boolean
+  /** Resolves when the copy is made or has failed. */
+  settled(): Promise<void>
+}
+
+export interface FileGuardParts {
+  /** Without symbolic links. */
+  readonly path: string
+  readonly files: Pick<OwnFiles, 'fault' | 'isLogMisplaced'>
+  /** The writer: it still reaches everything that was committed. */
+  readonly handle: BetterSqlite.Database
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const createFileGuard = ({ path, files, handle, clock, log }: FileGuardParts): FileGuard => {
+  let isLost = false
+  let saving: Promise<void> = Promise.resolve()
+
+  const setLogAside = (copy: string): void => {
+    if (!files.isLogMisplaced()) return
+    renameSync(`${path}-wal`, `${copy}.wal`)
+    rmSync(`${path}-shm`, { force: true })
+  }
+  const save = async (copy: string): Promise<void> => {
+    try {
+      setLogAside(copy)
+      await handle.backup(copy)
+      log.info({ copy }, 'everything that was committed was copied')
+    } catch (error) {
+      log.error(
+        { err: error, pid: process.pid },
+        'what was committed could not be copied: before stopping this process, copy its open files from /proc/<pid>/fd',
+      )
+    }
+  }
+  return {
+    confirm() {
+      if (isLost) throw DatabaseGone()
+      const fault = files.fault()
+      if (fault === undefined) return
+      isLost = true
+      const copy = `${path}-saved-${new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '')}`
+      log.error(
+        { fault, copy },
+        `${fault} while this server runs: it takes no more writes and copies everything committed to ${copy}; when that is there, stop the server, move the copy to ${path} and start again`,
+      )
+      saving = save(copy)
+      throw DatabaseGone()
+    },
+    get isLost() {
+      return isLost
+    },
+    settled: () => saving,
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Which links of a patched resource stood in the same element before the patch. Elements are compared without the index in
+ * a list, as a patch moves the items of a list; of equal links in one list the first ones count as those that were there.
+ */
+import type { Links } from '../links/links.ts'
+import { type LinkKind, rewriteLinks } from '../links/rewrite.ts'
+
+type Holder = Record<string, unknown> | unknown[]
+
+/** Whether `value`, which stands at `holder[key]` of the patched resource, stood there before. */
+export type HeldBefore = (value: string, holder: Holder, key: string | number) => boolean
+
+/** Path of each object and list; an extension is named by its URL. */
+const pathsOf = (resource: Holder): ReadonlyMap<object, string> => {
+  const paths = new Map<object, string>()
+  const visit = (holder: Holder, path: string): void => {
+    const url = Array.isArray(holder) ? undefined : holder.url
+    const own = typeof url === 'string' && path.endsWith('xtension') ? `${path}(${url})` : path
+    paths.set(holder, own)
+    for (const [key, child] of Object.entries(holder))
+      if (typeof child === 'object' && child !== null)
+        visit(child as Holder, Array.isArray(holder) ? own : `${own}.${key}`)
+  }
+  visit(resource, '')
+  return paths
+}
+
+/** Calls `found` for each link with the name of its element and value. */
+const eachLink = (
+  links: Links,
+  resource: Record<string, unknown>,
+  found: (name: string, value: string, holder: Holder, key: string | number) => void,
+): void => {
+  const paths = pathsOf(resource)
+  // Replaces nothing, so that the text is not looked at.
+  rewriteLinks(links, '', resource, (value: string, kind: LinkKind, holder, key) => {
+    const path = paths.get(holder) ?? ''
+    found(JSON.stringify([kind, Array.isArray(holder) ? path : `${path}.${key}`, value]), value, holder, key)
+    return undefined
+  })
+}
+
+export const heldBefore = (
+  links: Links,
+  patched: Record<string, unknown>,
+  current: Record<string, unknown>,
+): HeldBefore => {
+  const before = new Map<string, number>()
+  eachLink(links, current, (name) => before.set(name, (before.get(name) ?? 0) + 1))
+  const held = new Map<Holder, Set<string>>()
+  const place = (value: string, key: string | number): string => `${key} ${value}`
+  eachLink(links, patched, (name, value, holder, key) => {
+    const left = before.get(name) ?? 0
+    if (left === 0) return
+    before.set(name, left - 1)
+    held.set(holder, (held.get(holder) ?? new Set()).add(place(value, key)))
+  })
+  return (value, holder, key) => held.get(holder)?.has(place(value, key)) === true
+}

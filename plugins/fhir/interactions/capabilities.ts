@@ -1,0 +1,35 @@
+/** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
+import { type CapabilityPart, toCapabilityStatement } from '../capability.ts'
+import { ParameterValue } from '../errors.ts'
+import { checkAccept } from '../media.ts'
+import { readPrefer, readQuery } from '../query.ts'
+import type { FhirServer } from '../server.ts'
+import { toTerminologyCapabilities } from '../terminology-capabilities.ts'
+import type { Answer } from './answer.ts'
+import type { Asked } from './asked.ts'
+
+export interface CapabilityOptions {
+  readonly updateAsCreate: boolean
+  readonly parts: readonly CapabilityPart[]
+}
+
+const MODES = ['full', 'normative', 'terminology'] as const
+type Mode = (typeof MODES)[number]
+
+const readMode = (mode = 'full'): Mode => {
+  if (!MODES.includes(mode as Mode)) throw ParameterValue('mode', 'full, normative or terminology')
+  return mode as Mode
+}
+
+/** Throws 400, 406. */
+export const capabilities = async (server: FhirServer, { ctx, headers, url }: Asked): Promise<Answer> => {
+  const { presentation, values } = readQuery(url, ['mode'], readPrefer(headers.prefer).lenient)
+  const mode = readMode(values.get('mode'))
+  checkAccept(headers.accept, presentation.format)
+  const statement =
+    mode === 'terminology'
+      ? await toTerminologyCapabilities(server, ctx)
+      : toCapabilityStatement(server, ctx, { ...server.capabilities, isNormative: mode === 'normative' })
+  const text = JSON.stringify(statement, null, presentation.pretty ? 2 : undefined)
+  return { status: 200, shows: 'text', text }
+}

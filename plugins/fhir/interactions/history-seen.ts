@@ -1,0 +1,69 @@
+/**
+ * The history for a caller who may see a part of the data: each version is decided on by what it held. It is read on until
+ * the page is full and one more is found, so that neither the length of a page nor a next link tells of hidden versions.
+ */
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { HistoryTooLong, NotFound } from '../errors.ts'
+import { SEARCH_MS } from '../search/patience.ts'
+import type { FhirServer } from '../server.ts'
+import type { HistoryPage, HistoryQuery } from '../store/history.ts'
+import type { StoredVersion } from '../store/version.ts'
+
+const LEAST_READ = 100 // versions read at once, however small the page is
+const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as of any history
+
+/** The versions that may be seen, newest first, as far as they are asked for. */
+async function* seenVersions(
+  { store, evaluator, clock }: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  query: HistoryQuery,
+): AsyncGenerator<StoredVersion> {
+  // A version of the system's or of a type's history is found, one of a resource's history is read.
+  const right = query.id === undefined ? 's' : 'r'
+  const late = clock.deadline(SEARCH_MS)
+  const signal = AbortSignal.any([request.signal, late])
+  let { before } = query
+  try {
+    do {
+      const page = await store.history({ ...query, before, count: Math.max(query.count, LEAST_READ) }, signal)
+      for (const version of page.versions) {
+        const allowed = evaluator.allows(request, ruling, right, version)
+        if (allowed instanceof Promise ? await allowed : allowed) yield version
+        signal.throwIfAborted()
+      }
+      before = page.next
+    } while (before !== undefined)
+  } catch (error) {
+    throw late.aborted && !request.signal.aborted ? HistoryTooLong(SEARCH_MS / 1000).with({ cause: error }) : error
+  }
+}
+
+/** Throws 404 for a resource of which no version may be seen, whatever else is asked. */
+const checkAnySeen = async (
+  server: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  { type, id }: HistoryQuery,
+): Promise<void> => {
+  if (type === undefined || id === undefined) return
+  for await (const _version of seenVersions(server, request, ruling, { type, id, count: 1 })) return
+  throw NotFound(type, id.slice(0, 64))
+}
+
+export const findSeen = async (
+  server: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  query: HistoryQuery,
+): Promise<HistoryPage> => {
+  const versions: StoredVersion[] = []
+  let bytes = 0
+  for await (const version of seenVersions(server, request, ruling, query)) {
+    if (versions.length === query.count || bytes > PAGE_BYTES) return { versions, next: versions.at(-1)?.stamp }
+    versions.push(version)
+    bytes += version.bytes.length
+  }
+  if (versions.length === 0) await checkAnySeen(server, request, ruling, query)
+  return { versions, next: undefined }
+}

@@ -1,0 +1,212 @@
+/** What a thread does with one task: the same functions that the main thread has for small bodies, in the same order. */
+import type { Issue } from '../../../kernel/index.ts'
+import type { Validator } from '../../validation/service.ts'
+import { relinkPatched, resolveFrom } from '../bundle/patch-links.ts'
+import { outlineOf } from '../json/outline.ts'
+import { type ReadResource, readResource } from '../json/read.ts'
+import { toTemplate } from '../json/splice.ts'
+import type { Links } from '../links/links.ts'
+import { readReferences } from '../links/read-references.ts'
+import { type Elements, NotLoaded } from '../patch/elements.ts'
+import { readPatch, readPatchText } from '../patch/patch.ts'
+import type { Patients } from '../patients.ts'
+import { present } from '../present.ts'
+import { toContainedRows } from '../search/contained/rows.ts'
+import type { Extraction } from '../search/extraction.ts'
+import { indexedOf } from '../search/indexed-json.ts'
+import { toRowLists } from '../search/row-lists.ts'
+import type { Rows } from '../search/rows.ts'
+import { addKeys } from '../search/usual/changes.ts'
+import { type ResourceWords, wordsOf } from '../search/words/strings.ts'
+import type { WordMode } from '../search/words/word-rows.ts'
+import { unpackBody } from '../store/body.ts'
+import { packPart } from '../store/packed-parts.ts'
+import { toInstant } from '../store/stamp.ts'
+import { toFailure } from './failure.ts'
+import type { Head, Outcome, Part } from './outcome.ts'
+import type { PackedVersion, Task } from './task.ts'
+
+type Json = Record<string, unknown>
+
+const LEAST_PACKED = 64 * 1024 // characters that are packed here; fewer are packed with the version
+const REFERENCES_OF_A_PART = 1_000
+const CONTAINED_OF_A_PART = 20
+
+export interface ExaminationParts {
+  readonly links: Links
+  readonly isType: (name: string) => boolean
+  readonly extraction: Extraction
+  readonly patients: Patients
+  readonly elements: Elements
+  readonly wordMode: WordMode
+  readonly validator: Validator | undefined
+}
+
+const NO_WORDS: ResourceWords = { narrative: '', content: '' }
+
+const textOf = ({ bytes, form }: PackedVersion): string =>
+  unpackBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), form).toString('utf8')
+
+const slices = <T>(list: readonly T[], size: number): (readonly T[])[] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
+
+export const createExamination = (parts: ExaminationParts) => {
+  const { links, isType, extraction, patients, elements, wordMode, validator } = parts
+  const readWords = (resource: Json): ResourceWords =>
+    wordMode === 'none' ? NO_WORDS : wordsOf(resource, wordMode === 'all')
+
+  /** Index rows, words and references. */
+  const index = (
+    { type, id, ownUrl, before }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
+    read: ReadResource | undefined,
+    issues: readonly Issue[],
+  ): Outcome => {
+    const resource = read?.resource
+    const textBefore = before && textOf(before)
+    const earlier = textBefore === undefined ? undefined : (JSON.parse(textBefore) as Json)
+    const indexed = read && indexedOf(read.resource, read.text)
+    const indexedBefore = earlier && indexedOf(earlier, textBefore as string)
+    const rows = indexed && extraction.extract(indexed)
+    const old = indexedBefore && extraction.extract(indexedBefore)
+    const keys: number[] = []
+    const absolutes = new Set<number>()
+    for (const one of [old, rows]) if (one !== undefined) addKeys(one, keys, absolutes)
+    const lists: Part[] = []
+    const addRows = (list: 'added' | 'removed', some: Rows | undefined, others: Rows | undefined): void => {
+      if (some !== undefined) for (const one of toRowLists(some, others)) lists.push({ list, rows: one })
+    }
+    addRows('removed', old, rows)
+    addRows('added', rows, old)
+    for (const contained of slices(toContainedRows(extraction, indexed), CONTAINED_OF_A_PART))
+      lists.push({ list: 'contained', contained })
+    for (const contained of slices(toContainedRows(extraction, indexedBefore), CONTAINED_OF_A_PART))
+      lists.push({ list: 'containedBefore', contained })
+    if (resource !== undefined) {
+      const references = readReferences(links, isType, resource, ownUrl)
+      const paths = links.paths(resource)
+      for (const [at, some] of slices(references, REFERENCES_OF_A_PART).entries()) {
+        const from = at * REFERENCES_OF_A_PART
+        lists.push({ list: 'references', references: some, paths: paths.slice(from, from + some.length) })
+      }
+    }
+    const template = read && toTemplate(read)
+    const isPacked = read !== undefined && read.text.length >= LEAST_PACKED
+    return {
+      head: {
+        findings: {
+          issues,
+          parts: isPacked ? template?.fixed.map(packPart) : undefined,
+          masks: rows === undefined ? [] : extraction.masks(type, rows),
+          // A key counts once for each change, however many rows have it.
+          keys: [...new Set(keys)],
+          absolutes: [...absolutes],
+          words: resource === undefined ? NO_WORDS : readWords(resource),
+          patients: [
+            ...new Set(
+              [earlier, resource].flatMap((one) =>
+                one === undefined ? [] : patients.ofResource(type, id, one, ownUrl),
+              ),
+            ),
+          ],
+          before: before &&
+            earlier && {
+              version: before.version,
+              isSame: template?.fill(before.id, before.version, toInstant(before.stamp)) === textBefore,
+              words: readWords(earlier),
+            },
+        },
+      },
+      parts: lists,
+    }
+  }
+
+  const write = async (
+    task: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
+    bytes: Uint8Array,
+    more: Partial<Head> = {},
+  ): Promise<Outcome> => {
+    const read = readResource(bytes)
+    const { text, resource, members } = read
+    const head: Head = { ...more, members }
+    // The main thread refuses it.
+    if (resource.resourceType !== task.type) return { head, parts: [] }
+    let issues: readonly Issue[] = []
+    try {
+      issues = (await validator?.admit(resource, { text })) ?? []
+    } catch (error) {
+      const refusal = toFailure(error)
+      if (refusal === undefined) throw error
+      return { head: { ...head, refusal }, parts: [] }
+    }
+    const found = index(task, read, issues)
+    return { head: { ...head, ...found.head }, parts: found.parts }
+  }
+
+  /** Undefined where it changes nothing. Repeated for each type whose elements are not known yet. */
+  const patched = async ({
+    type,
+    form,
+    patch,
+    links: source,
+    before,
+  }: Extract<Task, { task: 'patch' }>): Promise<string | undefined> => {
+    const loaded = new Set<string>()
+    const text = readPatchText(patch)
+    const current = before === undefined ? '' : textOf(before)
+    for (;;)
+      try {
+        const made = readPatch(elements, type, form, text)(current)
+        if (made === undefined || source === undefined) return made
+        return relinkPatched(links, resolveFrom(source), made, current)
+      } catch (error) {
+        if (!(error instanceof NotLoaded) || loaded.has(error.type)) throw error
+        loaded.add(error.type)
+        await elements.load(error.type)
+      }
+  }
+
+  const perform = async (task: Task): Promise<Outcome> => {
+    switch (task.task) {
+      case 'write':
+        return write(task, task.body)
+      case 'patch': {
+        const json = await patched(task)
+        if (json === undefined) return { head: {}, parts: [] }
+        const text = Buffer.from(json)
+        return write(task, text, { text })
+      }
+      case 'remove':
+        return index(task, undefined, [])
+      case 'read': {
+        const { text, members } = readResource(task.body)
+        return { head: { members, outline: outlineOf(text) }, parts: [] }
+      }
+      case 'check': {
+        const { text, resource } = readResource(task.body)
+        return {
+          head: { issues: (await validator?.check(resource, { text, profiles: task.profiles })) ?? [] },
+          parts: [],
+        }
+      }
+      case 'present':
+        return { head: { text: Buffer.from(present(textOf(task.version), task.type, task.presentation)) }, parts: [] }
+      case 'patients': {
+        const { type, id } = task.version
+        return {
+          head: { patients: patients.ofResource(type, id, JSON.parse(textOf(task.version)) as Json, task.ownUrl) },
+          parts: [],
+        }
+      }
+    }
+  }
+
+  return async (task: Task): Promise<Outcome> => {
+    try {
+      return await perform(task)
+    } catch (error) {
+      const failure = toFailure(error)
+      if (failure === undefined) throw error
+      return { head: { failure }, parts: [] }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * A large resource as hooks and checks are given it: its members are parsed when they are first asked for, so that
+ * nobody waits for what nobody reads. It carries what a thread has found about it.
+ */
+import type { Outline } from '../json/outline.ts'
+import { objectLazily } from '../json/parse-lazily.ts'
+import type { Member } from '../json/scan.ts'
+import type { Findings } from './findings.ts'
+
+type Json = Record<string, unknown>
+
+const FINDINGS = Symbol('findings')
+
+interface Carrier {
+  [FINDINGS]?: Findings
+}
+
+/** `members` lie in `text`, which was read strictly. */
+export const toLargeResource = (
+  text: string,
+  members: readonly Member[],
+  findings: Findings | undefined,
+  outline: Outline | undefined,
+): Json => {
+  const resource = objectLazily(text, members, outline)
+  if (findings !== undefined) Object.defineProperty(resource, FINDINGS, { value: findings })
+  return resource
+}
+
+/** Undefined for a resource that was read here. */
+export const findingsOf = (resource: Readonly<Json> | undefined): Findings | undefined =>
+  (resource as Carrier | undefined)?.[FINDINGS]

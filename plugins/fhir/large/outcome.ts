@@ -1,0 +1,45 @@
+/**
+ * What a thread answers: a head that is small, and lists that are taken over one by one, so that the main thread never
+ * unpacks all of them in one turn.
+ */
+import type { Issue } from '../../../kernel/index.ts'
+import type { Outline } from '../json/outline.ts'
+import type { Member } from '../json/scan.ts'
+import type { Failure } from './failure.ts'
+import type { Before, ContainedList, Findings } from './findings.ts'
+
+/** Findings without their lists. */
+export interface FindingsHead
+  extends Omit<Findings, 'added' | 'references' | 'paths' | 'contained' | 'before' | 'source'> {
+  readonly before: Omit<Before, 'removed' | 'contained'> | undefined
+}
+
+export interface Head {
+  /** Why it cannot be read. */
+  readonly failure?: Failure
+  readonly members?: readonly Member[]
+  readonly outline?: Outline
+  /** Why it may not be written. */
+  readonly refusal?: Failure
+  readonly findings?: FindingsHead
+  readonly issues?: readonly Issue[]
+  /** The resource as text. */
+  readonly text?: Uint8Array
+  readonly patients?: readonly string[]
+}
+
+/** Some items of one list. */
+export type Part =
+  | { readonly list: 'added' | 'removed'; readonly rows: Findings['added'][number] }
+  | { readonly list: 'references'; readonly references: Findings['references']; readonly paths: readonly string[] }
+  | { readonly list: 'contained' | 'containedBefore'; readonly contained: ContainedList }
+
+export interface Outcome {
+  readonly head: Head
+  readonly parts: readonly Part[]
+}
+
+/** With what the thread's index rows were made from. */
+export interface Examined extends Outcome {
+  readonly source: object
+}

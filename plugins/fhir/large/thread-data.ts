@@ -1,0 +1,41 @@
+/** What a thread is started with, and the messages between it and the main thread. All of it is plain data. */
+import type { Definition } from '../../packages/service.ts'
+import type { RemoteValidator } from '../../validation/service.ts'
+import type { StoredLinks } from '../links/model.ts'
+import type { ExtractionSource } from '../search/registry.ts'
+import type { WordMode } from '../search/words/word-rows.ts'
+import type { Head, Part } from './outcome.ts'
+import type { Task } from './task.ts'
+
+export interface ThreadData {
+  readonly links: StoredLinks
+  readonly types: readonly string[]
+  readonly packages: readonly { readonly name: string; readonly version: string }[]
+  /** Of the installed packages. */
+  readonly fingerprint: string
+  readonly wordMode: WordMode
+  readonly extraction: ExtractionSource
+  /** Undefined when nothing validates. */
+  readonly validator: RemoteValidator | undefined
+}
+
+export type ToThread =
+  | { readonly kind: 'task'; readonly task: Task }
+  /** Answered with the next part, or with the end. */
+  | { readonly kind: 'next' }
+  | { readonly kind: 'definition'; readonly number: number; readonly definition: Definition | undefined }
+  | { readonly kind: 'definition'; readonly number: number; readonly error: string }
+
+export type FromThread =
+  | { readonly kind: 'head'; readonly head: Head }
+  | { readonly kind: 'part'; readonly part: Part }
+  | { readonly kind: 'end' }
+  /** A fault of ours. */
+  | { readonly kind: 'failed'; readonly message: string; readonly stack: string | undefined }
+  | {
+      readonly kind: 'find'
+      readonly number: number
+      readonly type: string
+      readonly url: string
+      readonly version: string | undefined
+    }

@@ -1,0 +1,89 @@
+/** A thread for large bodies: one task at a time. Definitions are asked of the main thread, which has the database. */
+import { platform, setPriority } from 'node:os'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { Definition, Definitions } from '../../packages/service.ts'
+import { openValidator } from '../../validation/service.ts'
+import { createLinks } from '../links/links.ts'
+import { createElements } from '../patch/elements.ts'
+import { createPatients } from '../patients.ts'
+import { createConverters } from '../search/convert.ts'
+import { loadExotic } from '../search/exotic.ts'
+import { createExtraction } from '../search/extraction.ts'
+import { createHasher } from '../search/hash.ts'
+import { createState } from '../search/registry-state.ts'
+import { createExamination } from './examination.ts'
+import type { Part } from './outcome.ts'
+import type { FromThread, ThreadData, ToThread } from './thread-data.ts'
+
+const LOWER_PRIORITY = 10 // of 0, the usual, to 19
+
+type Answered = Extract<ToThread, { kind: 'definition' }>
+
+/** Definitions that are asked for by message. */
+const createAsking = ({ packages, fingerprint }: ThreadData, post: (message: FromThread) => void) => {
+  const asked = new Map<number, { resolve(found: Definition | undefined): void; reject(error: Error): void }>()
+  let count = 0
+  const definitions: Definitions = {
+    packages,
+    fingerprint,
+    all: () => Promise.reject(new Error('a thread reads single definitions only')),
+    find: (type, url, version) =>
+      new Promise((resolve, reject) => {
+        count += 1
+        asked.set(count, { resolve, reject })
+        post({ kind: 'find', number: count, type, url, version })
+      }),
+    refresh: async () => false,
+  }
+  const answer = (message: Answered): void => {
+    const question = asked.get(message.number)
+    asked.delete(message.number)
+    if ('error' in message) question?.reject(new Error(message.error))
+    else question?.resolve(message.definition)
+  }
+  return { definitions, answer }
+}
+
+const open = async (data: ThreadData, definitions: Definitions) => {
+  const { seed, caseless, model, held, packaged, posted } = data.extraction
+  const links = createLinks(data.links)
+  const hasher = createHasher(seed, new Set(caseless))
+  const state = createState(model, held, packaged, posted)
+  const toNodes = model.columns.some(({ exotic }) => exotic === true) ? await loadExotic() : undefined
+  const converters = createConverters(hasher)
+  const types = new Set(data.types)
+  return createExamination({
+    links,
+    isType: (name) => types.has(name),
+    extraction: createExtraction({ hasher, links, converters, state: () => state, toNodes: () => toNodes }),
+    patients: createPatients(model),
+    elements: createElements(definitions),
+    wordMode: data.wordMode,
+    validator: data.validator && (await openValidator(data.validator, definitions)),
+  })
+}
+
+const serve = (port: MessagePort, data: ThreadData): void => {
+  const post = (message: FromThread): void => port.postMessage(message)
+  const { definitions, answer } = createAsking(data, post)
+  const opening = open(data, definitions)
+  let parts: Part[] = []
+  const take = async (message: ToThread): Promise<void> => {
+    if (message.kind === 'definition') return answer(message)
+    if (message.kind === 'next') {
+      const part = parts.pop()
+      return post(part === undefined ? { kind: 'end' } : { kind: 'part', part })
+    }
+    const examine = await opening
+    const outcome = await examine(message.task)
+    parts = [...outcome.parts].reverse()
+    post({ kind: 'head', head: outcome.head })
+  }
+  port.on('message', (message: ToThread) => {
+    take(message).catch((error: Error) => post({ kind: 'failed', message: error.message, stack: error.stack }))
+  })
+}
+
+// Threads of Linux have a priority of their own: what the main thread has to do comes first.
+if (platform() === 'linux') setPriority(LOWER_PRIORITY)
+if (parentPort !== null) serve(parentPort, workerData as ThreadData)

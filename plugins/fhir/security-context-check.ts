@@ -1,0 +1,18 @@
+/**
+ * A Binary.securityContext that names no resource protects nothing: an identifier alone, a contained resource or a URN
+ * cannot be decided on, and is refused before anybody relies on it.
+ */
+import { SecurityContextUnusable } from './errors.ts'
+import { readLiteral } from './links/literal.ts'
+import type { WriteCheck } from './service.ts'
+
+export const securityContextCheck: WriteCheck = {
+  name: 'security context',
+  type: 'Binary',
+  examine({ resource: { securityContext } }) {
+    if (securityContext === undefined) return
+    const { reference } = (securityContext ?? {}) as { readonly reference?: unknown }
+    if (typeof reference === 'string' && readLiteral(reference) !== undefined) return
+    throw SecurityContextUnusable().with({ expression: ['Binary.securityContext'] })
+  },
+}

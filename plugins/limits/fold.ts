@@ -1,0 +1,65 @@
+/**
+ * Bounds the rows of addresses without a token: of each period the heaviest keep theirs, the others are summed up in one.
+ * Any number of servers may do it at the same time.
+ */
+import { type Database, sql } from '../database/service.ts'
+import type { Periods } from './period.ts'
+import type { QuotaLimit } from './quota-limits.ts'
+import { addQuota, type Totals } from './tables.ts'
+
+/** The holder of what the addresses used that have no row of their own. */
+export const OTHERS = 'addresses'
+
+const AT_ONCE = 20_000 // rows that one transaction sums up
+const DAY_MS = 86_400_000
+
+// The weight is the sum of the shares of the limits, so at least the share of each.
+const takeLightest = sql(
+  'limits.quota.take-lightest',
+  "DELETE FROM limits_quota WHERE period = ? AND holder IN (SELECT holder FROM limits_quota WHERE period = ? AND holder LIKE 'address %' ORDER BY requests * CAST(? AS double precision) + writes * CAST(? AS double precision) + bytes * CAST(? AS double precision) DESC, holder LIMIT ? OFFSET ?) RETURNING requests, writes, bytes",
+)
+// Nobody asks for a day that is over, but a server whose clock is late.
+const pruneDays = sql(
+  'limits.quota.prune-days',
+  "DELETE FROM limits_quota WHERE period < ? AND length(period) = 10 AND holder LIKE 'address%'",
+)
+
+/** What one unit of each counts, by the limits that hold for addresses. */
+const weightsOf = (limits: readonly QuotaLimit[], span: QuotaLimit['in']): readonly number[] =>
+  (['requests', 'writes', 'bytes'] as const).map((of) => {
+    const limit = limits.find((one) => one.of === of && one.in === span) ?? limits.find((one) => one.of === of)
+    return limit === undefined ? 0 : 1 / limit.most
+  })
+
+const sumOf = (rows: readonly Totals[]): Totals => {
+  const sum: Totals = { requests: 0, writes: 0, bytes: 0 }
+  for (const { requests, writes, bytes } of rows) {
+    sum.requests += requests
+    sum.writes += writes
+    sum.bytes += bytes
+  }
+  return sum
+}
+
+export const foldAddresses = async (
+  database: Database,
+  { day, month, start }: Periods,
+  limits: readonly QuotaLimit[],
+  most: number,
+): Promise<void> => {
+  const foldSome = (period: string, weights: readonly number[]): Promise<number> =>
+    database.transact(async (transaction) => {
+      const rows = await transaction.all<Totals>(takeLightest, [period, period, ...weights, AT_ONCE, most])
+      const { requests, writes, bytes } = sumOf(rows)
+      if (rows.length > 0) await transaction.get(addQuota, [OTHERS, period, requests, writes, bytes])
+      return rows.length
+    })
+  for (const [period, span] of [
+    [day, 'day'],
+    [month, 'month'],
+  ] as const)
+    while ((await foldSome(period, weightsOf(limits, span))) === AT_ONCE);
+  await database.transact((transaction) =>
+    transaction.run(pruneDays, [new Date(start - DAY_MS).toISOString().slice(0, 10)]),
+  )
+}

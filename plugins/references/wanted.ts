@@ -1,0 +1,115 @@
+/** Which targets of the references of some changes have to be looked for, and which of them a change may not name. */
+import type { OwnUrl } from '../../kernel/index.ts'
+import type { Eventually, Transaction } from '../database/service.ts'
+import { andThen } from '../database/service.ts'
+import type { MadeChange, ReadReference, References, Target } from '../fhir/service.ts'
+import type { KnownTargets } from './known-targets.ts'
+
+/** A change that leaves a resource, with its references. */
+export interface Kept {
+  readonly change: MadeChange
+  readonly resource: Readonly<Record<string, unknown>>
+  readonly references: readonly ReadReference[]
+}
+
+const SLASH = 47
+export const keyOf = ({ type, id }: Target): string => `${type}/${id}`
+
+/** The same, where the text of a reference is just that: one that was read is found faster than one that is made. */
+const keyIn = (text: string, target: Target): string => {
+  const { type, id } = target
+  const isKey =
+    text.length === type.length + 1 + id.length &&
+    text.charCodeAt(type.length) === SLASH &&
+    text.startsWith(type) &&
+    text.endsWith(id)
+  return isKey ? text : keyOf(target)
+}
+
+const NONE: ReadonlySet<string> = new Set()
+const versionKey = (target: Target): string => `${keyOf(target)} ${target.version ?? ''}`
+
+/** Targets that the previous content of a restricted change named: an edit must not fail for what it did not touch. */
+const namedBefore = (
+  references: References,
+  { restricted }: MadeChange,
+  ownUrl: OwnUrl | undefined,
+): ReadonlySet<string> => {
+  const previous = restricted?.previous
+  if (previous === undefined) return NONE
+  const named = references.of(previous, ownUrl)
+  return new Set(named.flatMap(({ pointing }) => (pointing.to === 'here' ? [versionKey(pointing.target)] : [])))
+}
+
+export interface Wanted {
+  /** Targets by text, each once, that must exist. */
+  readonly held: ReadonlyMap<string, Target>
+  /** By restricted change: targets that its caller must see. */
+  readonly seen: ReadonlyMap<Kept, ReadonlyMap<string, Target>>
+  /** All are asked about for unrestricted callers. */
+  readonly isOpen: boolean
+}
+
+/** What this transaction has written itself is there. */
+export const wantedBy = (
+  references: References,
+  kept: readonly Kept[],
+  known: KnownTargets,
+  ownUrl: OwnUrl | undefined,
+): Wanted => {
+  const own = kept.length === 1 ? NONE : new Set(kept.map(({ change: { version } }) => keyOf(version)))
+  const held = new Map<string, Target>()
+  const seen = new Map<Kept, ReadonlyMap<string, Target>>()
+  let isOpen = true
+  for (const one of kept) {
+    const { restricted } = one.change
+    const before = namedBefore(references, one.change, ownUrl)
+    const toSee = new Map<string, Target>()
+    if (restricted !== undefined) isOpen = false
+    for (const { text, pointing } of one.references) {
+      if (pointing.to !== 'here') continue
+      const { target } = pointing
+      if (target.version === undefined) {
+        const key = keyIn(text, target)
+        if (own.has(key) || (restricted === undefined && known.has(key))) continue
+      }
+      if (restricted === undefined || restricted.names(target)) held.set(text, target)
+      else if (!before.has(versionKey(target))) toSee.set(text, target)
+    }
+    if (toSee.size > 0) seen.set(one, toSee)
+  }
+  return { held, seen, isOpen }
+}
+
+/** By change: texts of the references that it may not hold. */
+export type Missing = (kept: Kept) => ReadonlySet<string>
+
+export const NOTHING_MISSING: Missing = () => NONE
+
+/** Two statements at most, whatever the number of changes. */
+export const lookFor = (
+  references: References,
+  transaction: Transaction,
+  { held, seen }: Wanted,
+): Eventually<Missing> => {
+  const texts = [...held.keys()]
+  const toSee = new Map<string, Target>()
+  for (const targets of seen.values()) for (const [text, target] of targets) toSee.set(text, target)
+  const there: Eventually<ReadonlySet<number>> =
+    held.size === 0 ? new Set<number>() : references.held(transaction, [...held.values()])
+  return andThen(there, (places) => {
+    const gone = places.size === held.size ? NONE : new Set(texts.filter((_text, at) => !places.has(at)))
+    if (toSee.size === 0) return gone === NONE ? NOTHING_MISSING : () => gone
+    return andThen(references.find(transaction, [...toSee.values()]), (found) => {
+      const byText = new Map([...toSee.keys()].map((text, at) => [text, found[at]]))
+      return (kept) => {
+        const missing = new Set(gone)
+        for (const text of seen.get(kept)?.keys() ?? []) {
+          const version = byText.get(text)
+          if (version === undefined || kept.change.restricted?.sees(version) !== true) missing.add(text)
+        }
+        return missing
+      }
+    })
+  })
+}

@@ -1,0 +1,15 @@
+/** A canonical URL with its version. https://hl7.org/fhir/R4/references.html#canonical */
+
+export interface Canonical {
+  readonly url: string
+  readonly version: string | undefined
+}
+
+export const readCanonical = (text: string): Canonical => {
+  const bar = text.lastIndexOf('|')
+  return bar < 0 ? { url: text, version: undefined } : { url: text.slice(0, bar), version: text.slice(bar + 1) }
+}
+
+/** `url|version`; a version that the URL names itself counts. */
+export const withVersion = (url: string, version: string | undefined): string =>
+  version === undefined || url.includes('|') ? url : `${url}|${version}`

@@ -1,0 +1,32 @@
+/** How a code is shown: its display, and designations in other languages. */
+import type { Designation } from './code-system.ts'
+import type { ExpandedCode } from './expanded-codes.ts'
+
+/** `de` means de-AT too. https://www.rfc-editor.org/rfc/rfc4647#section-3.3.1 */
+export const isOfLanguage = (tag: string | undefined, range: string): boolean => {
+  const [has, wanted] = [tag?.toLowerCase(), range.toLowerCase()]
+  return has === wanted || has?.startsWith(`${wanted}-`) === true
+}
+
+/** Those of the value set, then those of the code system. */
+export const designationsOf = ({ designations, concept }: ExpandedCode): readonly Designation[] =>
+  concept === undefined ? designations : [...designations, ...concept.designations]
+
+const ownDisplays = ({ display, concept }: ExpandedCode): readonly string[] =>
+  [display, concept?.display].filter((one) => one !== undefined)
+
+/**
+ * What a code may be shown as, the preferred one first. With a language: what is known to be of it, else the display of its
+ * own.
+ */
+export const displaysOf = (one: ExpandedCode, language: string | undefined): readonly string[] => {
+  const own = ownDisplays(one)
+  const others = designationsOf(one)
+  if (language === undefined) return [...new Set([...own, ...others.map(({ value }) => value)])]
+  const fitting = others.filter((other) => isOfLanguage(other.language, language)).map(({ value }) => value)
+  if (isOfLanguage(one.language, language)) return [...new Set([...own, ...fitting])]
+  return fitting.length === 0 ? own : [...new Set(fitting)]
+}
+
+export const displayOf = (one: ExpandedCode, language: string | undefined): string | undefined =>
+  displaysOf(one, language)[0]

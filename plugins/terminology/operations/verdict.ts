@@ -1,0 +1,66 @@
+/** The answer of $validate-code: whether one of the codings is what it is said to be, and why not. */
+import type { OperationAnswer } from '../../fhir/service.ts'
+import { displaysOf } from '../display.ts'
+import type { ExpandedCode } from '../expanded-codes.ts'
+import { type Coding, toParameters } from './asked.ts'
+
+/** What a coding was found as, or why it was not: a sentence. */
+export type Found =
+  | { readonly coding: Coding; readonly one: ExpandedCode }
+  | { readonly coding: Coding; readonly why: string }
+
+/** How it is asked. */
+export interface Asking {
+  readonly language: string | undefined
+  /** False: codes that only group others are none. */
+  readonly abstract: boolean | undefined
+}
+
+const MOST_CHARACTERS = 200
+/** Displays that are named in a message. */
+const MOST_DISPLAYS = 5
+
+export const nameOf = ({ system = '', code = '' }: Coding): string => `${system}|${code}`.slice(0, MOST_CHARACTERS)
+
+export const withoutSystem = ({ code = '' }: Coding): string =>
+  `The code ${code.slice(0, MOST_CHARACTERS)} has no system, so it is no code of any value set or code system; give its system.`
+
+const toText = (display: string): string => display.trim().replace(/\s+/g, ' ').toLowerCase()
+
+const displayFault = (
+  coding: Coding,
+  displays: readonly string[],
+  language: string | undefined,
+): string | undefined => {
+  const { display, code } = coding
+  if (display === undefined || displays.length === 0 || displays.some((one) => toText(one) === toText(display)))
+    return undefined
+  const names = displays
+    .slice(0, MOST_DISPLAYS)
+    .map((one) => `"${one}"`)
+    .join(' or ')
+  return `The display of ${code}${language === undefined ? '' : ` in the language ${language}`} is ${names}.`
+}
+
+export const toAnswer = (found: readonly Found[], { language, abstract }: Asking): OperationAnswer => {
+  const judged = found.map((each) => {
+    if ('why' in each) return { why: each.why, display: undefined, isFound: false }
+    const displays = displaysOf(each.one, language)
+    const isExcluded = abstract === false && each.one.isAbstract
+    const why = isExcluded
+      ? `${nameOf(each.coding)} is abstract: it groups other codes and is not to be used itself.`
+      : displayFault(each.coding, displays, language)
+    return { why, display: displays[0], isFound: !isExcluded }
+  })
+  const right = judged.find(({ why }) => why === undefined)
+  const shown = right ?? judged.find(({ isFound }) => isFound)
+  const message =
+    right === undefined ? (shown === undefined ? judged : [shown]).map(({ why }) => why).join(' ') : undefined
+  return {
+    resource: toParameters([
+      { name: 'result', valueBoolean: right !== undefined },
+      message === undefined ? undefined : { name: 'message', valueString: message },
+      shown?.display === undefined ? undefined : { name: 'display', valueString: shown.display },
+    ]),
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Holds extensions to their definitions, wherever they stand: on resources, elements and primitives, in contained resources
+ * and in other extensions. Of a definition that is not installed nothing is said. https://hl7.org/fhir/R4/extensibility.html
+ */
+import { Pending } from '../fhirpath/compile.ts'
+import type { Find } from '../rules/value-set.ts'
+import { type StructureDefinition, typeUrl } from '../structure/definition.ts'
+import type { Block, Field, FieldType } from '../structure/shape.ts'
+import { type Context, type Holder, isAllowedOn } from './extension-context.ts'
+import { type Inside, insideOf, type Path, type Spot, typeNameOf } from './spot.ts'
+import type { ProfileTree } from './tree.ts'
+import type { Visit, Visitor } from './visit.ts'
+
+interface Known {
+  readonly tree: ProfileTree
+  readonly contexts: readonly Context[]
+  readonly isModifier: boolean
+  /** How many of them one element may have. */
+  readonly max: number
+}
+
+type Json = Record<string, unknown>
+type Tell = Visit['tell']
+
+const EXTENSION = typeUrl('Extension')
+const EXTENSION_TYPE: FieldType = { kind: 'complex', url: EXTENSION, suffix: 'Extension' }
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface Member {
+  readonly field: Field
+  readonly type: FieldType
+}
+
+/** What a member of an object is by its name in JSON; of a primitive its `_name`, which is where extensions are. */
+const membersOf = (block: Block): ReadonlyMap<string, Member> =>
+  new Map(
+    block.fields.flatMap((field) =>
+      field.members.all.map(
+        ({ json, under, type }) => [type.kind === 'primitive' ? under : json, { field, type }] as const,
+      ),
+    ),
+  )
+
+/** The resource a walk is in, and the one that contains it. */
+interface Scope {
+  readonly resource: unknown
+  readonly root: Json
+  readonly tell: Tell
+}
+
+export interface ExtensionChecks {
+  /** Whether one of them is installed as the definition of an extension; undefined while that is not known of all. */
+  anyKnown(urls: ReadonlySet<string>): boolean | undefined
+  /** Throws Pending. */
+  check(resource: Json, at: Path, tell: Tell): void
+}
+
+export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visitor): ExtensionChecks => {
+  /** Null: installed, but not as an extension. */
+  const known = new Map<string, Known | null>()
+  const members = new WeakMap<Block, ReadonlyMap<string, Member>>()
+
+  /** Undefined: not installed. Null: not known yet. */
+  const definitionOf = (url: string): Known | { readonly tree: undefined } | null => {
+    const before = known.get(url)
+    if (before !== undefined) return before ?? { tree: undefined }
+    const found = find('StructureDefinition', url) as StructureDefinition | null | undefined
+    if (found === null) return null
+    if (found === undefined) return { tree: undefined }
+    const made = found.type === 'Extension' && found.derivation === 'constraint' ? tree(url) : undefined
+    const root = (found.snapshot ?? found.differential)?.element.find(({ path }) => path === 'Extension')
+    known.set(
+      url,
+      made === undefined
+        ? null
+        : {
+            tree: made,
+            contexts: found.context ?? [],
+            isModifier: root?.isModifier === true,
+            max: root?.max === undefined || root.max === '*' ? Infinity : Number(root.max),
+          },
+    )
+    return known.get(url) ?? { tree: undefined }
+  }
+
+  const one = (value: Json, name: string, at: Path, holder: Holder, scope: Scope, count: number): void => {
+    const url = String(value.url)
+    const definition = definitionOf(url)
+    if (definition?.tree !== undefined) {
+      const { contexts, isModifier, max } = definition
+      const tell = (text: string): void => scope.tell('error', 'structure', at, text, url)
+      if (!isAllowedOn(url, contexts, holder)) {
+        const allowed = contexts.map(({ expression }) => expression).join(', ')
+        tell(`the extension ${url} may not stand on ${holder.url ?? holder.type}; its definition allows ${allowed}`)
+      }
+      if (isModifier !== (name === 'modifierExtension'))
+        tell(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
+      if (count > max) tell(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
+      const spot: Spot = { value, sibling: undefined, type: EXTENSION_TYPE, shape: shapeOf(EXTENSION)!, path: at }
+      visit(definition.tree, spot, {
+        profile: url,
+        resource: scope.resource,
+        root: scope.root,
+        depth: 0,
+        tell: scope.tell,
+      })
+    }
+    const inside = insideOf(
+      { value, sibling: undefined, type: EXTENSION_TYPE, shape: shapeOf(EXTENSION)!, path: at },
+      shapeOf,
+    )
+    if (inside !== undefined)
+      walk(inside, at, { up: holder, name, type: 'Extension', block: inside.block, isResource: false, url }, scope)
+  }
+
+  const extensions = (list: unknown, name: string, up: Path, holder: Holder, scope: Scope): void => {
+    if (!Array.isArray(list)) return
+    const counts = new Map<unknown, number>()
+    for (const [index, value] of list.entries()) {
+      if (!isObject(value)) continue
+      const count = (counts.get(value.url) ?? 0) + 1
+      counts.set(value.url, count)
+      one(value, name, { up, name, index }, holder, scope, count)
+    }
+  }
+
+  const element = (
+    value: unknown,
+    { field, type }: Member,
+    shape: Inside['shape'],
+    at: Path,
+    up: Holder,
+    scope: Scope,
+  ) => {
+    if (!isObject(value)) return
+    const isPrimitive = type.kind === 'primitive'
+    const spot: Spot = { value: isPrimitive ? undefined : value, sibling: value, type, shape, path: at }
+    const inside = insideOf(spot, shapeOf)
+    if (inside === undefined) return
+    const isResource = type.kind === 'resource'
+    const holder: Holder = {
+      up: isResource ? undefined : up,
+      name: field.name,
+      type: type.kind === 'block' ? type.path : typeNameOf(spot),
+      block: isPrimitive ? undefined : inside.block,
+      isResource,
+      url: undefined,
+    }
+    const root = isResource && field.name !== 'contained' ? value : scope.root
+    walk(inside, at, holder, isResource ? { ...scope, resource: value, root } : scope)
+  }
+
+  const walk = ({ object, shape, block }: Inside, at: Path, holder: Holder, scope: Scope): void => {
+    let known = members.get(block)
+    if (known === undefined) {
+      known = membersOf(block)
+      members.set(block, known)
+    }
+    for (const key in object) {
+      const member = known.get(key)
+      if (member === undefined) continue
+      const { name } = member.field
+      const value = object[key]
+      if (name === 'extension' || name === 'modifierExtension') extensions(value, name, at, holder, scope)
+      else if (Array.isArray(value))
+        for (let index = 0; index < value.length; index++)
+          element(value[index], member, shape, { up: at, name, index }, holder, scope)
+      else element(value, member, shape, { up: at, name, index: -1 }, holder, scope)
+    }
+  }
+
+  return {
+    anyKnown(urls) {
+      let any = false
+      let isPending = false
+      // All are asked for before the definitions that lack are loaded.
+      for (const url of urls) {
+        try {
+          const definition = definitionOf(url)
+          if (definition === null) isPending = true
+          else if (definition.tree !== undefined) any = true
+        } catch (error) {
+          if (!(error instanceof Pending)) throw error
+          isPending = true
+        }
+      }
+      return isPending ? undefined : any
+    },
+    check(resource, at, tell) {
+      const spot: Spot = {
+        value: resource,
+        sibling: undefined,
+        type: { kind: 'resource', suffix: '' },
+        shape: shapeOf(EXTENSION)!,
+        path: at,
+      }
+      const inside = insideOf(spot, shapeOf)
+      if (inside === undefined) return
+      const { block } = inside
+      const holder: Holder = {
+        up: undefined,
+        name: '',
+        type: typeNameOf(spot),
+        block,
+        isResource: true,
+        url: undefined,
+      }
+      walk(inside, at, holder, { resource, root: resource, tell })
+    },
+  }
+}

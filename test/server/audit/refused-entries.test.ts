@@ -1,0 +1,99 @@
+/** An entry of a Bundle that is refused before it is known which interaction it asks for leaves an event. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { audited, eventsOf, happened, lineOf, send } from './audited.ts'
+
+const bundle = (type: string, entry: readonly object[]) => ({ resourceType: 'Bundle', type, entry })
+const get = (url: string) => ({ request: { method: 'GET', url } })
+const post = (url: string, resource: object) => ({ resource, request: { method: 'POST', url } })
+
+/** Each with the status of its answer and its line in the trail. */
+const REFUSED: readonly (readonly [entry: object, status: string, line: string])[] = [
+  [post('Nope', { resourceType: 'Nope' }), '404', 'request → 4'],
+  [get('Nope/1'), '404', 'request Nope/1 → 4'],
+  [get('_audit'), '404', 'request → 4'],
+  [get(''), '400', 'request → 4'],
+  [{}, '400', 'request → 4'],
+  [{ request: { method: 'FOO', url: 'Patient/x' } }, '400', 'request Patient/x → 4'],
+  [{ request: { method: 'PUT', url: 'Patient/p1' } }, '400', 'request Patient/p1 → 4'],
+  [{ request: { method: 'POST', url: 'Patient/p1' } }, '405', 'request Patient/p1 → 4'],
+  [get('http://else.where/Patient/p1'), '400', 'request → 4'],
+  [get('Patient/$nothing'), '404', 'request → 4'],
+]
+
+for (const [entry, status, line] of REFUSED) {
+  test(`in a batch: ${JSON.stringify(entry)} leaves an event`, async () => {
+    const server = await audited()
+    const answer = await send(server, 'POST', '/', bundle('batch', [entry]))
+    assert.is(answer.statusCode, 200)
+    assert.is(answer.json().entry[0].response.status.slice(0, 3), status)
+    assert.equal([...(await happened(server))].sort(), ['batch → 0', line].sort())
+    const requests = (await eventsOf(server, 'outcome=4')).map(
+      (event) => event.entity?.find(({ type }) => type?.code === 'XrequestId')?.what?.identifier?.value,
+    )
+    assert.equal(requests, [answer.headers['x-request-id']])
+    await server.stop()
+  })
+
+  test(`in a transaction: ${JSON.stringify(entry)} leaves an event beside that of the transaction`, async () => {
+    const server = await audited()
+    const good = post('Patient', { resourceType: 'Patient' })
+    const answer = await send(server, 'POST', '/', bundle('transaction', [good, entry]))
+    assert.is(String(answer.statusCode), status)
+    assert.equal([...(await happened(server))].sort(), [line, 'transaction → 4'].sort())
+    await server.stop()
+  })
+}
+
+test('the event of a refused entry says what its method would have done', async () => {
+  const server = await audited()
+  await send(server, 'POST', '/', bundle('batch', [{ request: { method: 'PUT', url: 'Patient/p1' } }]))
+  const [event] = await eventsOf(server, 'outcome=4')
+  assert.is(event?.action, 'U')
+  await server.stop()
+})
+
+test('entries of one batch that are refused leave an event each, and those that are performed one as before', async () => {
+  const server = await audited({ settings: { audit: { unattributed_per_second: 0 } } })
+  const entries = [...REFUSED.map(([entry]) => entry), get('Patient/none'), get('metadata')]
+  const answer = await send(server, 'POST', '/', bundle('batch', entries))
+  assert.equal(
+    answer.json().entry.map(({ response }: { response: { status: string } }) => response.status.slice(0, 3)),
+    [...REFUSED.map(([, status]) => status), '404', '200'],
+  )
+  assert.equal(
+    [...(await happened(server))].sort(),
+    [...REFUSED.map(([, , line]) => line), 'read Patient/none → 4', 'batch → 0'].sort(),
+  )
+  await server.stop()
+})
+
+test('two entries of a Bundle that change the same resource: the second leaves an event of its refusal', async () => {
+  const server = await audited({ settings: { conformance: { update_as_create: true } } })
+  const put = { resource: { resourceType: 'Patient', id: 'p1' }, request: { method: 'PUT', url: 'Patient/p1' } }
+  assert.is((await send(server, 'POST', '/', bundle('transaction', [put, put]))).statusCode, 400)
+  const refused = (await eventsOf(server, 'outcome=4')).map(lineOf)
+  assert.equal([...refused].sort(), ['transaction → 4', 'update Patient/p1 → 4'])
+  assert.is((await send(server, 'POST', '/', bundle('batch', [put, put]))).statusCode, 200)
+  assert.equal(
+    (await eventsOf(server, 'outcome=4')).map(lineOf).filter((line) => line.startsWith('request')),
+    ['request Patient/p1 → 4'],
+  )
+  await server.stop()
+})
+
+test('an entry of a transaction whose conditional reference matches nothing leaves an event', async () => {
+  const server = await audited()
+  const observation = {
+    resourceType: 'Observation',
+    status: 'final',
+    code: { text: 'x' },
+    subject: { reference: 'Patient?_id=nobody' },
+  }
+  const answer = await send(server, 'POST', '/', bundle('transaction', [post('Observation', observation)]))
+  assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, answer.body)
+  assert.equal([...(await happened(server))].sort(), ['create → 4', 'transaction → 4'])
+  await server.stop()
+})
+
+test.run()

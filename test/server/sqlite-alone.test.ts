@@ -1,0 +1,227 @@
+/** One server for each SQLite file: a second one is refused at start and told who has it; what only reads is not. */
+// database: sqlite, because it is what one process writes alone
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { temporaryFolder } from '../support/database-kinds.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { basic, serverWith, type TestServer } from '../support/server-with.ts'
+import { spawnServer } from '../support/spawn-server.ts'
+import { until } from '../support/until.ts'
+
+const folder = temporaryFolder()
+test.after(() => folder.remove())
+let made = 0
+const freshPath = (): string => {
+  made += 1
+  mkdirSync(join(folder.path, String(made)))
+  return join(folder.path, String(made), 'test.sqlite')
+}
+const start = (path: string): Promise<TestServer> =>
+  serverWith({ plugins: basic, settings: { database: { kind: 'sqlite', sqlite_path: path } } })
+const refusalOf = async (path: string): Promise<string> => {
+  try {
+    await (await start(path)).stop()
+    return 'it started'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+const create = async (base: string): Promise<string> => {
+  const answer = await fetch(`${base}/Patient`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/fhir+json' },
+    body: '{"resourceType":"Patient"}',
+  })
+  assert.is(answer.status, 201)
+  return ((await answer.json()) as { id: string }).id
+}
+const runCommand = async (...argv: readonly string[]): Promise<{ readonly code: number; readonly output: string }> => {
+  const child = spawn(process.execPath, ['cli/start.js', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  const [code] = (await once(child, 'close')) as [number]
+  return { code, output }
+}
+
+test('a second server on the file is refused, by pid, host and time of the first, and changes nothing', async () => {
+  const path = freshPath()
+  const first = await spawnServer(path)
+  const id = await create(first.base)
+  const message = await refusalOf(path)
+  assert.match(message, new RegExp(`process ${first.child.pid} on ${hostname()}, since \\d{4}-\\d\\d-\\d\\dT`))
+  assert.ok(message.includes(path))
+  assert.match(message, /--sqlite/)
+  assert.is((await fetch(`${first.base}/Patient/${id}`)).status, 200)
+  await create(first.base)
+  await first.kill()
+})
+
+test('also under the name of a symbolic link to the file or its folder', async () => {
+  const path = freshPath()
+  const first = await spawnServer(path)
+  const link = `${path}.link`
+  symlinkSync(path, link)
+  assert.match(await refusalOf(link), /is in use by process/)
+  const other = join(folder.path, `link${made}`)
+  symlinkSync(join(path, '..'), other)
+  assert.match(await refusalOf(join(other, 'test.sqlite')), /is in use by process/)
+  await first.kill()
+})
+
+test('a server that was killed leaves no lock: the next one starts at once', async () => {
+  const path = freshPath()
+  for (let round = 0; round < 3; round += 1) {
+    const server = await spawnServer(path)
+    const id = await create(server.base)
+    await server.kill()
+    assert.ok(existsSync(`${path}-lock`))
+    const next = await start(path)
+    assert.is((await next.inject(`/Patient/${id}`)).statusCode, 200)
+    await next.stop()
+    assert.not.ok(existsSync(`${path}-lock`))
+  }
+})
+
+test('of servers that start at the same moment on a new file one starts', async () => {
+  const path = freshPath()
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => spawnServer(path)))
+  const started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  assert.is(started.length, 1)
+  await create(started[0]!.base)
+  await Promise.all(started.map((one) => one.kill()))
+})
+
+test('two servers of one process are kept apart as well, and the first keeps its lock', async () => {
+  const path = freshPath()
+  const first = await start(path)
+  assert.match(await refusalOf(path), new RegExp(`is in use by process ${process.pid} `))
+  assert.match(await refusalOf(path), /is in use by process/)
+  await first.stop()
+  await (await start(path)).stop()
+})
+
+test('beside a running server: migrate --status and audit verify read, reindex is refused', async () => {
+  const path = freshPath()
+  const server = await spawnServer(path, { plugins: ['audit'] })
+  await create(server.base)
+  const status = await runCommand('migrate', '--status', '--sqlite', path)
+  assert.is(status.code, 0, status.output)
+  const verify = await runCommand('audit', 'verify', '--sqlite', path)
+  assert.is(verify.code, 0, verify.output)
+  const reindex = await runCommand('reindex', '--sqlite', path)
+  assert.is(reindex.code, 1, reindex.output)
+  assert.match(reindex.output, /another process has .* open/)
+  await create(server.base)
+  await server.kill()
+})
+
+const readOf = async (server: TestServer, id: string): Promise<number> =>
+  (await server.inject(`/Patient/${id}`)).statusCode
+
+test('a lock file that is removed under a server is made again with its next write, and a second server is refused', async () => {
+  const path = freshPath()
+  const first = await spawnServer(path)
+  await create(first.base)
+  for (const replacement of [undefined, '']) {
+    rmSync(`${path}-lock`)
+    if (replacement !== undefined) writeFileSync(`${path}-lock`, replacement)
+    await create(first.base)
+    assert.match(await refusalOf(path), new RegExp(`is in use by process ${first.child.pid} `))
+  }
+  await create(first.base)
+  await first.kill()
+})
+
+test('it is made again without a write too, by readiness and by itself', async () => {
+  const path = freshPath()
+  const first = await start(path)
+  rmSync(`${path}-lock`)
+  assert.is((await first.inject('/readyz')).statusCode, 200)
+  assert.ok(existsSync(`${path}-lock`))
+  rmSync(`${path}-lock`)
+  await until(async () => existsSync(`${path}-lock`), 10_000, 'the lock to be there again')
+  assert.match(await refusalOf(path), /is in use by process/)
+  await first.stop()
+  assert.not.ok(existsSync(`${path}-lock`))
+})
+
+test('when another server has the lock before, the first one stores nothing any more and nothing that either acknowledged is lost', async () => {
+  const path = freshPath()
+  const first = await serverWith({
+    plugins: basic,
+    clock: createManualClock(),
+    settings: { database: { kind: 'sqlite', sqlite_path: path } },
+  })
+  const makeOne = () =>
+    first.inject({
+      method: 'POST',
+      url: '/Patient',
+      headers: { 'content-type': 'application/fhir+json' },
+      payload: '{"resourceType":"Patient"}',
+    })
+  const ids: string[] = []
+  for (let count = 0; count < 20; count += 1) ids.push(((await makeOne()).json() as { id: string }).id)
+  rmSync(`${path}-lock`)
+  const second = await spawnServer(path)
+  // Both are written to at the same time: of the first one every write is refused, of the second one none.
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async () => ({ refused: await makeOne(), id: await create(second.base) })),
+  )
+  for (const { refused, id } of answers) {
+    assert.is(refused.statusCode, 503, refused.body)
+    assert.match(refused.body, /Another server has opened the database .* nothing was stored/)
+    ids.push(id)
+  }
+  for (const id of ids) assert.is((await fetch(`${second.base}/Patient/${id}`)).status, 200)
+  assert.is((await first.inject('/readyz')).statusCode, 503)
+  const told = first.lines.filter(({ level, reason }) => level === 'error' && reason !== undefined)
+  assert.is(told.length, 1)
+  assert.match(String(told[0]?.msg), /test\.sqlite-lock was removed or replaced/)
+  assert.match(String(told[0]?.reason), new RegExp(`process ${second.child.pid} `))
+  // Rows that the first one kept in memory were put by the second one: they are not put twice.
+  await first.stop()
+  ids.push(await create(second.base))
+  const found = (await (await fetch(`${second.base}/Patient?_summary=count`)).json()) as { total: number }
+  assert.is(found.total, ids.length)
+  assert.match(await refusalOf(path), new RegExp(`is in use by process ${second.child.pid} `))
+  await second.kill()
+  const third = await start(path)
+  for (const id of ids) assert.is(await readOf(third, id), 200)
+  assert.is((await third.inject('/Patient?_summary=count')).json().total, ids.length)
+  await third.stop()
+})
+
+test('a server that came and went meanwhile is noticed as well', async () => {
+  const path = freshPath()
+  const settings = { database: { kind: 'sqlite', sqlite_path: path } }
+  const first = await serverWith({ plugins: basic, clock: createManualClock(), settings })
+  rmSync(`${path}-lock`)
+  const second = await start(path)
+  await second.stop()
+  assert.not.ok(existsSync(`${path}-lock`))
+  const payload = '{"resourceType":"Patient"}'
+  const headers = { 'content-type': 'application/fhir+json' }
+  const answer = await first.inject({ method: 'POST', url: '/Patient', headers, payload })
+  assert.is(answer.statusCode, 503, answer.body)
+  assert.is((await first.inject('/readyz')).statusCode, 503)
+  await first.stop()
+  await (await start(path)).stop()
+})
+
+test('a lock file that is no lock file refuses the start, which names it', async () => {
+  const path = freshPath()
+  writeFileSync(`${path}-lock`, 'text'.repeat(1_000))
+  assert.match(await refusalOf(path), /test\.sqlite-lock cannot be opened: /)
+  rmSync(`${path}-lock`)
+  await (await start(path)).stop()
+})
+
+test.run()

@@ -1,0 +1,76 @@
+/** The package as `npm pack` makes it from a fresh build, to be unpacked several times: each place has a copy of its own. */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const PUBLISHED = ['package.json', 'cli', 'examples', 'schemas']
+
+export interface PackedPackage {
+  /** What all copies depend on is found above them, in the node_modules of this folder. */
+  readonly path: string
+  /** Unpacks the package as `<folder>/node_modules/refhir`, and gives that path. */
+  install(folder: string): Promise<string>
+  /** Checks a TypeScript file in the folder against what is installed there; gives what the compiler complains of. */
+  complaints(folder: string, source: string): Promise<string>
+  remove(): void
+}
+
+export const createPackedPackage = async (): Promise<PackedPackage> => {
+  const path = mkdtempSync(join(tmpdir(), 'refhir-packed-'))
+  const build = join(path, 'build')
+  mkdirSync(build)
+  for (const part of PUBLISHED) cpSync(join(root, part), join(build, part), { recursive: true })
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const project = join(root, 'tsconfig.build.json')
+  await run(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', join(build, 'dist')])
+  const { stdout } = await run('npm', ['pack', '--silent', '--offline', '--ignore-scripts'], { cwd: build })
+  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'), 'junction')
+  return {
+    path,
+    async install(folder) {
+      const place = join(path, folder, 'node_modules/refhir')
+      mkdirSync(place, { recursive: true })
+      await run('tar', ['-xzf', join(build, stdout.trim()), '--strip-components=1', '-C', place])
+      return place
+    },
+    async complaints(folder, source) {
+      const file = join(path, folder, 'typed.mts')
+      writeFileSync(file, source)
+      const options = [
+        '--noEmit',
+        '--pretty',
+        'false',
+        '--strict',
+        '--skipLibCheck',
+        '--module',
+        'nodenext',
+        '--types',
+        'node',
+        file,
+      ]
+      const checked = run(process.execPath, [compiler, ...options], { cwd: join(path, folder) })
+      return checked.then(
+        () => '',
+        (error: { readonly stdout: string }) => error.stdout,
+      )
+    },
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
+
+/** Writes the package of a plugin as `<folder>/node_modules/<name>`. */
+export const writePlugin = (folder: string, name: string, source: string): string => {
+  const place = join(folder, 'node_modules', name)
+  mkdirSync(place, { recursive: true })
+  writeFileSync(
+    join(place, 'package.json'),
+    JSON.stringify({ name, version: '1.0.0', type: 'module', exports: './index.js' }),
+  )
+  writeFileSync(join(place, 'index.js'), source)
+  return place
+}
