@@ -25,7 +25,12 @@ export interface OpenParts {
 
 const begin = async (transaction: Transaction, { keys }: OpenParts): Promise<HeadRow> => {
   const first = await transaction.get<{ seq: number | null }>(readFirst, [])
-  if (typeof first?.seq === 'number') throw HeadMissing()
+  if (typeof first?.seq === 'number') {
+    // Another server that starts at the same time may have made the head and an event since the head was looked for.
+    const made = await transaction.get<HeadRow>(lockHead, [])
+    if (made === undefined) throw HeadMissing()
+    return made
+  }
   const head = newHead(keys.current, randomBytes(CHAIN_BYTES))
   const { chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal } = head
   await transaction.run(insertHead, [
