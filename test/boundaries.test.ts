@@ -55,6 +55,7 @@ const mayImport = (from: string, to: string): boolean => {
       const own = pluginOf(from)
       // The list of first-party plugins is what puts them together.
       if (own === undefined) return isPublic || /^plugins\/[^/]+\/index\.ts$/.test(to)
+      if (BETWEEN_ROOMS[pairOf(from, to)] !== undefined && !to.endsWith('/index.ts')) return true
       return isPublic || to.startsWith(`plugins/${own}/`) || /^plugins\/[^/]+\/service\.ts$/.test(to)
     }
     case 'examples':
@@ -72,6 +73,27 @@ const imports: Rule = (files) =>
       .filter((to) => !mayImport(file.path, to))
       .map((to) => `${file.path} may not import ${to}`),
   )
+
+/**
+ * The plugins that were cut out of fhir import each other's files until each has its `service.ts`: how many files of the
+ * second a plugin imports. Numbers only go down, and a pair that is at none leaves the list.
+ */
+const BETWEEN_ROOMS: Readonly<Record<string, number>> = {
+  'fhir → model': 69,
+  'fhir → search': 83,
+  'fhir → storage': 48,
+  'model → fhir': 3,
+  'model → search': 4,
+  'model → storage': 1,
+  'search → fhir': 29,
+  'search → model': 42,
+  'search → storage': 45,
+  'storage → fhir': 9,
+  'storage → model': 1,
+  'storage → search': 4,
+  'validation → model': 35,
+}
+const pairOf = (from: string, to: string): string => `${pluginOf(from)} → ${pluginOf(to)}`
 
 const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
   name: string
@@ -192,7 +214,7 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
     [
       { path: 'kernel/utils.ts', text: '' },
       { path: 'plugins/fhir/helpers.ts', text: '' },
-      { path: 'plugins/fhir/store/types.ts', text: '' },
+      { path: 'plugins/storage/types.ts', text: '' },
       { path: 'plugins/smart/manager.ts', text: '' },
       { path: 'plugins/fhir/utils/date.ts', text: '' },
       { path: 'test/support/helpers.ts', text: '' },
@@ -283,6 +305,18 @@ test('the entry of a worker may keep what its thread needs', () => {
   assert.is(moduleState([entry]).length, 1)
   // It is bound by all other rules.
   assert.is(imports([starter, { ...entry, text: "import { run } from '../../cli/run.ts'" }]).length, 1)
+})
+
+test('no more imports go from room to room than are known', () => {
+  const found: Record<string, number> = {}
+  for (const source of sources)
+    for (const to of ownImports(source)) {
+      const pair = pairOf(source.path, to)
+      if (BETWEEN_ROOMS[pair] === undefined || pluginOf(source.path) === pluginOf(to) || to.endsWith('/service.ts'))
+        continue
+      found[pair] = (found[pair] ?? 0) + 1
+    }
+  assert.equal(found, BETWEEN_ROOMS)
 })
 
 test('the sources were read', () => {

@@ -1,16 +1,21 @@
 /** What can be searched for and how, from the tables and bounds that the search itself goes by. */
-import { MOST_CONTAINED } from '../../plugins/fhir/search/contained/place.ts'
-import { MOST_EXPANDED } from '../../plugins/fhir/search/expand.ts'
-import { FILTER_OPERATORS } from '../../plugins/fhir/search/filter/compile.ts'
-import { MOST_FILTER_CHARS, MOST_FILTER_DEPTH, MOST_FILTER_TESTS } from '../../plugins/fhir/search/filter/parse.ts'
-import { MOST_INCLUDED } from '../../plugins/fhir/search/include.ts'
-import { MOST_DEPTH } from '../../plugins/fhir/search/linked-criteria.ts'
-import { NEAR_UNITS } from '../../plugins/fhir/search/near-lookups.ts'
-import { PREFIXES } from '../../plugins/fhir/search/prefix.ts'
-import { MOST_LINKED, MOST_PARAMETERS, RESULT_PARAMETERS } from '../../plugins/fhir/search/request.ts'
-import { MOST_SORTED } from '../../plugins/fhir/search/sort-in-memory.ts'
-import { GENERAL, MODIFIERS, PREFIXED, SORTED_BY, UNSUPPORTED } from '../../plugins/fhir/search/supported.ts'
-import { MOST_VALUES } from '../../plugins/fhir/search/values.ts'
+
+import { GENERAL, MODIFIERS, PREFIXED, SORTED_BY, UNSUPPORTED } from '../../plugins/search/definition/supported.ts'
+import { MOST_CONTAINED } from '../../plugins/search/index/contained/key-space.ts'
+import { MOST_INCLUDED } from '../../plugins/search/plan/include.ts'
+import { MOST_SORTED } from '../../plugins/search/plan/sort-in-memory.ts'
+import { MOST_DEPTH } from '../../plugins/search/query/chain-criteria.ts'
+import { MOST_EXPANDED } from '../../plugins/search/query/expand.ts'
+import { FILTER_OPERATORS } from '../../plugins/search/query/filter/compile-filter.ts'
+import {
+  MOST_FILTER_CHARS,
+  MOST_FILTER_DEPTH,
+  MOST_FILTER_TESTS,
+} from '../../plugins/search/query/filter/parse-filter.ts'
+import { NEAR_UNITS } from '../../plugins/search/query/lookups/near.ts'
+import { PREFIXES } from '../../plugins/search/query/prefix.ts'
+import { MOST_LINKED, MOST_PARAMETERS, RESULT_PARAMETERS } from '../../plugins/search/query/search-parameters.ts'
+import { MOST_VALUES } from '../../plugins/search/query/values.ts'
 import { row } from './row.ts'
 
 const code = (text: string): string => `\`${text}\``

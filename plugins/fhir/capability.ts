@@ -1,9 +1,9 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
-import type { ResourceType } from './catalog.ts'
+import type { ResourceType } from '../model/catalog.ts'
 import type { OwnOperation } from './operations/own.ts'
+import type { FhirServer } from './parts.ts'
 import { ACCEPT_PATCH } from './patch/patch.ts'
-import type { FhirServer } from './server.ts'
 
 /** What plugins add to the statement. */
 export interface CapabilityPart {

@@ -15,8 +15,8 @@ import {
   toServerError,
 } from '../../kernel/index.ts'
 import { andThen, type Eventually } from '../database/service.ts'
+import { extent } from '../search/access/extent.ts'
 import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
-import { extent } from './search/extent.ts'
 
 const NO_RULING = Object.freeze(new Ruling()) as Ruling
 

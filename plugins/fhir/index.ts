@@ -2,21 +2,21 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { tapNames } from '../search/access/restriction-names.ts'
+import { exactMigrations } from '../search/index/exact-migrations.ts'
+import { wordMigrations } from '../search/index/full-text/text-tables.ts'
+import { displayMigrations, searchMigrations } from '../search/index/tables.ts'
+import { keyMigrations, migrations, smallBodyMigrations } from '../storage/tables.ts'
 import { Terminology } from '../terminology/service.ts'
 import { Validator } from '../validation/service.ts'
-import { createAdditions } from './additions.ts'
 import { allErrors } from './all-errors.ts'
 import { conformanceSection, fhirSection } from './config.ts'
-import { directRoutes } from './direct.ts'
-import { createLateServer } from './late.ts'
+import { createAdditions } from './extensions.ts'
+import { directRoutes } from './http/direct-routes.ts'
+import { fhirRoutes } from './http/routes.ts'
 import { ownOperations } from './operations/own-operations.ts'
-import { fhirRoutes } from './routes.ts'
-import { exactMigrations } from './search/exact-migrations.ts'
-import { displayMigrations, searchMigrations } from './search/tables.ts'
-import { wordMigrations } from './search/words/tables.ts'
 import { Fhir } from './service.ts'
-import { keyMigrations, migrations, smallBodyMigrations } from './store/tables.ts'
-import { tapNames } from './tap-names.ts'
+import { createLateServer } from './start.ts'
 
 export default definePlugin({
   name: 'fhir',
@@ -35,7 +35,7 @@ export default definePlugin({
     ...keyMigrations,
   ],
   errors: allErrors,
-  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
+  commands: { reindex: async () => (await import('../search/commands/reindex.ts')).default },
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createLateServer()
     const additions = createAdditions(late)

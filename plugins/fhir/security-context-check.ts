@@ -2,8 +2,9 @@
  * A Binary.securityContext that names no resource protects nothing: an identifier alone, a contained resource or a URN
  * cannot be decided on, and is refused before anybody relies on it.
  */
+
+import { readLiteral } from '../model/references/literal.ts'
 import { SecurityContextUnusable } from './errors.ts'
-import { readLiteral } from './links/literal.ts'
 import type { WriteCheck } from './service.ts'
 
 export const securityContextCheck: WriteCheck = {

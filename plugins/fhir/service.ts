@@ -1,13 +1,14 @@
 /** What the FHIR plugin offers to others: places where they add to the capability statement and check what is written. */
 import { defineService, type Interaction, type RequestContext, type ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
+import type { Reindex } from '../search/index/backfill/reindex.ts'
+import type { References, Target, TargetVersion } from '../search/reference-index.ts'
 import type { CapabilityPart } from './capability.ts'
-import type { References, Target, TargetVersion } from './links/references.ts'
 import type { Operation } from './operations/operation.ts'
-import type { Reindex } from './search/reindex.ts'
 
+export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from '../search/index/backfill/reindex.ts'
+export type { ReadReference, References, Referrer, Target, TargetVersion } from '../search/reference-index.ts'
 export type { CapabilityPart } from './capability.ts'
-export type { ReadReference, References, Referrer, Target, TargetVersion } from './links/references.ts'
 export type { Data, Held } from './operations/data.ts'
 export type { Inputs } from './operations/inputs.ts'
 export type {
@@ -19,7 +20,6 @@ export type {
   OperationChanges,
   OperationParameter,
 } from './operations/operation.ts'
-export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './search/reindex.ts'
 
 /** A resource that is about to be written. */
 export interface Incoming {

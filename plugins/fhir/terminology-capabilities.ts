@@ -1,7 +1,7 @@
 /** GET /metadata?mode=terminology: the terminology operations that are registered, and the code systems they know. */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
 import type { OwnOperation } from './operations/own.ts'
-import type { FhirServer } from './server.ts'
+import type { FhirServer } from './parts.ts'
 
 const at = ({ operations }: FhirServer, type: string, code: string): OwnOperation | undefined =>
   operations.at({ level: 'type', type }).find((one) => one.code === code)

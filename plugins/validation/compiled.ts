@@ -1,11 +1,12 @@
 /** All that is compiled from one set of installed packages, and goes when the set changes. */
+
+import { loadEngine } from '../model/fhirpath/invariant/interpreter.ts'
+import type { StructureDefinition } from '../model/snapshot/structure-definition.ts'
 import type { Definitions } from '../packages/service.ts'
 import { createProfiles, type Profiles } from './profiles/profiles.ts'
-import { loadEngine } from './rules/engine.ts'
 import { createRules } from './rules/rules.ts'
 import { createValueSets } from './rules/value-set.ts'
 import { createSource, type Source } from './source.ts'
-import type { StructureDefinition } from './structure/definition.ts'
 import { createStructureValidator, type StructureValidator } from './structure/validator.ts'
 
 export interface Compiled {

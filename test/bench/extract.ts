@@ -4,12 +4,12 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createConverters } from '../../plugins/fhir/search/convert.ts'
-import { loadExotic } from '../../plugins/fhir/search/exotic.ts'
-import { compileExtractor, type Extract } from '../../plugins/fhir/search/extractor.ts'
-import { createHasher } from '../../plugins/fhir/search/hash.ts'
-import { compileModel, type SearchParameterResource } from '../../plugins/fhir/search/model.ts'
-import { Rows } from '../../plugins/fhir/search/rows.ts'
+import { loadExotic } from '../../plugins/model/fhirpath/extraction/interpreted.ts'
+import { compileModel, type SearchParameterResource } from '../../plugins/search/definition/compile-definitions.ts'
+import { createConverters } from '../../plugins/search/index/convert/converters.ts'
+import { compileExtractor, type Extract } from '../../plugins/search/index/extractor.ts'
+import { createHasher } from '../../plugins/search/index/hash.ts'
+import { Rows } from '../../plugins/search/index/index-entries.ts'
 import { examplesFolder } from '../support/stub-definitions.ts'
 
 const ROUNDS = 7

@@ -1,12 +1,12 @@
 /** The answers to the entries, put together to the Bundle that answers all. https://hl7.org/fhir/R4/http.html#transaction-response */
 import { STATUS_CODES } from 'node:http'
 import { type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
+import { toInstant } from '../../storage/version-time.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
-import { toETag } from '../precondition.ts'
-import { needsWork, presentVersion } from '../present.ts'
-import { changeOutcome, versionPath } from '../respond.ts'
-import { urlOf } from '../server.ts'
-import { toInstant } from '../store/stamp.ts'
+import { urlOf } from '../parts.ts'
+import { needsWork, presentVersion } from '../presentation/present.ts'
+import { toETag } from '../response/etag.ts'
+import { changeOutcome, versionPath } from '../response/respond.ts'
 import type { BundleEntry } from './envelope.ts'
 import { BundleAnswerTooLarge } from './errors.ts'
 

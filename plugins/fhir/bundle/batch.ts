@@ -4,15 +4,15 @@ import { isServerError, type RequestContext, toServerError } from '../../../kern
 import { capabilities } from '../interactions/capabilities.ts'
 import { isAnswering } from '../interactions/operation.ts'
 import { address, performAddressed } from '../interactions/perform.ts'
-import type { FhirServer } from '../server.ts'
+import type { FhirServer } from '../parts.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
-import { createBreath } from './breathe.ts'
+import { toBody } from './entry-body.ts'
+import { asksForCapabilities, toAsked } from './entry-interaction.ts'
 import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { BundleLeft, DuplicateTarget } from './errors.ts'
 import { refuseEntry } from './refuse-entry.ts'
 import { toSequences } from './sequences.ts'
-import { asksForCapabilities, toAsked } from './step.ts'
-import { toBody } from './text.ts'
+import { createBreath } from './yield.ts'
 
 const LANES = 32 // sequences under way at once: their changes share a commit
 

@@ -3,12 +3,11 @@
  * https://hl7.org/fhir/R4/bundle.html
  */
 import { type Interaction, isServerError, type RequestContext, type ServerError } from '../../../kernel/index.ts'
-import { readBody } from '../incoming.ts'
-import { parseLazily } from '../json/parse-lazily.ts'
-import type { Member } from '../json/scan.ts'
-import { membersAt, skipSpace } from '../json/spans.ts'
+import { parseLazily } from '../../model/json/parse-lazily.ts'
+import { membersAt, skipSpace } from '../../model/json/ranges.ts'
+import type { Member } from '../../model/json/scan.ts'
+import { readBody } from '../interactions/incoming.ts'
 import type { LargeBody, UnreadableBody } from '../large/large-bodies.ts'
-import { createBreath } from './breathe.ts'
 import {
   BundleExpected,
   BundleMalformed,
@@ -18,6 +17,7 @@ import {
   EntryMethodUnknown,
   NestedBundle,
 } from './errors.ts'
+import { createBreath } from './yield.ts'
 
 export const MOST_ENTRIES = 10_000
 

@@ -3,9 +3,9 @@
  * the resource that it makes does. https://hl7.org/fhir/R4/http.html#trules
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Links } from '../links/links.ts'
-import { type Resolve, rewriteLinks } from '../links/rewrite.ts'
-import { splitCondition } from './condition.ts'
+import type { Links } from '../../model/references/reference-walker.ts'
+import { type Resolve, rewriteLinks } from '../../model/references/rewrite.ts'
+import { splitCondition } from './conditional-reference.ts'
 import { type HeldBefore, heldBefore } from './held-before.ts'
 import { createIdentities, type Identity } from './identities.ts'
 

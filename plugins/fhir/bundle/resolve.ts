@@ -3,19 +3,19 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
+import type { ReadResource } from '../../model/json/parse.ts'
+import { type Resolve, rewriteLinks } from '../../model/references/rewrite.ts'
 import { refused } from '../dispatch.ts'
 import { interactionAbout, isContended } from '../interactions/change.ts'
-import type { ReadResource } from '../json/read.ts'
-import { type Resolve, rewriteLinks } from '../links/rewrite.ts'
-import type { FhirServer } from '../server.ts'
-import { createBreath } from './breathe.ts'
-import { type Resolved, resolveCondition, splitCondition } from './condition.ts'
+import type { FhirServer } from '../parts.ts'
+import { type Resolved, resolveCondition, splitCondition } from './conditional-reference.ts'
+import { toBody } from './entry-body.ts'
 import { issuesOfEntry } from './entry-error.ts'
+import { isAboutResource } from './entry-interaction.ts'
 import { createIdentities } from './identities.ts'
 import { conditionsOf, type Relink, relinkPatched } from './patch-links.ts'
-import { isAboutResource } from './step.ts'
-import { toBody } from './text.ts'
 import type { Located } from './transaction.ts'
+import { createBreath } from './yield.ts'
 
 export interface ResolvedBody extends ReadResource {
   /** Of a patch. */

@@ -5,6 +5,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
+import type { WriteGuard } from '../../search/access/write-guard.ts'
+import { detailsOf } from '../../search/definition/patients.ts'
+import type { Changed, Progress } from '../../storage/change.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import {
@@ -15,21 +18,18 @@ import {
   tellOperation,
   untilUncontended,
 } from '../interactions/change.ts'
+import { guardChange } from '../interactions/server-owned-types.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
-import { guardChange } from '../owned.ts'
-import { detailsOf } from '../patients.ts'
-import type { WriteGuard } from '../search/write-guard.ts'
-import { type FhirServer, within } from '../server.ts'
-import type { Changed, Progress } from '../store/change.ts'
+import { type FhirServer, within } from '../parts.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
-import { createBreath } from './breathe.ts'
+import { toBody } from './entry-body.ts'
 import { issuesOfEntry } from './entry-error.ts'
+import { type AskedEntry, type Step, toAsked, toStep } from './entry-interaction.ts'
 import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { DuplicateTarget } from './errors.ts'
 import { refuseEntry } from './refuse-entry.ts'
 import { resolveLinks } from './resolve.ts'
-import { type AskedEntry, type Step, toAsked, toStep } from './step.ts'
-import { toBody } from './text.ts'
+import { createBreath } from './yield.ts'
 
 /** An entry that is about to be performed. */
 export interface Ruled {

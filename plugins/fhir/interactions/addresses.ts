@@ -2,8 +2,9 @@
  * The addresses of the FHIR interface and the interactions each takes, for routes of HTTP and for entries of a Bundle.
  * https://hl7.org/fhir/R4/http.html#summary
  */
-import type { AskedParams } from './asked.ts'
+
 import type { InteractionName } from './perform.ts'
+import type { AskedParams } from './request.ts'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type AddressMethod = (typeof METHODS)[number]

@@ -3,11 +3,11 @@ import { batch } from '../bundle/batch.ts'
 import { type Envelope, readEnvelope, readLargeEnvelope } from '../bundle/envelope.ts'
 import { transaction } from '../bundle/transaction.ts'
 import { authorize, refused } from '../dispatch.ts'
-import { checkAccept } from '../media.ts'
-import { readPrefer, readQuery } from '../query.ts'
-import type { FhirServer } from '../server.ts'
+import { checkAccept } from '../http/media.ts'
+import type { FhirServer } from '../parts.ts'
+import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './asked.ts'
+import type { Asked } from './request.ts'
 
 /** Preferences go on to the entries; unless asked for, what was sent is not sent back. */
 const toEntryHeaders = ({ headers }: Asked): Record<string, string> => {

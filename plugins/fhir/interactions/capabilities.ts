@@ -1,12 +1,12 @@
 /** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
 import { type CapabilityPart, toCapabilityStatement } from '../capability.ts'
 import { ParameterValue } from '../errors.ts'
-import { checkAccept } from '../media.ts'
-import { readPrefer, readQuery } from '../query.ts'
-import type { FhirServer } from '../server.ts'
+import { checkAccept } from '../http/media.ts'
+import type { FhirServer } from '../parts.ts'
+import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { toTerminologyCapabilities } from '../terminology-capabilities.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './asked.ts'
+import type { Asked } from './request.ts'
 
 export interface CapabilityOptions {
   readonly updateAsCreate: boolean

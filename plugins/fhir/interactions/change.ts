@@ -5,19 +5,19 @@
  */
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
+import type { WriteGuard } from '../../search/access/write-guard.ts'
+import { detailsOf } from '../../search/definition/patients.ts'
+import type { Change, Changed } from '../../storage/change.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import { change } from '../dispatch.ts'
 import { Contended } from '../errors.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
-import { guardChange } from '../owned.ts'
-import { detailsOf } from '../patients.ts'
-import { needsWork } from '../present.ts'
-import type { WriteGuard } from '../search/write-guard.ts'
-import { type FhirServer, within } from '../server.ts'
-import type { Change, Changed } from '../store/change.ts'
-import type { StoredVersion } from '../store/version.ts'
+import { type FhirServer, within } from '../parts.ts'
+import { needsWork } from '../presentation/present.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './asked.ts'
+import type { Asked } from './request.ts'
+import { guardChange } from './server-owned-types.ts'
 
 /** The resource a change is about. */
 export interface Target {

@@ -13,16 +13,16 @@
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
+import { toAccess } from '../../search/access/access-filter.ts'
+import type { Condition } from '../../search/query/clause.ts'
+import { createExpansions } from '../../search/query/expansions.ts'
+import { readSearch } from '../../search/query/search-parameters.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import { authorize } from '../dispatch.ts'
 import { ConditionalCriteria, ConditionalParameter, Contended, ManyMatches, TypeForbidden } from '../errors.ts'
-import { readPairs } from '../query.ts'
-import { toAccess } from '../search/access.ts'
-import type { Condition } from '../search/condition.ts'
-import { createExpansions } from '../search/expansions.ts'
-import { readSearch } from '../search/request.ts'
-import type { FhirServer } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
-import { type Asked, interactionOf } from './asked.ts'
+import type { FhirServer } from '../parts.ts'
+import { readPairs } from '../presentation/presentation-parameters.ts'
+import { type Asked, interactionOf } from './request.ts'
 
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
 

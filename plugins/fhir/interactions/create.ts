@@ -2,17 +2,18 @@
  * create: the server gives the id. With If-None-Exist only when nothing matches.
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
+
+import { newId } from '../../storage/new-id.ts'
 import { HeaderMalformed } from '../errors.ts'
-import { readIncoming } from '../incoming.ts'
-import { checkAccept } from '../media.ts'
-import { readPrefer, readQuery } from '../query.ts'
-import { type FhirServer, typeOf } from '../server.ts'
-import { newId } from '../store/new-id.ts'
+import { checkAccept } from '../http/media.ts'
+import { type FhirServer, typeOf } from '../parts.ts'
+import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { changedAnswer } from './answer.ts'
-import { type Asked, interactionOf } from './asked.ts'
 import type { AddressChange, Prepared, Target } from './change.ts'
+import { examine, warningsFor } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
-import { examine, warningsFor } from './examine.ts'
+import { readIncoming } from './incoming.ts'
+import { type Asked, interactionOf } from './request.ts'
 
 /** `identifier=x`, also as `?identifier=x` and `Patient?identifier=x`. */
 const readNoneExist = (header: string | string[] | undefined, type: string): string | undefined => {

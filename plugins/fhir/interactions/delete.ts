@@ -4,15 +4,15 @@
  * https://hl7.org/fhir/R4/http.html#delete
  */
 import { counted } from '../../../kernel/index.ts'
+import type { Change } from '../../storage/change.ts'
 import { ManyMatches, NotFound, TooManyDeleted } from '../errors.ts'
-import { readPrecondition } from '../precondition.ts'
-import { readPrefer, readQuery } from '../query.ts'
-import { isId, typeOf } from '../server.ts'
-import type { Change } from '../store/change.ts'
-import { interactionOf } from './asked.ts'
+import { isId, typeOf } from '../parts.ts'
+import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPrecondition } from '../response/etag.ts'
 import type { AddressChange } from './change.ts'
 import { locateMatches } from './conditional.ts'
 import { queryOf } from './query-of.ts'
+import { interactionOf } from './request.ts'
 
 const MOST_DELETED = 1_000 // by one condition, in one transaction
 

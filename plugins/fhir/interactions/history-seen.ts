@@ -3,11 +3,11 @@
  * the page is full and one more is found, so that neither the length of a page nor a next link tells of hidden versions.
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { SEARCH_MS } from '../../search/plan/deadline.ts'
+import type { HistoryPage, HistoryQuery } from '../../storage/history.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import { HistoryTooLong, NotFound } from '../errors.ts'
-import { SEARCH_MS } from '../search/patience.ts'
-import type { FhirServer } from '../server.ts'
-import type { HistoryPage, HistoryQuery } from '../store/history.ts'
-import type { StoredVersion } from '../store/version.ts'
+import type { FhirServer } from '../parts.ts'
 
 const LEAST_READ = 100 // versions read at once, however small the page is
 const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as of any history

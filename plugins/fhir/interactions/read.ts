@@ -1,19 +1,19 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { readContent } from '../binary.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
+import { checkAccept } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
-import { checkAccept } from '../media.ts'
-import { isUnchanged, toETag } from '../precondition.ts'
-import { needsWork } from '../present.ts'
-import { readPrefer, readQuery } from '../query.ts'
-import { type FhirServer, isId, typeOf } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
+import { type FhirServer, isId, typeOf } from '../parts.ts'
+import { needsWork } from '../presentation/present.ts'
+import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readContent } from '../response/binary-content.ts'
+import { isUnchanged, toETag } from '../response/etag.ts'
 import type { Answer } from './answer.ts'
-import { type Asked, interactionOf } from './asked.ts'
-import type { AddressLook } from './look.ts'
 import { presentationOf } from './presentation-of.ts'
+import type { AddressLook } from './read-interaction.ts'
+import { type Asked, interactionOf } from './request.ts'
 
 const VERSION = /^[1-9]\d{0,9}$/
 

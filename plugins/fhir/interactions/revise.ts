@@ -3,17 +3,17 @@
  * transaction, and made anew inside it when others were faster, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
+import type { WriteGuard } from '../../search/access/write-guard.ts'
+import type { Change, Precondition } from '../../storage/change.ts'
+import { checkPrecondition } from '../../storage/precondition.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import { Contended, Deleted, NotFound } from '../errors.ts'
-import { type Incoming, readIncoming } from '../incoming.ts'
 import { findingsOf } from '../large/large-resource.ts'
+import type { FhirServer } from '../parts.ts'
 import type { PatchForm } from '../patch/patch.ts'
-import type { WriteGuard } from '../search/write-guard.ts'
-import type { FhirServer } from '../server.ts'
-import type { Change, Precondition } from '../store/change.ts'
-import { checkPrecondition } from '../store/check-precondition.ts'
-import type { StoredVersion } from '../store/version.ts'
-import { examine } from './examine.ts'
+import { examine } from './check-content.ts'
+import { type Incoming, readIncoming } from './incoming.ts'
 
 export interface SentPatch {
   readonly form: PatchForm

@@ -1,14 +1,14 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import type { Eventually } from '../../database/service.ts'
-import { withDetails } from '../patients.ts'
+import { withDetails } from '../../search/definition/patients.ts'
+import { findPlanned } from '../../search/plan/search-page.ts'
+import { scopeOf } from '../../search/query/scope.ts'
+import { findUsual } from '../search/fast-path.ts'
+import type { FoundPage } from '../search/searchset-page.ts'
 import type { Answer } from './answer.ts'
-import { type Asked, interactionOf } from './asked.ts'
-import { findPlanned } from './find-planned.ts'
-import { findUsual } from './find-usual.ts'
-import type { FoundPage } from './found-page.ts'
-import type { AddressLook } from './look.ts'
 import { queryOf } from './query-of.ts'
-import { scopeOf } from './search-scope.ts'
+import type { AddressLook } from './read-interaction.ts'
+import { type Asked, interactionOf } from './request.ts'
 
 /** As it was sent, in the address and in the form. */
 const queryIn = ({ url, body }: Asked): string => {

@@ -2,19 +2,20 @@
  * update: a new version under the client's id, or of the one resource that matches.
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
+
+import { newId } from '../../storage/new-id.ts'
 import { MethodNotAllowed, NotFound } from '../errors.ts'
-import { readBody, readIncoming } from '../incoming.ts'
-import { checkAccept } from '../media.ts'
-import { readPrecondition } from '../precondition.ts'
-import { AS_STORED, readPrefer, readQuery } from '../query.ts'
-import { isId, typeOf } from '../server.ts'
-import { newId } from '../store/new-id.ts'
+import { checkAccept } from '../http/media.ts'
+import { isId, typeOf } from '../parts.ts'
+import { AS_STORED, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
-import { interactionOf } from './asked.ts'
 import type { AddressChange } from './change.ts'
+import { examine, warningsFor } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
-import { examine, warningsFor } from './examine.ts'
+import { readBody, readIncoming } from './incoming.ts'
 import { queryOf } from './query-of.ts'
+import { interactionOf } from './request.ts'
 
 export const update: AddressChange = (server, asked) => {
   const { params, headers, url, ctx } = asked

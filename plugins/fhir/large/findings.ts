@@ -1,10 +1,10 @@
 /** What a thread has found about a large resource: all that a write needs of it besides its text. */
 import type { Issue } from '../../../kernel/index.ts'
-import type { ReadReference } from '../links/references.ts'
-import type { ContainedRows } from '../search/contained/rows.ts'
-import type { Rows } from '../search/rows.ts'
-import type { ResourceWords } from '../search/words/strings.ts'
-import type { PackedPart } from '../store/packed-parts.ts'
+import type { ContainedRows } from '../../search/index/contained/contained-entries.ts'
+import type { ResourceWords } from '../../search/index/full-text/resource-text.ts'
+import type { Rows } from '../../search/index/index-entries.ts'
+import type { ReadReference } from '../../search/reference-index.ts'
+import type { PackedPart } from '../../storage/body/compressed-parts.ts'
 
 /** Index rows of a contained resource by its place; undefined where there is nothing to index. */
 export type ContainedList = readonly (ContainedRows | undefined)[]

@@ -3,10 +3,10 @@
  * done by a thread, and given on in the shape that small bodies have.
  */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
-import type { ResourceType } from '../catalog.ts'
-import type { ReadResource } from '../json/read.ts'
-import type { Presentation } from '../query.ts'
-import type { StoredVersion } from '../store/version.ts'
+import type { ResourceType } from '../../model/catalog.ts'
+import type { ReadResource } from '../../model/json/parse.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { Presentation } from '../presentation/presentation-parameters.ts'
 import { fromFailure } from './failure.ts'
 import type { Findings } from './findings.ts'
 import { toLargeResource } from './large-resource.ts'

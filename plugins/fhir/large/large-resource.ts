@@ -2,9 +2,9 @@
  * A large resource as hooks and checks are given it: its members are parsed when they are first asked for, so that
  * nobody waits for what nobody reads. It carries what a thread has found about it.
  */
-import type { Outline } from '../json/outline.ts'
-import { objectLazily } from '../json/parse-lazily.ts'
-import type { Member } from '../json/scan.ts'
+import type { Outline } from '../../model/json/outline.ts'
+import { objectLazily } from '../../model/json/parse-lazily.ts'
+import type { Member } from '../../model/json/scan.ts'
 import type { Findings } from './findings.ts'
 
 type Json = Record<string, unknown>

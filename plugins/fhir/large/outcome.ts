@@ -3,8 +3,8 @@
  * unpacks all of them in one turn.
  */
 import type { Issue } from '../../../kernel/index.ts'
-import type { Outline } from '../json/outline.ts'
-import type { Member } from '../json/scan.ts'
+import type { Outline } from '../../model/json/outline.ts'
+import type { Member } from '../../model/json/scan.ts'
 import type { Failure } from './failure.ts'
 import type { Before, ContainedList, Findings } from './findings.ts'
 

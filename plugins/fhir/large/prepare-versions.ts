@@ -3,10 +3,10 @@
  * away from the main thread. What shows them after that finds it done. One after the other, which bounds the memory.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
-import { needsWork } from '../present.ts'
-import type { Presentation } from '../query.ts'
-import type { FhirServer } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { FhirServer } from '../parts.ts'
+import { needsWork } from '../presentation/present.ts'
+import type { Presentation } from '../presentation/presentation-parameters.ts'
 
 const prepareOne = async (
   { large, run, patients, catalog, transaction }: FhirServer,

@@ -4,8 +4,8 @@
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import type { FhirServer } from '../server.ts'
-import type { Change } from '../store/change.ts'
+import type { Change } from '../../storage/change.ts'
+import type { FhirServer } from '../parts.ts'
 import { findingsOf } from './large-resource.ts'
 
 interface Address {

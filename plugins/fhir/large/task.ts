@@ -1,9 +1,9 @@
 /** What a thread is asked, as plain data that crosses threads. */
 import type { OwnUrl } from '../../../kernel/index.ts'
+import type { ResourceType } from '../../model/catalog.ts'
 import type { LinkSource } from '../bundle/patch-links.ts'
-import type { ResourceType } from '../catalog.ts'
 import type { PatchForm } from '../patch/patch.ts'
-import type { Presentation } from '../query.ts'
+import type { Presentation } from '../presentation/presentation-parameters.ts'
 
 /** A version as it is stored. */
 export interface PackedVersion {

@@ -1,9 +1,10 @@
 /** What threads are started with now: the same object as long as packages and search parameters are the same. */
+
+import type { StoredLinks } from '../../model/references/compile-reference-paths.ts'
 import type { Definitions } from '../../packages/service.ts'
+import type { WordMode } from '../../search/index/full-text/text-index.ts'
+import type { Registry } from '../../search/index/registry.ts'
 import type { Validator } from '../../validation/service.ts'
-import type { StoredLinks } from '../links/model.ts'
-import type { Registry } from '../search/registry.ts'
-import type { WordMode } from '../search/words/word-rows.ts'
 import type { ThreadData } from './thread-data.ts'
 
 export interface ThreadDataParts {

@@ -1,10 +1,10 @@
 /** What an operation may look at: the resources that its caller may see. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import { Deleted, NotFound } from '../errors.ts'
 import { matchingAll } from '../interactions/conditional.ts'
-import { readPairs } from '../query.ts'
-import { type FhirServer, isId, typeOf } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
+import { type FhirServer, isId, typeOf } from '../parts.ts'
+import { readPairs } from '../presentation/presentation-parameters.ts'
 
 /** A current version. */
 export interface Held {

@@ -2,16 +2,17 @@
  * $everything: a Patient or Encounter, what is in its compartment, and what those refer to, page by page.
  * https://hl7.org/fhir/R4/patient-operation-everything.html, https://hl7.org/fhir/R4/encounter-operation-everything.html
  */
+
+import { readSpan } from '../../model/date/date-range.ts'
+import { type Access, OPEN, toAccess } from '../../search/access/access-filter.ts'
+import { MOST_INCLUDED } from '../../search/plan/include.ts'
+import { openPage, type PagePosition, sealPage } from '../../search/query/page-token.ts'
+import type { Asking } from '../../search/query/search-context.ts'
+import type { StoredVersion } from '../../storage/version.ts'
 import { ParameterValue } from '../errors.ts'
-import { readSpan } from '../instant.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
-import { type Access, OPEN, toAccess } from '../search/access.ts'
-import type { Asking } from '../search/asking.ts'
-import { toSearchSet } from '../search/bundle.ts'
-import { MOST_INCLUDED } from '../search/include.ts'
-import { openPage, type PagePosition, sealPage } from '../search/page-token.ts'
-import { typeOf } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
+import { typeOf } from '../parts.ts'
+import { toSearchSet } from '../search/searchset.ts'
 import { readSeen } from './data.ts'
 import type { OperationAnswer, OperationParameter } from './operation.ts'
 import type { OwnInvocation, OwnOperation } from './own.ts'

@@ -3,10 +3,10 @@
  * resource as the whole body. https://hl7.org/fhir/R4/operations.html#request
  */
 import { type ServerError, withArticle } from '../../../kernel/index.ts'
+import type { ReadResource } from '../../model/json/parse.ts'
+import { itemsAt, membersAt } from '../../model/json/ranges.ts'
+import type { Member } from '../../model/json/scan.ts'
 import type { Validator } from '../../validation/service.ts'
-import type { ReadResource } from '../json/read.ts'
-import type { Member } from '../json/scan.ts'
-import { itemsAt, membersAt } from '../json/spans.ts'
 import {
   OperationBody,
   OperationParameterBody,

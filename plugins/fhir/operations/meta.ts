@@ -2,9 +2,10 @@
  * $meta, $meta-add, $meta-delete: the profiles, tags and security labels of a resource, a type, or all.
  * https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
  */
+
+import { isExactObject, parseExactly } from '../../model/json/exact.ts'
+import { isIn, join, q } from '../../search/sql/fragment.ts'
 import { refuseRestricted } from '../dispatch.ts'
-import { isExactObject, parseExactly } from '../json/exact.ts'
-import { isIn, join, q } from '../search/fragment.ts'
 import { MetaTooMany } from './errors.ts'
 import type { OperationChanges } from './operation.ts'
 import type { OwnInvocation, OwnOperation } from './own.ts'

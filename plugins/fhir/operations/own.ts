@@ -1,7 +1,8 @@
 /** An operation of this plugin itself, which may see all of the server. */
-import type { Asked } from '../interactions/asked.ts'
-import type { FhirServer } from '../server.ts'
-import type { StoredVersion } from '../store/version.ts'
+
+import type { StoredVersion } from '../../storage/version.ts'
+import type { Asked } from '../interactions/request.ts'
+import type { FhirServer } from '../parts.ts'
 import type { Invocation, Operation } from './operation.ts'
 
 export interface OwnInvocation extends Invocation {

@@ -2,11 +2,11 @@
  * The record that $everything answers with, as searches: the compartment of one resource, or of all of its type, and what
  * those refer to. https://hl7.org/fhir/R4/patient-operation-everything.html
  */
-import type { Access } from '../search/access.ts'
-import type { Asking } from '../search/asking.ts'
-import { anyCondition, type Condition, notCondition } from '../search/condition.ts'
-import type { Plan } from '../search/plan.ts'
-import type { Target } from '../search/referred.ts'
+import type { Access } from '../../search/access/access-filter.ts'
+import type { Plan } from '../../search/plan/plan.ts'
+import type { Target } from '../../search/plan/referred.ts'
+import { anyCondition, type Condition, notCondition } from '../../search/query/clause.ts'
+import type { Asking } from '../../search/query/search-context.ts'
 import type { OwnInvocation } from './own.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */

@@ -1,8 +1,9 @@
 /** Applies a FHIRPath Patch. https://hl7.org/fhir/R4/fhirpatch.html */
-import { copyExactly, isExactObject } from '../json/exact.ts'
-import type { ElementShape, Elements, Place } from './elements.ts'
+
+import { choiceIn, follow, readPath, type Spot, type Step } from '../../model/fhirpath/patch-path/patch-path.ts'
+import { copyExactly, isExactObject } from '../../model/json/exact.ts'
+import type { ElementShape, Elements, Place } from '../../model/snapshot/element-index.ts'
 import { PatchImmutable, PatchPath } from './errors.ts'
-import { choiceIn, follow, readPath, type Spot, type Step } from './path.ts'
 import { type Exact, type PathOperation, partsOf, valueKey } from './path-operations.ts'
 import { prune } from './prune.ts'
 

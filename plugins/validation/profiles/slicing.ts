@@ -3,9 +3,9 @@
  * https://hl7.org/fhir/R4/profiling.html#discriminator
  */
 
+import type { Discriminator, Slicing } from '../../model/snapshot/structure-definition.ts'
 import { bindingTest } from '../rules/bindings.ts'
 import type { KnownCodes } from '../rules/value-set.ts'
-import type { Discriminator, Slicing } from '../structure/definition.ts'
 import { fitsPattern, isFixed } from './pattern.ts'
 import { fieldOf, insideOf, type ShapeOf, type Spot, spotsOf, typeNameOf } from './spot.ts'
 import type { ProfileNode, ProfileTree } from './tree.ts'

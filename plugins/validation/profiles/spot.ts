@@ -1,6 +1,7 @@
 /** A place in a resource where an element stands: its value with its type, so that definitions can be followed from it. */
-import { typeUrl } from '../structure/definition.ts'
-import type { Block, Field, FieldType, Member, Shape } from '../structure/shape.ts'
+
+import type { Block, Field, FieldType, Member, Shape } from '../../model/snapshot/fields.ts'
+import { typeUrl } from '../../model/snapshot/structure-definition.ts'
 
 export interface Path {
   readonly up: Path | undefined

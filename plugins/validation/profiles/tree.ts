@@ -8,7 +8,7 @@ import type {
   Slicing,
   StructureDefinition,
   TypeReference,
-} from '../structure/definition.ts'
+} from '../../model/snapshot/structure-definition.ts'
 
 export interface ProfileNode {
   /** As in FHIRPath, without [x]; a differential may say `valueQuantity` for value[x]. */

@@ -1,12 +1,12 @@
 /** The rules of definitions beyond structure: invariants and required bindings, put into the generated checks. */
-import type { Kind } from '../fhirpath/compiled.ts'
-import type { Constraint } from '../structure/definition.ts'
+import type { Kind } from '../../model/fhirpath/invariant/code.ts'
+import { createInvariants, type Engine, isLeftOut, type Subject } from '../../model/fhirpath/invariant/invariants.ts'
+import type { FieldType, Shape } from '../../model/snapshot/fields.ts'
+import type { Constraint } from '../../model/snapshot/structure-definition.ts'
 import type { Faults } from '../structure/faults.ts'
 import type { RuleSite } from '../structure/generate.ts'
 import type { Rule, RuleMaker, RuleTools } from '../structure/rule.ts'
-import type { FieldType, Shape } from '../structure/shape.ts'
 import { bindingTest, codedText } from './bindings.ts'
-import { createInvariants, type Engine, isLeftOut, type Subject } from './invariants.ts'
 import type { KnownCodes } from './value-set.ts'
 
 export interface RuleSources {

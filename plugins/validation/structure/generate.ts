@@ -3,7 +3,14 @@
  * object with a switch on their names. A function answers null for a valid object, else its faults with relative
  * paths, so that a valid resource costs no path, no array and no closure.
  */
-import { type Block, type ElementRules, type Field, type FieldType, jsonNames, type Shape } from './shape.ts'
+import {
+  type Block,
+  type ElementRules,
+  type Field,
+  type FieldType,
+  jsonNames,
+  type Shape,
+} from '../../model/snapshot/fields.ts'
 
 const q = (text: string): string => JSON.stringify(text)
 

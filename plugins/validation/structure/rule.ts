@@ -1,8 +1,9 @@
 /** How rules beyond the structure are put into the generated checks. */
+
+import type { Shape } from '../../model/snapshot/fields.ts'
 import type { FaultMaker, Faults } from './faults.ts'
 import type { RuleSite } from './generate.ts'
 import type { Context } from './run.ts'
-import type { Shape } from './shape.ts'
 
 /** Holds a value of sound structure to its rules. `index` is its place in an array, -1 outside of one. */
 export type Rule = (faults: Faults, path: string, value: any, index: number) => Faults

@@ -1,7 +1,7 @@
 /** Formats of primitives. https://hl7.org/fhir/R4/datatypes.html#primitive; bad input rows 8, 9, 19, 20, 24, 25 and 26. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isDate, isDateTime, isInstant, isTime } from '../../../plugins/validation/structure/instant.ts'
+import { isDate, isDateTime, isInstant, isTime } from '../../../plugins/model/date/is-date-time.ts'
 import {
   isBase64,
   isCode,

@@ -1,10 +1,10 @@
 /** Profiles made here and R4's own: everything they can ask, with and without a snapshot. https://hl7.org/fhir/R4/profiling.html */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { loadEngine } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
+import { shapeOf } from '../../../plugins/model/snapshot/fields.ts'
 import { createProfiles } from '../../../plugins/validation/profiles/profiles.ts'
-import { loadEngine } from '../../../plugins/validation/rules/engine.ts'
 import { createValueSets } from '../../../plugins/validation/rules/value-set.ts'
-import { shapeOf } from '../../../plugins/validation/structure/shape.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'
 import { r4Canonical, r4Definitions, r4Files, r4Text } from './r4.ts'
 

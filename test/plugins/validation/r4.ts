@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import * as assert from 'uvu/assert'
+import type { StructureDefinition } from '../../../plugins/model/snapshot/structure-definition.ts'
 import type { Definition, Definitions } from '../../../plugins/packages/service.ts'
-import type { StructureDefinition } from '../../../plugins/validation/structure/definition.ts'
 
 const folder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 

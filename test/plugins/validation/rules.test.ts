@@ -1,7 +1,7 @@
 /** Invariants and required bindings of R4: one broken in each resource, and the examples, which break none. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { loadEngine } from '../../../plugins/validation/rules/engine.ts'
+import { loadEngine } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
 import { createRules } from '../../../plugins/validation/rules/rules.ts'
 import { createValueSets } from '../../../plugins/validation/rules/value-set.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'

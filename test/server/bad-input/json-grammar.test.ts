@@ -4,8 +4,8 @@
  */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readResource } from '../../../plugins/fhir/json/read.ts'
-import { toTemplate } from '../../../plugins/fhir/json/splice.ts'
+import { readResource } from '../../../plugins/model/json/parse.ts'
+import { toTemplate } from '../../../plugins/model/json/template.ts'
 import { assertRefused, assertServes } from '../../support/refused.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 

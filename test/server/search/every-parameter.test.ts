@@ -5,18 +5,18 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
-import type { Branch } from '../../../plugins/fhir/search/branches.ts'
-import type { Convert, Kind } from '../../../plugins/fhir/search/convert/kind.ts'
-import { convertible, createConverters } from '../../../plugins/fhir/search/convert.ts'
-import { compileExtractor } from '../../../plugins/fhir/search/extractor.ts'
-import { createHasher } from '../../../plugins/fhir/search/hash.ts'
+import type { Branch } from '../../../plugins/model/fhirpath/extraction/paths.ts'
 import {
   compileModel,
   type StoredColumn,
   type StoredModel,
   type StoredParameter,
-} from '../../../plugins/fhir/search/model.ts'
-import { Rows } from '../../../plugins/fhir/search/rows.ts'
+} from '../../../plugins/search/definition/compile-definitions.ts'
+import type { Convert, Kind } from '../../../plugins/search/definition/kind.ts'
+import { convertible, createConverters } from '../../../plugins/search/index/convert/converters.ts'
+import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
+import { createHasher } from '../../../plugins/search/index/hash.ts'
+import { Rows } from '../../../plugins/search/index/index-entries.ts'
 import { serverWith } from '../../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.ts'
 

@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import { insertDisplay } from '../../../plugins/fhir/search/tables.ts'
+import { insertDisplay } from '../../../plugins/search/index/tables.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { type Clinic, clinicWith, type Entry, type Json, post, put } from './clinic.ts'
 

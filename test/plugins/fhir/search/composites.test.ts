@@ -8,12 +8,15 @@ import fhirpath from 'fhirpath'
 import fhirModel from 'fhirpath/fhir-context/r4/index.js'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Kind } from '../../../../plugins/fhir/search/convert/kind.ts'
-import { createConverters } from '../../../../plugins/fhir/search/convert.ts'
-import { compileExtractor } from '../../../../plugins/fhir/search/extractor.ts'
-import { createHasher } from '../../../../plugins/fhir/search/hash.ts'
-import { compileModel, type SearchParameterResource } from '../../../../plugins/fhir/search/model.ts'
-import { Rows } from '../../../../plugins/fhir/search/rows.ts'
+import {
+  compileModel,
+  type SearchParameterResource,
+} from '../../../../plugins/search/definition/compile-definitions.ts'
+import type { Kind } from '../../../../plugins/search/definition/kind.ts'
+import { createConverters } from '../../../../plugins/search/index/convert/converters.ts'
+import { compileExtractor } from '../../../../plugins/search/index/extractor.ts'
+import { createHasher } from '../../../../plugins/search/index/hash.ts'
+import { Rows } from '../../../../plugins/search/index/index-entries.ts'
 import { examplesFolder } from '../../../support/stub-definitions.ts'
 
 type Json = Record<string, any>

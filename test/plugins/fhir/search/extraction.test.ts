@@ -5,13 +5,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Convert, Kind } from '../../../../plugins/fhir/search/convert/kind.ts'
-import { convertible, createConverters } from '../../../../plugins/fhir/search/convert.ts'
-import { loadExotic } from '../../../../plugins/fhir/search/exotic.ts'
-import { compileExtractor } from '../../../../plugins/fhir/search/extractor.ts'
-import { createHasher } from '../../../../plugins/fhir/search/hash.ts'
-import { compileModel, type SearchParameterResource, type StoredModel } from '../../../../plugins/fhir/search/model.ts'
-import { Rows } from '../../../../plugins/fhir/search/rows.ts'
+import { loadExotic } from '../../../../plugins/model/fhirpath/extraction/interpreted.ts'
+import {
+  compileModel,
+  type SearchParameterResource,
+  type StoredModel,
+} from '../../../../plugins/search/definition/compile-definitions.ts'
+import type { Convert, Kind } from '../../../../plugins/search/definition/kind.ts'
+import { convertible, createConverters } from '../../../../plugins/search/index/convert/converters.ts'
+import { compileExtractor } from '../../../../plugins/search/index/extractor.ts'
+import { createHasher } from '../../../../plugins/search/index/hash.ts'
+import { Rows } from '../../../../plugins/search/index/index-entries.ts'
 import { examplesFolder } from '../../../support/stub-definitions.ts'
 
 const names = readdirSync(examplesFolder).filter((name) => name.endsWith('.json') && name !== 'package.json')

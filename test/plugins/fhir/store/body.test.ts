@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 import { deflateRawSync, gunzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { packBody, unpackBody } from '../../../../plugins/fhir/store/body.ts'
-import { DICTIONARY } from '../../../../plugins/fhir/store/dictionary.ts'
-import { unpackSmall } from '../../../../plugins/fhir/store/small.ts'
-import { DEFLATED, GZIP, SMALL } from '../../../../plugins/fhir/store/tables.ts'
+import { packBody, unpackBody } from '../../../../plugins/storage/body/body.ts'
+import { DICTIONARY } from '../../../../plugins/storage/body/dictionary.ts'
+import { unpackSmall } from '../../../../plugins/storage/body/lz.ts'
+import { DEFLATED, GZIP, SMALL } from '../../../../plugins/storage/tables.ts'
 
 const observation = (note: string): string =>
   JSON.stringify({

@@ -1,8 +1,8 @@
 /** What is kept in memory: one version by its number for ever, and by id only what is current. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createCache } from '../../../../plugins/fhir/store/cache.ts'
-import { StoredVersion } from '../../../../plugins/fhir/store/version.ts'
+import { createCache } from '../../../../plugins/storage/cache/version-cache.ts'
+import { StoredVersion } from '../../../../plugins/storage/version.ts'
 
 const version = (rid: number, ver: number, bytes = 10): StoredVersion =>
   new StoredVersion('Patient', { rid, type: 1, id: `p${rid}`, ver, upd: ver, flags: 0, body: Buffer.alloc(bytes) })

@@ -1,8 +1,8 @@
 /** Numbers of resources that several servers take from one sequence. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createBlockKeys } from '../../../../plugins/fhir/store/keys.ts'
-import { KEY_BLOCK } from '../../../../plugins/fhir/store/tables.ts'
+import { createBlockKeys } from '../../../../plugins/storage/resource-keys.ts'
+import { KEY_BLOCK } from '../../../../plugins/storage/tables.ts'
 import { createManualClock } from '../../../support/manual-clock.ts'
 
 /** A sequence that answers in the next turn of the event loop. */

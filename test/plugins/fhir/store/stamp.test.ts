@@ -1,7 +1,7 @@
 /** Moments of versions as they are written: Date, which takes four times as long, is the oracle. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { toHttpDate, toInstant } from '../../../../plugins/fhir/store/stamp.ts'
+import { toHttpDate, toInstant } from '../../../../plugins/storage/version-time.ts'
 
 const EDGES = [
   '1970-01-01T00:00:00.000Z',

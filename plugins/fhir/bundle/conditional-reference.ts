@@ -1,0 +1,80 @@
+/**
+ * A conditional reference of a transaction: `Patient?identifier=x`, which has to match one resource, stored or written by
+ * the same transaction. https://hl7.org/fhir/R4/http.html#trules
+ */
+import type { RequestContext } from '../../../kernel/index.ts'
+import { indexedOf } from '../../search/index/indexed-json.ts'
+import { authorize } from '../dispatch.ts'
+import { Contended } from '../errors.ts'
+import { matching } from '../interactions/conditional.ts'
+import { type FhirServer, typeOf } from '../parts.ts'
+import { isAboutResource } from './entry-interaction.ts'
+import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
+import type { Located } from './transaction.ts'
+
+export interface Resolved {
+  /** `Patient/1` */
+  readonly reference: string
+  /** Throws Contended when it matches something else by now. */
+  verify(server: FhirServer): Promise<void>
+}
+
+const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
+
+export const splitCondition = (value: string): { readonly type: string; readonly query: string } | undefined => {
+  if (!value.includes('?')) return undefined
+  const [, type, query] = CONDITION.exec(value) ?? []
+  return type === undefined || query === undefined ? undefined : { type, query }
+}
+
+/** `index` is the entry that holds it; `drafts` the resources of this transaction. Throws 400, 403, 404, 412. */
+export const resolveCondition = async (
+  server: FhirServer,
+  ctx: RequestContext,
+  value: string,
+  index: number,
+  located: readonly Located[],
+  drafts: ReadonlyMap<number, { readonly text: string; readonly resource: Record<string, unknown> }>,
+): Promise<Resolved> => {
+  const { type, query } = splitCondition(value) as { type: string; query: string }
+  typeOf(server, type)
+  const ruling = await authorize(server.run, ctx, { kind: 'search-type', type, entry: index })
+  const match = await matching(server, ctx, ruling, type, query)
+
+  /** Resources of the type that this transaction writes or deletes: their stored versions do not count. */
+  const replaced = new Set<string>()
+  const found = new Set<string>()
+  for (const { step, target } of located) {
+    const { interaction } = step.addressed
+    if (interaction.type !== type || step.entry.method === 'PATCH' || !isAboutResource(step)) continue
+    if (step.entry.method === 'POST' && target.found !== undefined) continue
+    for (const id of [target.id, ...(target.others ?? [])]) replaced.add(id)
+    const draft = drafts.get(step.entry.index)
+    if (step.entry.method === 'DELETE' || draft === undefined) continue
+    const subject = {
+      type,
+      id: target.id,
+      stamp: server.clock.now() * 1000,
+      rows: server.search.registry.extract(indexedOf(draft.resource, draft.text)),
+    }
+    const isMatch = match.conditions.every(({ test }) => {
+      if (test === undefined) throw ConditionalReferenceUntold(type)
+      return test(subject)
+    })
+    if (isMatch) found.add(target.id)
+  }
+  const stored = async (here: FhirServer): Promise<readonly string[]> =>
+    (await match.find(here, 2 + replaced.size)).map(({ id }) => id).filter((id) => !replaced.has(id))
+  const before = await stored(server)
+  for (const id of before) found.add(id)
+  const [only, ...others] = found
+  if (only === undefined) throw ConditionalReferenceNone(type)
+  if (others.length > 0) throw ConditionalReferenceMany(type)
+  return {
+    reference: `${type}/${only}`,
+    async verify(here) {
+      // Not held, because nothing is made under this condition: what matches it later comes after this transaction.
+      if ((await stored(here)).join(' ') !== before.join(' ')) throw Contended()
+    },
+  }
+}

@@ -1,0 +1,103 @@
+/** An entry as the interaction it asks for: matched against the addresses of the server, in the shape of a request. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { MethodRefused, type RequestContext } from '../../../kernel/index.ts'
+import { type AddressMethod, findAddress } from '../interactions/addresses.ts'
+import type { Addressed } from '../interactions/change.ts'
+import { address, type InteractionName } from '../interactions/perform.ts'
+import type { AddressedLook } from '../interactions/read-interaction.ts'
+import type { Asked } from '../interactions/request.ts'
+import type { FhirServer } from '../parts.ts'
+import type { BundleEntry } from './envelope.ts'
+import { EntryAddress, EntryResource, EntrySearch, EntryUrl, NestedBundle } from './errors.ts'
+
+/** An entry that asks for an interaction of this server. */
+export interface AskedEntry {
+  readonly entry: BundleEntry
+  readonly asked: Asked
+  readonly name: InteractionName
+}
+
+/** True when the entry stands for the resource that its URL names and a change makes of it. */
+export const isAboutResource = ({ name }: Pick<AskedEntry, 'name'>): boolean => name !== 'operation'
+
+/** The same, addressed. */
+export type Step = AskedEntry &
+  (
+    | { readonly kind: 'change'; readonly addressed: Addressed }
+    | { readonly kind: 'look'; readonly addressed: AddressedLook }
+  )
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i
+
+/**
+ * Path segments and query of the URL in an entry. Throws 400 for one that leads out of this server. A URL under the base
+ * of the links that this request is answered with says what its path alone says: it decides nothing else.
+ */
+export const readUrl = (
+  url: string,
+  { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
+): { readonly segments: readonly string[]; readonly query: string } => {
+  const base = [ownUrl, baseUrl].find((one) => one !== undefined && url.startsWith(`${one}/`))
+  const own = base === undefined ? url : url.slice(base.length)
+  if (SCHEME.test(own) || own.startsWith('//')) throw EntryUrl('it names another server')
+  const [path = '', ...rest] = own.split('?')
+  const query = rest.join('?')
+  if (path.includes('#') || path.includes('\\')) throw EntryUrl('it holds a character that no path has')
+  const parts = path.split('/').filter((one, at) => one !== '' || at > 0)
+  // As in an address of its own: a slash at the end says nothing.
+  if (parts.length > 1 && parts.at(-1) === '') parts.pop()
+  let segments: string[]
+  try {
+    segments = parts.map(decodeURIComponent)
+  } catch {
+    throw EntryUrl('it is not percent-encoded correctly')
+  }
+  if (segments.some((one) => one === '' || one === '.' || one === '..' || one.includes('/')))
+    throw EntryUrl('its segments are names')
+  return { segments, query }
+}
+
+const NEEDS_RESOURCE = new Set(['POST', 'PUT', 'PATCH'])
+
+/** True for what a batch answers beside the interactions: GET metadata. */
+export const asksForCapabilities = ({ method, url }: BundleEntry, ctx: RequestContext): boolean =>
+  (method === 'GET' || method === 'HEAD') && readUrl(url, ctx).segments.join('/') === 'metadata'
+
+/** `isBatch`: a search may be posted too. Its parameters stand in the URL of the entry. Throws 400, 404, 405. */
+export const toAsked = (
+  ctx: RequestContext,
+  entry: BundleEntry,
+  headers: IncomingHttpHeaders,
+  isBatch = false,
+): AskedEntry => {
+  const { method, url } = entry
+  const { segments, query } = readUrl(url, ctx)
+  const found = findAddress(segments)
+  if (segments.length === 0 && method === 'POST') throw NestedBundle()
+  if (found === undefined || (found.address.isForm === true && !isBatch)) throw EntryAddress()
+  const { methods } = found.address
+  const name = methods[(method === 'HEAD' ? 'GET' : method) as AddressMethod]
+  if (name === undefined) throw MethodRefused(method)
+  if (name === 'search' && entry.resource !== undefined) throw EntrySearch()
+  if (NEEDS_RESOURCE.has(method) && name !== 'operation' && name !== 'search' && entry.resource === undefined)
+    throw EntryResource()
+  const path = `/${segments.map(encodeURIComponent).join('/')}`
+  return {
+    entry,
+    name,
+    asked: {
+      ctx,
+      headers: { ...headers, ...entry.headers },
+      method,
+      url: query === '' ? path : `${path}?${query}`,
+      params: found.params,
+      entry: entry.index,
+    },
+  }
+}
+
+/** Throws 4xx for what address, parameters and conditions cannot be. */
+export const toStep = (server: FhirServer, given: AskedEntry): Step => ({
+  ...given,
+  ...address(server, given.name, given.asked),
+})

@@ -1,0 +1,45 @@
+/** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
+import type { CapabilityPart } from './capability.ts'
+import { createOwnedTypes, type OwnedTypes } from './interactions/server-owned-types.ts'
+import type { OwnInvocation } from './operations/own.ts'
+import { createOperations, type Operations } from './operations/registry.ts'
+import type { FhirServer } from './parts.ts'
+import type { Fhir, WriteCheck } from './service.ts'
+
+export interface Additions {
+  readonly parts: readonly CapabilityPart[]
+  readonly checks: readonly WriteCheck[]
+  readonly operations: Operations<OwnInvocation>
+  readonly owned: OwnedTypes
+  /** Where they are added. */
+  readonly service: Fhir
+}
+
+export interface AdditionsParts {
+  /** Once it has started. */
+  get(): FhirServer
+  deferIndexing(): void
+}
+
+/** What reads by itself and for nobody in particular is not given up. */
+const NEVER = new AbortController().signal
+
+export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
+  const parts: CapabilityPart[] = []
+  const checks: WriteCheck[] = []
+  const owned = createOwnedTypes()
+  const operations = createOperations<OwnInvocation>()
+  const service: Fhir = {
+    describe: (part) => void parts.push(part),
+    check: (check) => void checks.push(check),
+    operation: operations.add,
+    owns: owned.add,
+    deferIndexing,
+    stored: (type, name) => server().search.findCanonical(type, name, { signal: NEVER }),
+    reindex: (scope, watch) => server().search.reindex(scope, watch),
+    get references() {
+      return server().references
+    },
+  }
+  return { parts, checks, operations, owned, service }
+}

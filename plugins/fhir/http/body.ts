@@ -1,0 +1,75 @@
+/** The body of a request: read with a limit, inflated with the same limit. RFC 9110, section 8.4. */
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { BodyTooLarge, type ServerError } from '../../../kernel/index.ts'
+import { BodyCorrupt, BodyEncoding, BodyIncomplete } from '../errors.ts'
+
+/** The rest of a refused body is not worth reading: the connection ends with the answer. */
+const tooLarge = (limit: number): ServerError => BodyTooLarge(limit).with({ headers: { connection: 'close' } })
+
+/**
+ * All bytes of a stream, or 413 as soon as there are more. By events, not `for await`: leaving that early destroys the
+ * request, and with it the connection that the answer has to go through.
+ */
+const collect = (stream: Readable, limit: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    stream
+      .on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size <= limit) return void chunks.push(chunk)
+        chunks.length = 0
+        stream.removeAllListeners('data').pause()
+        reject(tooLarge(limit))
+      })
+      .on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)))
+      .on('error', (error) => reject(fromStream(error)))
+      // Comes last, and first only when the sender left in the middle. An error is not made in vain: its stack costs.
+      .on('close', () => {
+        if (!stream.readableEnded) reject(BodyIncomplete())
+      })
+  })
+
+const fromStream = (error: NodeJS.ErrnoException): Error => {
+  const { code } = error
+  if (code?.startsWith('Z_') || code === 'ERR_TRAILING_JUNK_AFTER_STREAM_END')
+    return BodyCorrupt().with({ cause: error })
+  if (code === 'ECONNRESET') return BodyIncomplete().with({ cause: error })
+  return error
+}
+
+/** All members of a gzip body, one after the other. RFC 1952, section 2.2. */
+const inflate = async (payload: Readable, limit: number): Promise<Buffer> => {
+  // Not rejectGarbageAfterEnd: it takes a second member for garbage.
+  const gunzip = createGunzip()
+  let received = 0
+  payload
+    .on('data', (chunk: Buffer) => {
+      received += chunk.length
+    })
+    .on('error', (error) => gunzip.destroy(error))
+    .on('close', () => {
+      if (!payload.readableEnded) gunzip.destroy()
+    })
+  try {
+    const bytes = await collect(payload.pipe(gunzip), limit)
+    // What begins with a zero byte ends the body for zlib, without an error.
+    if (gunzip.bytesWritten < received) throw BodyCorrupt()
+    return bytes
+  } finally {
+    payload.unpipe(gunzip)
+    gunzip.destroy()
+  }
+}
+
+/** Bytes of the body as the client meant them. Throws 413, 415 or 400. */
+export const readBody = (request: IncomingMessage, payload: Readable, limit: number): Promise<Buffer> => {
+  const length = Number(request.headers['content-length'] ?? 0)
+  if (length > limit) throw tooLarge(limit)
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase()
+  if (encoding === undefined || encoding === 'identity' || encoding === '') return collect(payload, limit)
+  if (encoding === 'gzip' || encoding === 'x-gzip') return inflate(payload, limit)
+  throw BodyEncoding(encoding.slice(0, 100)).with({ headers: { 'accept-encoding': 'gzip' } })
+}

@@ -1,0 +1,174 @@
+/** The addresses of the FHIR interface. https://hl7.org/fhir/R4/http.html#summary */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { RequestClass } from '../../../kernel/index.ts'
+import { SearchFormType } from '../../search/errors.ts'
+import { BodyType, MethodNotAllowed } from '../errors.ts'
+import { ADDRESSES } from '../interactions/addresses.ts'
+import { bundle } from '../interactions/bundle.ts'
+import { capabilities } from '../interactions/capabilities.ts'
+import { type InteractionName, perform } from '../interactions/perform.ts'
+import type { Asked, AskedParams } from '../interactions/request.ts'
+import { isChanging, type OperationLevel } from '../operations/operation.ts'
+import type { OwnInvocation, OwnOperation } from '../operations/own.ts'
+import type { Operations } from '../operations/registry.ts'
+import type { FhirServer } from '../parts.ts'
+import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
+import { send } from '../response/respond.ts'
+import { readBody } from './body.ts'
+import { checkContentType, FHIR_JSON, takesGzip } from './media.ts'
+import { rawBinary } from './raw-binary.ts'
+
+type Handler = (server: FhirServer, request: FastifyRequest<any>, reply: FastifyReply) => unknown
+
+/** Off the main thread. */
+const packed = promisify<string, Buffer>(gzip)
+
+export interface RouteParts {
+  /** The server once it has started; requests before that are answered by the kernel. */
+  readonly server: () => FhirServer
+  readonly bodyBytes: number
+  /** Complete when the routes are mounted. */
+  readonly operations: Operations<OwnInvocation>
+}
+
+const metadata: Handler = async (server, request, reply) => {
+  const { text } = await capabilities(server, request as Asked)
+  reply.header('content-type', FHIR_JSON).header('vary', 'accept-encoding')
+  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(text)
+  return reply.header('content-encoding', 'gzip').send(await packed(text as string))
+}
+
+/** An operation by its code; any other is answered by the address of all of them. */
+const operate =
+  (code: string): Handler =>
+  async (server, request, reply) => {
+    const { ctx, headers, method, url, params, body } = request
+    const asked: Asked = { ctx, headers, method, url, params: { ...(params as AskedParams), operation: code }, body }
+    return send(request, reply, await perform(server, 'operation', asked))
+  }
+
+const interact =
+  (name: InteractionName): Handler =>
+  (server, request, reply) => {
+    const answer = perform(server, name, request as Asked)
+    // Not returned: Fastify takes a reply for a promise to wait for, and waits longer for a promise than we have to.
+    if (answer instanceof Promise)
+      answer.then((one) => void send(request, reply, one)).catch((error) => void reply.send(error))
+    else send(request, reply, answer)
+  }
+
+const postBundle: Handler = async (server, request, reply) =>
+  send(request, reply, await bundle(server, request as Asked))
+
+const classOf = (name: InteractionName, method: string): RequestClass =>
+  name === 'search' || name === 'operation' ? name : method === 'GET' ? 'read' : 'write'
+
+interface Taken {
+  readonly handler: Handler
+  readonly requestClass: RequestClass
+  /** Always answered 405, by the handler. */
+  readonly isRefused?: boolean
+}
+
+const PATH_OF: Readonly<Record<OperationLevel, string>> = { system: '', type: '/:type', instance: '/:type/:id' }
+
+/** Routes of their own, for their class and for what each takes. Operations of one code share them. */
+const operationsOf = (all: readonly OwnOperation[]): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => {
+  const table = new Map<string, Map<string, Taken>>()
+  for (const operation of all)
+    for (const level of operation.levels) {
+      const path = `${PATH_OF[level]}/$${operation.code}`
+      const taken = table.get(path) ?? new Map<string, Taken>()
+      table.set(path, taken)
+      const handler = operate(operation.code)
+      const requestClass = operation.requestClass ?? 'operation'
+      // Whether it is known for the type comes before whether it takes a GET.
+      const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
+      taken.set('GET', { handler, requestClass, isRefused }).set('POST', { handler, requestClass })
+    }
+  return [...table]
+}
+
+/** Every address with what it takes; any other method there is 405 with Allow. */
+const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
+  ['/metadata', new Map([['GET', { handler: metadata, requestClass: 'read' }]])],
+  ...operationsOf(parts.operations.all),
+  ...ADDRESSES.map(({ path, methods }): [string, Map<string, Taken>] => {
+    const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
+      method,
+      { handler: interact(name), requestClass: classOf(name, method) },
+    ])
+    if (path === '/') taken.push(['POST', { handler: postBundle, requestClass: 'bundle' }])
+    return [path, new Map(taken)]
+  }),
+]
+
+/** `[base]/Patient/` is `[base]/Patient`: many clients join addresses that way. No id is empty. */
+const withSlash = <T>([path, taken]: readonly [string, T]): readonly (readonly [string, T])[] =>
+  path === '/'
+    ? [[path, taken]]
+    : [
+        [path, taken],
+        [`${path}/`, taken],
+      ]
+
+const FORM = /\/_search\/?$/
+
+const checkForm = (type: string): void => {
+  if (!/^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(type))
+    throw SearchFormType(type.slice(0, 100))
+}
+
+const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
+  app.removeAllContentTypeParsers()
+  // One parser for whatever comes, so that a refusal is ours and comes before the body is read. The usual types have
+  // names of their own: Fastify remembers those, and takes any other apart each time.
+  app.addContentTypeParser(['application/fhir+json', 'application/json', '*'], (request, payload, done) => {
+    const type = request.headers['content-type']
+    try {
+      if (request.method === 'PATCH') formOf(type ?? 'none')
+      else if (type === undefined) throw BodyType('none')
+      else if (FORM.test(request.routeOptions.url ?? '')) checkForm(type)
+      else if (rawBinary.concerns(request)) {
+        rawBinary.check(request, type)
+        readBody(request.raw, payload, bodyBytes)
+          .then((bytes) => rawBinary.read(request, type, bytes))
+          .then((bytes) => done(null, bytes), done)
+        return
+      } else checkContentType(type)
+      readBody(request.raw, payload, bodyBytes).then((bytes) => done(null, bytes), done)
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+export const fhirRoutes =
+  (parts: RouteParts): FastifyPluginCallback =>
+  (app, _options, done) => {
+    takeBodies(app, parts.bodyBytes)
+    for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
+      for (const [method, { handler, requestClass }] of taken)
+        app.route({
+          method: method as HTTPMethods,
+          url,
+          config: { requestClass },
+          handler: (request, reply) => handler(parts.server(), request, reply),
+        })
+      const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+      const methods = [...taken.keys()].flatMap(withHead)
+      const patchable: Record<string, string> = taken.has('PATCH') ? { 'accept-patch': ACCEPT_PATCH } : {}
+      const allow = [...taken].flatMap(([method, { isRefused }]) => (isRefused ? [] : withHead(method))).join(', ')
+      app.route({
+        method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
+        url,
+        // Refused before the body is looked at.
+        onRequest: (request, _reply, next) =>
+          next(MethodNotAllowed(request.method).with({ headers: { allow, ...patchable } })),
+        handler: () => undefined,
+      })
+    }
+    done()
+  }

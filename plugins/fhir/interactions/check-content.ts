@@ -1,0 +1,62 @@
+/** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
+import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
+import type { WriteGuard } from '../../search/access/write-guard.ts'
+import { findingsOf } from '../large/large-resource.ts'
+import type { FhirServer } from '../parts.ts'
+import type { Prefer } from '../presentation/presentation-parameters.ts'
+import type { Incoming } from './incoming.ts'
+
+const then = (before: undefined | Promise<void>, next: () => unknown): undefined | Promise<void> => {
+  if (before !== undefined) return before.then(next).then(() => undefined)
+  const asked = next()
+  return asked instanceof Promise ? asked.then(() => undefined) : undefined
+}
+
+const keep = (warnings: Issue[], found: readonly Issue[] | Promise<readonly Issue[]>): undefined | Promise<void> => {
+  if (found instanceof Promise) return found.then((issues) => void warnings.push(...issues))
+  warnings.push(...found)
+  return undefined
+}
+
+/** What did not refuse a change is kept only for who asks for it: `Prefer: return=OperationOutcome`. */
+export const warningsFor = (prefer: Prefer): Issue[] | undefined =>
+  prefer.return === 'OperationOutcome' ? [] : undefined
+
+export interface Examining {
+  readonly guard: WriteGuard
+  /** The id it is to have. */
+  readonly id: string
+  /** Gets what does not refuse it. */
+  readonly warnings?: Issue[] | undefined
+}
+
+/**
+ * What the resource itself shows, then whether the caller's access covers it. Throws 4xx. A promise only when a check is
+ * one: then it cannot be asked inside a transaction.
+ */
+export const examine = (
+  { validator, checks, references }: FhirServer,
+  request: RequestContext,
+  interaction: Interaction,
+  { resource, text, refusal }: Pick<Incoming, 'resource' | 'text' | 'refusal'>,
+  { guard, id, warnings }: Examining,
+): undefined | Promise<void> => {
+  let all: undefined | Promise<void>
+  if (validator !== undefined)
+    all = then(all, () => {
+      if (refusal !== undefined) throw refusal
+      const known = validator.remote === undefined ? undefined : findingsOf(resource)?.issues
+      const found = validator.admit(resource, known === undefined ? { text } : { text, found: known })
+      return warnings === undefined ? found : keep(warnings, found)
+    })
+  for (const check of checks)
+    if (check.examine !== undefined && (check.type === undefined || check.type === resource.resourceType))
+      all = then(all, () => check.examine?.({ request, interaction, resource, text }))
+  if (guard.restricts)
+    all = then(all, () => {
+      guard.content(id, resource)
+      const referred = references.of(resource, request.ownUrl)
+      return guard.prepare(new Set(referred.flatMap(({ pointing }) => (pointing.to === 'here' ? [pointing.type] : []))))
+    })
+  return all
+}

@@ -1,0 +1,122 @@
+/** Parameters of the query that steer an answer: `_format`, `_pretty`, `_summary`, `_elements`, and those of history. */
+import { ParameterUnknown, ParameterValue } from '../errors.ts'
+
+export type Summary = 'true' | 'text' | 'data' | 'count' | 'false'
+const SUMMARIES = new Set<string>(['true', 'text', 'data', 'count', 'false'])
+
+/** How to send a resource. All unset on the fast path: then stored bytes go out as they are. */
+export interface Presentation {
+  readonly format?: string | undefined
+  readonly pretty: boolean
+  readonly summary?: Summary | undefined
+  readonly elements?: readonly string[] | undefined
+}
+
+export const AS_STORED: Presentation = Object.freeze({ pretty: false })
+
+const PRESENTATION = ['_format', '_pretty', '_summary', '_elements']
+
+export interface Query {
+  readonly presentation: Presentation
+  /** The other parameters, one value each. */
+  readonly values: ReadonlyMap<string, string>
+}
+
+const NO_QUERY: Query = Object.freeze({ presentation: AS_STORED, values: new Map<string, string>() })
+
+const readPretty = (value: string | undefined): boolean => {
+  if (value === undefined || value === 'false') return false
+  if (value === 'true') return true
+  throw ParameterValue('_pretty', 'true or false')
+}
+
+const readSummary = (value: string | undefined): Summary | undefined => {
+  if (value === undefined || value === 'false') return undefined
+  if (!SUMMARIES.has(value)) throw ParameterValue('_summary', 'true, text, data, count or false')
+  return value as Summary
+}
+
+const readElements = (value: string | undefined): readonly string[] | undefined => {
+  if (value === undefined) return undefined
+  const elements = value.split(',').map((one) => one.trim())
+  if (elements.some((one) => !/^([A-Z][A-Za-z]*\.)?[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*$/.test(one)))
+    throw ParameterValue('_elements', 'names of elements, separated by commas')
+  return elements
+}
+
+const HIGH_BYTE = /%[89A-Fa-f]|[\ud800-\udfff]/
+const LONE_PERCENT = /%(?![0-9A-Fa-f]{2})/g
+
+/** True when percent-encoded bytes are UTF-8. */
+const isDecodable = (text: string): boolean => {
+  if (!HIGH_BYTE.test(text)) return true
+  // A percent sign that encodes nothing stands for itself.
+  try {
+    return decodeURIComponent(text.replace(LONE_PERCENT, '%25')).isWellFormed()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Names and values of a query or a form. Throws 400 for what URLSearchParams reads as something that nobody sent: bytes
+ * that are no UTF-8 become U+FFFD there.
+ */
+export const readPairs = (text: string): readonly (readonly [string, string])[] => {
+  if (!isDecodable(text)) throw ParameterValue('in the query', 'UTF-8')
+  const pairs = [...new URLSearchParams(text)]
+  if (text.includes('%00') || text.includes('\0'))
+    for (const [name, value] of pairs)
+      if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
+  return pairs
+}
+
+/**
+ * Reads the query of a request that is no search: an unknown parameter is refused, or ignored with
+ * `Prefer: handling=lenient`. https://hl7.org/fhir/R4/search.html#errors
+ */
+export const readQuery = (url: string, known: readonly string[], lenient: boolean): Query => {
+  const start = url.indexOf('?')
+  if (start === -1 || start === url.length - 1) return NO_QUERY
+  const values = new Map<string, string>()
+  for (const [name, value] of readPairs(url.slice(start + 1))) {
+    if (!PRESENTATION.includes(name) && !known.includes(name)) {
+      if (lenient) continue
+      throw ParameterUnknown(name.slice(0, 64), [...known, ...PRESENTATION].join(', '))
+    }
+    if (values.has(name)) throw ParameterValue(name, 'one value; it is given twice')
+    values.set(name, value)
+  }
+  return {
+    presentation: {
+      format: values.get('_format'),
+      pretty: readPretty(values.get('_pretty')),
+      summary: readSummary(values.get('_summary')),
+      elements: readElements(values.get('_elements')),
+    },
+    values,
+  }
+}
+
+/** `Prefer: handling=lenient; return=minimal`. RFC 7240. */
+export interface Prefer {
+  readonly lenient: boolean
+  readonly return: 'minimal' | 'representation' | 'OperationOutcome'
+}
+
+const NO_PREFERENCE: Prefer = Object.freeze({ lenient: false, return: 'representation' })
+
+export const readPrefer = (header: string | string[] | undefined): Prefer => {
+  if (header === undefined) return NO_PREFERENCE
+  const text = Array.isArray(header) ? header.join(',') : header
+  const wanted = /(?:^|[;,\s])return\s*=\s*"?(minimal|representation|OperationOutcome)"?/i.exec(text)?.[1]
+  return {
+    lenient: /(?:^|[;,\s])handling\s*=\s*"?lenient"?/i.test(text),
+    return:
+      wanted === undefined
+        ? 'representation'
+        : wanted.toLowerCase() === 'operationoutcome'
+          ? 'OperationOutcome'
+          : (wanted.toLowerCase() as 'minimal'),
+  }
+}

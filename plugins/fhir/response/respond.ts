@@ -1,0 +1,99 @@
+/** Versions and outcomes → HTTP answers: status, ETag, Last-Modified, Location, body. https://hl7.org/fhir/R4/http.html#ops */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../../kernel/index.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import { FHIR_JSON, takesGzip } from '../http/media.ts'
+import { type Answer, isLocated } from '../interactions/answer.ts'
+import { needsWork, presentVersion } from '../presentation/present.ts'
+import { AS_STORED } from '../presentation/presentation-parameters.ts'
+import { GUARDS } from './binary-content.ts'
+import { toETag } from './etag.ts'
+
+const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
+  ...['etag', toETag(version)],
+  ...['last-modified', httpDate],
+]
+
+const contentHead = (version: StoredVersion): string[] => {
+  const head = versionHead(version)
+  head.push('content-type', FHIR_JSON)
+  if (version.type === 'Binary') head.push(...GUARDS, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
+  return head
+}
+
+/** Of the text, or of the bytes as they are stored. */
+const storedHead = (version: StoredVersion, form: 'text' | 'bytes'): string[] => {
+  const head = contentHead(version)
+  if (version.gzip && version.type !== 'Binary') head.push('vary', 'accept-encoding')
+  if (form === 'bytes') head.push('content-encoding', 'gzip')
+  return head
+}
+
+export const versionPath = ({ type, id, version }: StoredVersion): string => `${type}/${id}/_history/${version}`
+
+const versionUrl = ({ baseUrl }: RequestContext, version: StoredVersion): string => `${baseUrl}/${versionPath(version)}`
+
+/** What became of a change, in a sentence, and what was said about it. */
+export const changeOutcome = (
+  { type, id, version, deleted }: StoredVersion,
+  warnings: readonly Issue[] = [],
+): string => {
+  const diagnostics = deleted ? `${type}/${id} is deleted.` : `${type}/${id} is stored as version ${version}.`
+  return JSON.stringify({
+    resourceType: 'OperationOutcome',
+    issue: [{ severity: 'information', code: 'informational', diagnostics }, ...warnings],
+  })
+}
+
+/** Stored bytes go out as they are unless another form was asked for. */
+const showVersion = (
+  { headers }: Sent,
+  version: StoredVersion,
+  { type, presentation = AS_STORED }: Answer,
+): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
+  if (type === undefined) return { headers: versionHead(version) }
+  if (needsWork(presentation))
+    return { headers: contentHead(version), body: presentVersion(version, type, presentation) }
+  if (version.gzip && takesGzip(headers['accept-encoding']))
+    return { headers: version.head('bytes', storedHead), body: version.bytes, length: version.bytes.length }
+  return { headers: version.head('text', storedHead), body: version.text, length: version.length }
+}
+
+/** Headers and body of what is shown. */
+const show = (sent: Sent, answer: Answer): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
+  const { version, shows, content } = answer
+  if (shows === 'version' && version !== undefined) return showVersion(sent, version, answer)
+  // Version 0 stands for what never was.
+  const head = version === undefined || version.version === 0 ? [] : versionHead(version)
+  if (shows === 'nothing') return { headers: head }
+  if (shows === 'content') {
+    // The content of a Binary instead of the resource.
+    head.push('content-type', content?.type ?? '', ...GUARDS, 'vary', 'accept')
+    return { headers: head, body: content?.bytes }
+  }
+  head.push('content-type', FHIR_JSON)
+  const text = shows === 'outcome' && version !== undefined ? changeOutcome(version, answer.warnings) : answer.text
+  return { headers: head, body: text, length: text === answer.text ? answer.length : undefined }
+}
+
+/** The request that is answered. */
+export interface Sent {
+  readonly ctx: RequestContext
+  readonly headers: IncomingHttpHeaders
+}
+
+/** What became of an interaction, as it goes out. */
+export const toHttp = (sent: Sent, answer: Answer): DirectAnswer => {
+  const { status, version } = answer
+  const { headers, body, length } = show(sent, answer)
+  const isTold = version !== undefined && isLocated(answer)
+  if (!isTold && answer.headers === undefined) return { status, headers, body, length }
+  const before = Object.entries(answer.headers ?? {}).flat()
+  if (isTold) before.push('location', versionUrl(sent.ctx, version))
+  return { status, headers: [...before, ...headers], body, length }
+}
+
+/** Sends what became of an interaction. */
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
+  sendAnswer(reply, toHttp(request, answer))

@@ -1,0 +1,56 @@
+/** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
+import type { RequestContext } from '../../../kernel/index.ts'
+import { patientsIn } from '../../search/definition/patients.ts'
+import type { KeptEntries } from '../../search/fast/page-cache.ts'
+import { sealPage } from '../../search/query/page-token.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { FhirServer } from '../parts.ts'
+import { AS_STORED } from '../presentation/presentation-parameters.ts'
+import { toEnd, toHead } from './searchset.ts'
+import type { FoundPage } from './searchset-page.ts'
+
+/** Of the first `count` that were found. */
+export const entriesOf = (
+  server: FhirServer,
+  { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
+  found: readonly StoredVersion[],
+  count: number,
+): KeptEntries => {
+  const versions = found.length <= count ? found : found.slice(0, count)
+  const { types } = server.catalog
+  const entries = versions.map((version) => ({ version, mode: 'match' as const }))
+  const text = toEnd({ baseUrl, entries, issues: [], presentation: AS_STORED, types })
+  // Counted by the resources, whose bytes are known: around them all is ASCII, but for an address that is not.
+  let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
+  for (const version of versions) length += version.length - version.text.length
+  return { text, length, patients: () => patientsIn(server, versions, ownUrl) }
+}
+
+/** The same to be kept, for as long as none of them changes. */
+export const toKeep = ({ run }: FhirServer, { text, patients }: KeptEntries): KeptEntries => {
+  const known = run.onAudit === null ? [] : patients()
+  // Counting flattens the text, which otherwise holds each resource for itself.
+  return { text, length: Buffer.byteLength(text), patients: () => known }
+}
+
+/** `bound`: path and parameters, as links repeat them. `rows`: all that were found, of which the page shows `count`. */
+export const toPage = (
+  { search: { registry }, clock, random }: FhirServer,
+  { baseUrl, caller }: RequestContext,
+  bound: string,
+  rows: readonly { readonly rid: number }[],
+  count: number,
+  { text, length, patients }: KeptEntries,
+): FoundPage => {
+  const links = [{ relation: 'self', url: baseUrl + bound }]
+  // It is the first page: where it holds all matches it tells their number.
+  const total = rows.length > count ? undefined : rows.length
+  if (rows.length > count) {
+    // Pages go on below the last rid shown: nothing newer than the first one can come.
+    const position = { pin: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
+    const token = sealPage(registry.key, clock, caller, bound, position)
+    links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${token}` })
+  }
+  const head = toHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total, links })
+  return { text: head + text, length: Buffer.byteLength(head) + length, patients }
+}

@@ -1,0 +1,72 @@
+/** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
+import type { Issue } from '../../../kernel/index.ts'
+import type { ResourceType } from '../../model/catalog.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import { containedText, needsWork, present, presentVersion } from '../presentation/present.ts'
+import type { Presentation } from '../presentation/presentation-parameters.ts'
+
+export interface SearchEntry {
+  readonly version: StoredVersion
+  readonly mode: 'match' | 'include'
+  /** Place in `contained`, when that resource is what is shown. */
+  readonly contained?: number | undefined
+}
+
+export interface SearchSet {
+  readonly id: string
+  readonly lastUpdated: string
+  readonly baseUrl: string
+  readonly total: number | undefined
+  readonly links: readonly { readonly relation: string; readonly url: string }[]
+  readonly entries: readonly SearchEntry[]
+  readonly issues: readonly Issue[]
+  readonly presentation: Presentation
+  readonly types: ReadonlyMap<string, ResourceType>
+}
+
+const MATCH = ',"search":{"mode":"match"}}'
+const INCLUDE = ',"search":{"mode":"include"}}'
+const OUTCOME = ',"search":{"mode":"outcome"}}'
+
+export type SearchSetHead = Pick<SearchSet, 'id' | 'lastUpdated' | 'total' | 'links'>
+
+/** What a searchset begins with; `toEnd` makes the rest. */
+export const toHead = ({ id, lastUpdated, total, links }: SearchSetHead): string =>
+  `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
+  `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
+
+/** Its entries, and what closes it. */
+export const toEnd = (set: Omit<SearchSet, keyof SearchSetHead>): string => {
+  const { baseUrl, entries, issues, presentation, types } = set
+  let text = ''
+  const worked = needsWork(presentation)
+  let separator = ',"entry":['
+  const base = JSON.stringify(baseUrl).slice(0, -1)
+  /** `path` as JSON: types and ids have nothing to escape. */
+  const add = (path: string, resource: string, end: string): void => {
+    text += `${separator}{"fullUrl":${base}/${path}","resource":${resource}${end}`
+    separator = ','
+  }
+  for (const { version, mode, contained } of entries) {
+    const { type, id: resourceId } = version
+    const path = `${type}/${resourceId}`
+    if (contained !== undefined) {
+      const inner = containedText(version.text, contained)
+      const inside = types.get(inner.type)
+      const shown = worked && inside !== undefined ? present(inner.text, inside, presentation) : inner.text
+      add(`${path}#${JSON.stringify(inner.id).slice(1, -1)}`, shown, MATCH)
+      continue
+    }
+    const described = types.get(type)
+    const resource = worked && described !== undefined ? presentVersion(version, described, presentation) : version.text
+    add(path, resource, mode === 'match' ? MATCH : INCLUDE)
+  }
+  if (issues.length > 0) {
+    const outcome = { resourceType: 'OperationOutcome', issue: issues }
+    text += `${separator}{"resource":${JSON.stringify(outcome)}${OUTCOME}`
+    separator = ','
+  }
+  return text + (separator === ',' ? ']}' : '}')
+}
+
+export const toSearchSet = (set: SearchSet): string => toHead(set) + toEnd(set)

@@ -1,0 +1,175 @@
+/**
+ * Values of FHIRPath over parsed JSON: equality and order. A primitive is its JSON value; one that has extensions but no
+ * value is a Valueless. http://hl7.org/fhirpath/N1/#operations
+ */
+import { Unsupported } from '../parse-full.ts'
+
+/** A primitive element without a value: it exists, and equals nothing. */
+export class Valueless {
+  readonly element: unknown
+
+  constructor(element: unknown) {
+    this.element = element
+  }
+}
+
+export type Collection = readonly unknown[]
+
+export const EMPTY: Collection = Object.freeze([])
+export const TRUE: Collection = Object.freeze([true])
+export const FALSE: Collection = Object.freeze([false])
+
+export const truth = (value: boolean | undefined): Collection => (value === undefined ? EMPTY : value ? TRUE : FALSE)
+
+/** The evaluation of a singleton as a Boolean: anything there is true. */
+export const toBoolean = (collection: Collection): boolean | undefined => {
+  if (collection.length === 0) return undefined
+  if (collection.length > 1) throw new Unsupported('one value is expected')
+  const value = collection[0]
+  if (value instanceof Valueless) return undefined
+  return typeof value === 'boolean' ? value : true
+}
+
+export const single = (collection: Collection): unknown => {
+  if (collection.length > 1) throw new Unsupported('one value is expected')
+  const value = collection[0]
+  return value instanceof Valueless ? undefined : value
+}
+
+export const deepEqual = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true
+  if (a instanceof Valueless || b instanceof Valueless) return false
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  return keys.every(
+    (key) =>
+      Object.hasOwn(b, key) && deepEqual((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]),
+  )
+}
+
+/** A key under which equal values fall together, for collections too long to compare each with each. */
+export const keyOf = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Valueless) return value
+  return JSON.stringify(value, (_key, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : inner,
+  )
+}
+
+const TEMPORAL = new Set(['date', 'dateTime', 'instant', 'time'])
+const QUANTITY = /\/(?:Simple|Money)?Quantity$|\/(?:Age|Count|Distance|Duration)$/
+
+/** What the static type says of how two values compare. */
+export type Order = 'temporal' | 'quantity' | 'plain' | 'unknown'
+
+export const orderOf = (kinds: readonly string[] | undefined): Order => {
+  if (kinds === undefined || kinds.length === 0) return 'unknown'
+  if (kinds.every((kind) => TEMPORAL.has(kind))) return 'temporal'
+  if (kinds.every((kind) => QUANTITY.test(kind))) return 'quantity'
+  return kinds.some((kind) => TEMPORAL.has(kind) || QUANTITY.test(kind)) ? 'unknown' : 'plain'
+}
+
+const PARTS =
+  /^(?:(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(?=\d))?)?)?)?(?:(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?$/
+
+/** Year, month, day, hour, minute, second with fraction, as many as are given; a time of day begins with the hour. */
+type Moment = readonly number[]
+
+const momentOf = (text: string): Moment => {
+  const match = PARTS.exec(text)
+  if (match === null) throw new Unsupported('not a date')
+  const [, year, month, day, hour, minute, second, fraction, zone] = match
+  if (hour === undefined) return [year, month, day].filter((part) => part !== undefined).map(Number)
+  const seconds = Number(`${second}.${fraction ?? 0}`)
+  if (year === undefined) return [Number(hour), Number(minute), seconds]
+  const offset =
+    zone === undefined || zone === 'Z'
+      ? 0
+      : (zone.startsWith('-') ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)))
+  const utc = new Date(0)
+  utc.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  utc.setUTCHours(Number(hour), Number(minute) - offset)
+  const date = [utc.getUTCFullYear(), utc.getUTCMonth() + 1, utc.getUTCDate()]
+  return [...date, utc.getUTCHours(), utc.getUTCMinutes(), seconds]
+}
+
+const DAY_MS = 86_400_000
+
+const dayOf = (year: number, month: number, day: number): number =>
+  new Date(0).setUTCFullYear(year, month - 1, day) / DAY_MS
+
+/** Where a time stands to a date, which has no zone: at its edges there is no answer. */
+const compareToDate = ([year = 0, month = 1, day = 1]: Moment, date: Moment): number | undefined => {
+  const moment = dayOf(year, month, day)
+  const [ofYear = 0, ofMonth, ofDay] = date
+  const first = dayOf(ofYear, ofMonth ?? 1, ofDay ?? 1)
+  const last =
+    ofMonth === undefined ? dayOf(ofYear, 12, 31) : ofDay === undefined ? dayOf(ofYear, ofMonth + 1, 0) : first
+  return moment < first - 1 ? -1 : moment > last + 1 ? 1 : undefined
+}
+
+/** Below, equal or above zero; undefined when the precisions differ before the values do. */
+export const compareMoments = (a: string, b: string): number | undefined => {
+  if (a === b) return 0
+  const one = momentOf(a)
+  const other = momentOf(b)
+  if (one.length === 6 && other.length < 6) return compareToDate(one, other)
+  if (other.length === 6 && one.length < 6) {
+    const difference = compareToDate(other, one)
+    return difference === undefined ? undefined : -difference
+  }
+  for (let at = 0; at < Math.min(one.length, other.length); at++) {
+    const difference = one[at]! - other[at]!
+    if (difference !== 0) return difference
+  }
+  return one.length === other.length ? 0 : undefined
+}
+
+const compareQuantities = (a: Record<string, unknown>, b: Record<string, unknown>): number | undefined => {
+  if (typeof a.value !== 'number' || typeof b.value !== 'number') return undefined
+  if (a.comparator !== undefined || b.comparator !== undefined) throw new Unsupported('a comparator')
+  if (a.code !== b.code || a.system !== b.system || a.unit !== b.unit) throw new Unsupported('units differ')
+  return a.value - b.value
+}
+
+/** Below, equal or above zero; undefined for no answer. */
+export const compare = (left: Collection, right: Collection, order: Order): number | undefined => {
+  const a = single(left)
+  const b = single(right)
+  if (a === undefined || b === undefined) return undefined
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a === 'string' && typeof b === 'string') {
+    if (order === 'temporal') return compareMoments(a, b)
+    if (order === 'plain') return a < b ? -1 : a > b ? 1 : 0
+  }
+  if (order === 'quantity' && typeof a === 'object' && typeof b === 'object') {
+    return compareQuantities(a as Record<string, unknown>, b as Record<string, unknown>)
+  }
+  throw new Unsupported('these cannot be compared here')
+}
+
+/** The operator =, three-valued. */
+export const equal = (left: Collection, right: Collection, order: Order): boolean | undefined => {
+  if (left.length === 0 || right.length === 0) return undefined
+  if (left.length !== right.length) return false
+  for (let at = 0; at < left.length; at++) {
+    const a = left[at]
+    const b = right[at]
+    if (a instanceof Valueless || b instanceof Valueless) return false
+    if (deepEqual(a, b)) continue
+    if (order === 'unknown' && typeof a === 'string' && typeof b === 'string' && PARTS.test(a) && PARTS.test(b)) {
+      throw new Unsupported('perhaps two dates')
+    }
+    if (order === 'temporal' || order === 'quantity') {
+      const difference = compare([a], [b], order)
+      if (difference === undefined) return undefined
+      if (difference === 0) continue
+    }
+    return false
+  }
+  return true
+}

@@ -1,0 +1,55 @@
+/**
+ * What a reference finds without leaving its resource: contained resources by `#id`, and in a Bundle the other entries by
+ * fullUrl. https://hl7.org/fhir/R4/bundle.html#references
+ */
+
+import { readLiteral } from './literal.ts'
+import type { Scope } from './reference-walker.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export interface Inside {
+  /** The resource that `#id` names, `#` alone the one that contains the others; undefined when there is none. */
+  contained(text: string, scope: Scope): Json | undefined
+  /** The resource of the entry that a reference of a Bundle means. */
+  entry(text: string, scope: Scope): Json | undefined
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+const containedOf = ({ contained }: Json): Map<string, Json> =>
+  new Map(listOf(contained).flatMap((one) => (isObject(one) ? [[`#${one.id}`, one]] : [])))
+const entriesOf = ({ entry }: Json): Map<string, Json> =>
+  new Map(
+    listOf(entry).flatMap((one) =>
+      isObject(one) && typeof one.fullUrl === 'string' && isObject(one.resource) ? [[one.fullUrl, one.resource]] : [],
+    ),
+  )
+
+/** For one resource: what it holds is listed once, when first asked for. */
+export const createInside = (): Inside => {
+  const lists = new Map<Json, Map<string, Json>>()
+  const listed = (holder: Json, list: (holder: Json) => Map<string, Json>): Map<string, Json> => {
+    const found = lists.get(holder) ?? list(holder)
+    lists.set(holder, found)
+    return found
+  }
+  return {
+    contained(text, { resource }) {
+      if (text === '#') return resource
+      return listed(resource, containedOf).get(text)
+    },
+    entry(text, { entry }) {
+      if (entry === undefined) return undefined
+      const entries = listed(entry.bundle, entriesOf)
+      const exact = entries.get(text)
+      if (exact !== undefined) return exact
+      const literal = readLiteral(text)
+      if (literal === undefined) return undefined
+      const own = typeof entry.fullUrl === 'string' ? readLiteral(entry.fullUrl)?.base : undefined
+      const base = literal.base === '' ? own : literal.base
+      return base === undefined ? undefined : entries.get(`${base}/${literal.type}/${literal.id}`)
+    },
+  }
+}

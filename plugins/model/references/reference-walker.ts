@@ -1,0 +1,167 @@
+/**
+ * Finds the links of a resource by what its type says is one, at any depth: contained resources, extensions, also those
+ * of primitives. https://hl7.org/fhir/R4/references.html
+ */
+import type { StoredLinks, StoredNode } from './compile-reference-paths.ts'
+
+/** Every type is allowed. */
+export const ANY_TYPE: readonly string[] = Object.freeze([])
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What a local link is read against: a resource that is no contained one, and the Bundle entry it stands in. */
+export interface Scope {
+  readonly resource: Json
+  /** Undefined outside of a Bundle. */
+  readonly entry?: { readonly fullUrl: unknown; readonly bundle: Json } | undefined
+}
+
+/** A Reference and the types its element allows; none means all. */
+export interface FoundReference {
+  readonly value: Json
+  readonly targets: readonly string[]
+  readonly scope: Scope
+}
+
+export type Node = (
+  | { readonly kind: 'context'; readonly context: Context }
+  | { readonly kind: 'reference'; readonly targets: readonly string[] }
+  | { readonly kind: 'uri' | 'xhtml' | 'resource' }
+) & {
+  /** Of a member that is one type of a choice: `value` of `valueReference`. */
+  readonly element?: string | undefined
+}
+
+/** Members that lead to links. */
+export interface Context {
+  readonly name: string
+  readonly members: ReadonlyMap<string, Node>
+}
+
+export interface Links {
+  /** What a type or element holds; undefined for one that no package brought. */
+  context(name: string): Context | undefined
+  /** The context of the Extension `value`, by its URL and the one it is in. */
+  extension(value: Readonly<Record<string, unknown>>, inside: Context): Context
+  /** What a member holds. */
+  member(context: Context, key: string): Node | undefined
+  /** Every Reference, in the order of the resource. */
+  references(resource: Readonly<Record<string, unknown>>): readonly FoundReference[]
+  /** FHIRPath of each Reference, in the same order: asked only when one has to be named. */
+  paths(resource: Readonly<Record<string, unknown>>): readonly string[]
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+const EMPTY: Context = { name: '', members: new Map() }
+
+export const createLinks = ({ targets, contexts, choices, extensions }: StoredLinks): Links => {
+  const made = new Map<string, Context>()
+  const toNode = (stored: StoredNode): Node | undefined => {
+    if (typeof stored === 'number') return { kind: 'reference', targets: targets[stored] ?? ANY_TYPE }
+    if (stored === 'uri' || stored === 'xhtml') return { kind: stored }
+    if (stored === '*') return { kind: 'resource' }
+    const context = contextOf(stored)
+    return context === undefined ? undefined : { kind: 'context', context }
+  }
+  /** Made when first asked for: a server uses few of all types. */
+  const contextOf = (name: string): Context | undefined => {
+    const found = made.get(name)
+    if (found !== undefined) return found
+    const stored = Object.hasOwn(contexts, name) ? contexts[name] : undefined
+    if (stored === undefined) return undefined
+    const members = new Map<string, Node>()
+    const context: Context = { name, members }
+    // Before its members: types hold one another, and themselves.
+    made.set(name, context)
+    for (const [key, one] of Object.entries(stored)) {
+      const node = toNode(one)
+      if (node !== undefined) members.set(key, { ...node, element: choices[name]?.[key] })
+    }
+    return context
+  }
+
+  const elementNode: Node = { kind: 'context', context: contextOf('Element') ?? EMPTY }
+  const extensionContext = contextOf('Extension') ?? EMPTY
+  const referenceContext = contextOf('Reference') ?? EMPTY
+  const restricted = new Map<string, Context>()
+  const restrict = (name: string, list: number | undefined): Context => {
+    const found = restricted.get(name)
+    if (found !== undefined) return found
+    const members = new Map(extensionContext.members)
+    if (list !== undefined)
+      members.set('valueReference', { kind: 'reference', targets: targets[list] ?? ANY_TYPE, element: 'value' })
+    const context: Context = { name, members }
+    restricted.set(name, context)
+    return context
+  }
+
+  const extension: Links['extension'] = ({ url }, inside) => {
+    if (typeof url !== 'string') return extensionContext
+    const own = Object.hasOwn(extensions, url) ? extensions[url] : undefined
+    if (own !== undefined) return restrict(url, own.targets)
+    const outer = Object.hasOwn(extensions, inside.name) ? extensions[inside.name]?.nested : undefined
+    const nested = outer !== undefined && Object.hasOwn(outer, url) ? outer[url] : undefined
+    return nested === undefined ? extensionContext : restrict(`${inside.name}#${url}`, nested)
+  }
+
+  const member: Links['member'] = ({ members }, key) =>
+    members.get(key) ?? (key.charCodeAt(0) === 95 /* _ */ ? elementNode : undefined)
+
+  type Visit = (value: Json, allowed: readonly string[], scope: Scope, path: string) => void
+
+  /** `path` stays empty unless paths are asked for. */
+  const walkValue = (value: unknown, node: Node, inside: Context, scope: Scope, path: string, visit: Visit): void => {
+    if (!isObject(value)) return
+    if (node.kind === 'reference') {
+      visit(value, node.targets, scope, path)
+      walkObject(value, referenceContext, scope, path, visit)
+    } else if (node.kind === 'context') {
+      const context = node.context === extensionContext ? extension(value, inside) : node.context
+      walkObject(value, context, scope, path, visit)
+    } else if (node.kind === 'resource') {
+      const context = typeof value.resourceType === 'string' ? contextOf(value.resourceType) : undefined
+      if (context !== undefined) walkObject(value, context, scope, path, visit)
+    }
+  }
+  /** A contained resource shares the scope of what contains it; one of a Bundle or Parameters has its own. */
+  const scopeOf = (child: unknown, key: string, holder: Json, scope: Scope): Scope => {
+    if (key === 'contained' || !isObject(child)) return scope
+    const { resource } = scope
+    const isEntry = key === 'resource' && resource.resourceType === 'Bundle' && holder !== resource
+    return { resource: child, entry: isEntry ? { fullUrl: holder.fullUrl, bundle: resource } : undefined }
+  }
+  const walkObject = (value: Json, context: Context, scope: Scope, path: string, visit: Visit): void => {
+    for (const key in value) {
+      const node = member(context, key)
+      if (node === undefined) continue
+      const child = value[key]
+      const at = path === '' ? '' : `${path}.${node.element ?? (key.startsWith('_') ? key.slice(1) : key)}`
+      if (Array.isArray(child))
+        for (let n = 0; n < child.length; n += 1)
+          walkValue(child[n], node, context, scope, at === '' ? '' : `${at}[${n}]`, visit)
+      else if (node.kind === 'resource') walkValue(child, node, context, scopeOf(child, key, value, scope), at, visit)
+      else walkValue(child, node, context, scope, at, visit)
+    }
+  }
+  const walk = (resource: Json, path: string, visit: Visit): void => {
+    const context = typeof resource.resourceType === 'string' ? contextOf(resource.resourceType) : undefined
+    if (context !== undefined) walkObject(resource, context, { resource }, path, visit)
+  }
+
+  return {
+    context: contextOf,
+    extension,
+    member,
+    references(resource) {
+      const found: FoundReference[] = []
+      walk(resource, '', (value, targets, scope) => void found.push({ value, targets, scope }))
+      return found
+    },
+    paths(resource) {
+      const found: string[] = []
+      walk(resource, String(resource.resourceType), (_value, _targets, _scope, path) => void found.push(path))
+      return found
+    },
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * Replaces links in the text of a resource and in its parsed form at once; every other byte stays as it was sent.
+ * https://hl7.org/fhir/R4/http.html#trules
+ */
+
+import { applyEdits, type Edit, endOfValue, keyAt, skipSpace } from '../json/ranges.ts'
+import { endOfString } from '../json/scan.ts'
+import type { Context, Links, Node } from './reference-walker.ts'
+
+/** Where a link stands: in a Reference, in an element of type uri or url, in a narrative. */
+export type LinkKind = 'reference' | 'uri' | 'narrative'
+
+/** The link to put in place of `value`; undefined leaves it. */
+export type Resolve = (value: string, kind: LinkKind) => string | undefined
+
+/** The same, told the place too: `value` stands at `holder[key]` of the parsed resource. */
+export type ResolveAt = (
+  value: string,
+  kind: LinkKind,
+  holder: Record<string, unknown> | unknown[],
+  key: string | number,
+) => string | undefined
+
+// Attributes cannot hold `<`, so a tag is looked through once.
+const LINKING_TAG = /<(?:a|img)\s[^<]*/gi
+const ATTRIBUTE = /(\s(?:href|src)\s*=\s*)("[^"<]*"|'[^'<]*')/gi
+
+const unescapeXml = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+
+/** The narrative with links replaced in `<a href>` and `<img src>`; the same string when there is none. */
+const rewriteNarrative = (div: string, resolve: Resolve): string =>
+  div.replace(LINKING_TAG, (tag) =>
+    tag.replace(ATTRIBUTE, (whole, before: string, quoted: string) => {
+      const replaced = resolve(unescapeXml(quoted.slice(1, -1)), 'narrative')
+      return replaced === undefined ? whole : `${before}${quoted[0]}${escapeXml(replaced)}${quoted[0]}`
+    }),
+  )
+
+/** Whether any link is to be replaced: told from the parsed resource, which takes a tenth of walking its text. */
+const holdsReplaced = (links: Links, resource: Record<string, unknown>, resolve: ResolveAt): boolean => {
+  const referenceContext = links.context('Reference') ?? NOTHING
+  const extensionContext = links.context('Extension')
+  const inValue = (
+    holder: Record<string, unknown> | unknown[],
+    key: string | number,
+    node: Node,
+    inside: Context,
+  ): boolean => {
+    const value = (holder as Record<string | number, unknown>)[key]
+    if (typeof value === 'string') {
+      if (node.kind === 'uri') return (resolve(value, 'uri', holder, key) ?? value) !== value
+      if (node.kind !== 'xhtml') return false
+      return rewriteNarrative(value, (link, kind) => resolve(link, kind, holder, key)) !== value
+    }
+    if (typeof value !== 'object' || value === null) return false
+    if (Array.isArray(value)) {
+      let found = false
+      for (let at = 0; at < value.length; at += 1) if (inValue(value, at, node, inside)) found = true
+      return found
+    }
+    const object = value as Record<string, unknown>
+    if (node.kind === 'reference') {
+      const { reference } = object
+      const isReplaced =
+        typeof reference === 'string' && resolve(reference, 'reference', object, 'reference') !== undefined
+      return inObject(object, referenceContext) || isReplaced
+    }
+    if (node.kind === 'context')
+      return inObject(object, node.context === extensionContext ? links.extension(object, inside) : node.context)
+    const context =
+      node.kind === 'resource' && typeof object.resourceType === 'string'
+        ? links.context(object.resourceType)
+        : undefined
+    return context !== undefined && inObject(object, context)
+  }
+  // Looks at all of them: what resolves a link may remember that it was asked.
+  const inObject = (object: Record<string, unknown>, context: Context): boolean => {
+    let found = false
+    for (const key in object) {
+      const node = links.member(context, key)
+      if (node !== undefined && inValue(object, key, node, context)) found = true
+    }
+    return found
+  }
+  const context = links.context(String(resource.resourceType))
+  return context !== undefined && inObject(resource, context)
+}
+
+const NOTHING: Context = { name: '', members: new Map() }
+const QUOTE = 34
+const COMMA = 44
+const CLOSE_ARRAY = 93
+
+/** The text with links replaced; `resource`, its parsed form, is changed in step. */
+export const rewriteLinks = (
+  links: Links,
+  text: string,
+  resource: Record<string, unknown>,
+  resolve: ResolveAt,
+): string => {
+  if (!holdsReplaced(links, resource, resolve)) return text
+  const edits: Edit[] = []
+  const put = (
+    holder: Record<string, unknown> | unknown[],
+    key: string | number,
+    span: [number, number],
+    to: string,
+  ) => {
+    ;(holder as Record<string | number, unknown>)[key] = to
+    edits.push({ start: span[0], end: span[1], text: JSON.stringify(to) })
+  }
+  /** A value at `at`, whose parsed form is `holder[key]`; gives the index after it. */
+  const walkValue = (
+    at: number,
+    holder: Record<string, unknown> | unknown[],
+    key: string | number,
+    node: Node,
+    inside: Context,
+  ): number => {
+    const value = (holder as Record<string | number, unknown>)[key]
+    if (Array.isArray(value)) return walkArray(at, value, node, inside)
+    if (typeof value === 'string') {
+      const end = endOfString(text, at)
+      const replaced =
+        node.kind === 'uri'
+          ? resolve(value, 'uri', holder, key)
+          : node.kind === 'xhtml'
+            ? rewriteNarrative(value, (link, kind) => resolve(link, kind, holder, key))
+            : undefined
+      if (replaced !== undefined && replaced !== value) put(holder, key, [at, end], replaced)
+      return end
+    }
+    if (typeof value !== 'object' || value === null) return endOfValue(text, at)
+    const object = value as Record<string, unknown>
+    if (node.kind === 'reference') return walkObject(at, object, referenceContext, true)
+    if (node.kind === 'context')
+      return walkObject(at, object, node.context === extensionContext ? links.extension(object, inside) : node.context)
+    const context =
+      node.kind === 'resource' && typeof object.resourceType === 'string'
+        ? links.context(object.resourceType)
+        : undefined
+    return context === undefined ? endOfValue(text, at) : walkObject(at, object, context)
+  }
+  const walkArray = (start: number, items: unknown[], node: Node, inside: Context): number => {
+    let at = skipSpace(text, start + 1)
+    if (text.charCodeAt(at) === CLOSE_ARRAY) return at + 1
+    for (let n = 0; ; n += 1) {
+      at = skipSpace(text, walkValue(at, items, n, node, inside))
+      if (text.charCodeAt(at) !== COMMA) return at + 1
+      at = skipSpace(text, at + 1)
+    }
+  }
+  const walkObject = (
+    start: number,
+    object: Record<string, unknown>,
+    context: Context,
+    isReference = false,
+  ): number => {
+    let at = skipSpace(text, start + 1)
+    while (text.charCodeAt(at) === QUOTE) {
+      const keyEnd = endOfString(text, at)
+      const key = keyAt(text, at, keyEnd)
+      const valueAt = skipSpace(text, skipSpace(text, keyEnd) + 1)
+      const node = links.member(context, key)
+      let end: number
+      if (isReference && key === 'reference' && typeof object.reference === 'string') {
+        end = endOfString(text, valueAt)
+        const replaced = resolve(object.reference, 'reference', object, 'reference')
+        if (replaced !== undefined) put(object, key, [valueAt, end], replaced)
+      } else end = node === undefined ? endOfValue(text, valueAt) : walkValue(valueAt, object, key, node, context)
+      at = skipSpace(text, end)
+      if (text.charCodeAt(at) !== COMMA) break
+      at = skipSpace(text, at + 1)
+    }
+    return at + 1
+  }
+  const referenceContext = links.context('Reference') ?? NOTHING
+  const extensionContext = links.context('Extension')
+  const context = links.context(String(resource.resourceType))
+  if (context === undefined) return text
+  walkObject(skipSpace(text, 0), resource, context)
+  return edits.length === 0 ? text : applyEdits(text, edits)
+}

@@ -1,0 +1,185 @@
+/**
+ * A ruling applied to single versions: reads, past versions, history, and both sides of a change. Decided by the values
+ * of the version itself, not by what its resource has become since.
+ */
+import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
+import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
+import type { Links } from '../../model/references/reference-walker.ts'
+import type { Store } from '../../storage/storage.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import { parseIndexed } from '../index/indexed-json.ts'
+import type { Search } from '../open-search.ts'
+import type { Subject } from '../query/clause.ts'
+import { type Access, OPEN, toAccess } from './access-filter.ts'
+import { type CompiledGrants, type CompileRight, createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
+import { extent } from './extent.ts'
+import { grantResult } from './grant-result.ts'
+import { createWriteGuard } from './restricted-guard.ts'
+import { createSecurityContexts, type SecurityContexts } from './security-context.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from './write-guard.ts'
+
+type Context = Pick<RequestContext, 'ownUrl' | 'signal' | 'caller'>
+
+export interface AccessEvaluator {
+  /** The conditions that go into statements. */
+  filter(request: Context, ruling: Ruling): Access
+  /** Does the right hold on this version? A deletion is decided by what it deleted. A promise only where something is read. */
+  allows(request: Context, ruling: Ruling, right: Right, version: StoredVersion): Eventually<boolean>
+  /** For changes of a type; all of `rights` must hold on what is there. */
+  guardFor(request: Context, ruling: Ruling, type: string, rights: ChangeRights): Eventually<WriteGuard>
+  /** The same inside a transaction: it reads nothing outside. */
+  inside(transaction: Transaction): AccessEvaluator
+}
+
+export interface EvaluatorParts {
+  readonly search: Pick<Search, 'criteria' | 'registry' | 'executor' | 'within'>
+  readonly store: Store
+  readonly now: () => number
+  /** Types of the installed packages. */
+  readonly types: ReadonlySet<string>
+  readonly links: Pick<Links, 'references'>
+}
+
+export const createAccessEvaluator = (parts: EvaluatorParts): AccessEvaluator =>
+  createOver(parts, createGrantCompiler(parts.search.registry), createSecurityContexts(parts.links))
+
+const createOver = (
+  parts: EvaluatorParts,
+  compiler: GrantCompiler,
+  contextsOf: ReturnType<typeof createSecurityContexts>,
+): AccessEvaluator => {
+  const { search, store, now, types } = parts
+  const { criteria, registry, executor } = search
+
+  const compilerFor =
+    ({ ownUrl }: Context, { restrictions }: Ruling): CompileRight =>
+    (type, right) => {
+      const found: CompiledGrants[] = []
+      for (const restriction of restrictions) {
+        const one = compiler.cached(restriction, type, right, ownUrl)
+        if (one === undefined) break
+        found.push(one)
+      }
+      if (found.length === restrictions.length) return found
+      const asking = { ownUrl, now: now() }
+      return Promise.all(
+        restrictions.map(
+          (restriction) =>
+            compiler.cached(restriction, type, right, ownUrl) ??
+            compiler.compile(restriction, type, right, criteria, asking),
+        ),
+      )
+    }
+
+  const subjectOf = ({ type, id, stamp, text }: StoredVersion): Subject => ({
+    type,
+    id,
+    stamp,
+    rows: registry.extract(parseIndexed(text)),
+  })
+
+  /** Conditions on other resources hold for the present only: a past version with one is not shown. */
+  const holdsByIndex = async (
+    request: Context,
+    others: readonly CompiledGrants[],
+    version: StoredVersion,
+  ): Promise<boolean> => {
+    const current = await store.read(version.type, version.id)
+    if (current === undefined || current.deleted || current.version !== version.version) return false
+    const type = store.types.code(version.type) ?? 0
+    const conditions = others.flatMap((one) => one.conditions)
+    return (await executor.filter({ type, conditions }, [version.rid], request)).length > 0
+  }
+
+  const holds = (
+    request: Context,
+    compiled: readonly CompiledGrants[],
+    version: StoredVersion,
+  ): Eventually<boolean> => {
+    const result = grantResult(compiled, version, subjectOf)
+    return (
+      result ??
+      holdsByIndex(
+        request,
+        compiled.filter(({ test }) => test === undefined),
+        version,
+      )
+    )
+  }
+
+  /** By its content alone. */
+  const allowsItself = (
+    request: Context,
+    ruling: Ruling,
+    right: Right,
+    version: StoredVersion,
+  ): Eventually<boolean> => {
+    const told = extent(ruling, version.type, right)
+    if (told !== 'some') return told === 'all'
+    return andThen(compilerFor(request, ruling)(version.type, right), (compiled) => holds(request, compiled, version))
+  }
+
+  const contextsFor = (request: Context, ruling: Ruling, version: StoredVersion): SecurityContexts =>
+    ruling.covers(['r']) ? [] : contextsOf(version, request.ownUrl)
+
+  /** May they be read, from one of them on? They count as they are now, also for a past version. */
+  const allowsContexts = (
+    request: Context,
+    ruling: Ruling,
+    contexts: SecurityContexts,
+    from = 0,
+  ): Eventually<boolean> => {
+    if (from === contexts.length) return true
+    const context = contexts[from]
+    if (context === undefined) return false
+    return andThen(store.read(context.type, context.id), (found) => {
+      if (found === undefined || found.deleted) return false
+      return andThen(allowsItself(request, ruling, 'r', found), (isAllowed) =>
+        isAllowed ? allowsContexts(request, ruling, contexts, from + 1) : false,
+      )
+    })
+  }
+
+  const allowsHeld = (request: Context, ruling: Ruling, right: Right, version: StoredVersion): Eventually<boolean> =>
+    andThen(allowsItself(request, ruling, right, version), (isAllowed) =>
+      isAllowed ? allowsContexts(request, ruling, contextsFor(request, ruling, version)) : false,
+    )
+
+  return {
+    filter: (request, ruling) =>
+      ruling.restrictions.length === 0
+        ? OPEN
+        : toAccess(ruling, criteria, { ownUrl: request.ownUrl, now: now(), pin: Number.MAX_SAFE_INTEGER }),
+    allows(request, ruling, right, version) {
+      const { type } = version
+      const told = extent(ruling, type, right)
+      if (told !== 'some') return told === 'all'
+      if (!version.deleted) return allowsHeld(request, ruling, right, version)
+      return store
+        .vread(type, version.id, version.version - 1)
+        .then((before) => before !== undefined && !before.deleted && allowsHeld(request, ruling, right, before))
+    },
+    guardFor(request, ruling, type, rights) {
+      if (ruling.covers()) return UNGUARDED
+      const compile = compilerFor(request, ruling)
+      return createWriteGuard({
+        ruling,
+        type,
+        rights,
+        compile,
+        subjectOf,
+        registry,
+        now,
+        types,
+        contextsOf: (version) => contextsFor(request, ruling, version),
+        caller: request.caller,
+      })
+    },
+    inside: (transaction) =>
+      createOver(
+        { ...parts, search: search.within(transaction), store: store.within(transaction) },
+        compiler,
+        contextsOf,
+      ),
+  }
+}

@@ -1,0 +1,134 @@
+/** The guard of changes by a caller who may see or change a part of the data. */
+import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
+import { andThen, type Eventually } from '../../database/service.ts'
+import { Contended, NotFound, OutsideAccess, RestrictionUnsupported } from '../../fhir/errors.ts'
+import type { Reads } from '../../storage/storage.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { Rows } from '../index/index-entries.ts'
+import type { Registry } from '../index/registry.ts'
+import type { Subject } from '../query/clause.ts'
+import { type CompiledGrants, type CompileRight, compileGrants } from './compiled-grants.ts'
+import { extent } from './extent.ts'
+import { grantResult } from './grant-result.ts'
+import type { SecurityContexts } from './security-context.ts'
+import type { ChangeRights, WriteGuard } from './write-guard.ts'
+
+export interface GuardParts {
+  readonly ruling: Ruling
+  readonly type: string
+  readonly rights: ChangeRights
+  readonly compile: CompileRight
+  readonly subjectOf: (version: StoredVersion) => Subject
+  readonly registry: Pick<Registry, 'extract'>
+  readonly now: () => number
+  /** Of the installed packages. */
+  readonly types: ReadonlySet<string>
+  readonly contextsOf: (version: StoredVersion) => SecurityContexts
+  readonly caller: Caller
+}
+
+type Json = Readonly<Record<string, unknown>>
+type Holds = (compiled: CompiledGrants) => boolean
+
+const namesResource = ({ types, others }: Restriction, type: string, id: string): boolean =>
+  [others, ...Object.values(types)].some((grants) =>
+    grants.some(({ compartment }) => compartment?.type === type && compartment.id === id),
+  )
+
+/** A promise only where one of them is. */
+const all = (made: readonly Eventually<void>[]): Eventually<void> =>
+  made.some((one) => one instanceof Promise) ? Promise.all(made).then(() => undefined) : undefined
+
+/** A promise only where something has to be compiled first. */
+export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
+  const { ruling, type, rights, compile, subjectOf, registry, now, types, contextsOf, caller } = parts
+  const compiled = new Map<string, readonly CompiledGrants[]>()
+  const prepareRights = (of: string, wanted: readonly Right[]): Eventually<void> => {
+    const missing = wanted.filter((right) => !compiled.has(right + of))
+    // A reference may name a type that no package brought: there is nothing to compile, and nothing to see.
+    const make = types.has(of) ? compile : (): readonly CompiledGrants[] => [compileGrants(undefined)]
+    return all(missing.map((right) => andThen(make(of, right), (one): void => void compiled.set(right + of, one))))
+  }
+  const compiledFor = (of: string, right: Right): readonly CompiledGrants[] => {
+    const found = compiled.get(right + of)
+    // Nothing outside may be waited for inside a transaction: the change is prepared again.
+    if (found === undefined) throw Contended()
+    return found
+  }
+  // Asked before the transaction and inside it: a large resource is extracted once.
+  const extracted = new WeakMap<Json, Rows>()
+  const rowsOf = (resource: Json): Rows => {
+    const rows = extracted.get(resource) ?? registry.extract(resource as Record<string, unknown>)
+    extracted.set(resource, rows)
+    return rows
+  }
+  /** False also where only the index can tell: nothing is searched inside a transaction. */
+  const holds = (right: Right, version: StoredVersion): boolean =>
+    grantResult(compiledFor(version.type, right), version, subjectOf) === true
+  const showsItself = (version: StoredVersion): boolean => holds('r', version) || holds('s', version)
+  /** May the security contexts be read, from one of them on? */
+  const showsContexts = (contexts: SecurityContexts, reads: Pick<Reads, 'read'>, from = 0): Eventually<boolean> => {
+    if (from === contexts.length) return true
+    const context = contexts[from]
+    if (context === undefined || !types.has(context.type)) return false
+    return andThen(reads.read(context.type, context.id), (found) => {
+      if (found === undefined || found.deleted || !holds('r', found)) return false
+      return showsContexts(contexts, reads, from + 1)
+    })
+  }
+  /** 403 with the headers of the restrictions that do not let it through. */
+  const outside = (right: Right, isMet: Holds): Error => {
+    const failed = compiledFor(type, right).map((one) => !isMet(one))
+    const headers = ruling.headersWhere((restriction) => failed[ruling.restrictions.indexOf(restriction)] === true)
+    return OutsideAccess(type).with({ headers })
+  }
+  /** Could the index show that a right holds? Then a change that no testable grant allows is refused as undecided. */
+  const isUntestable = (of: readonly Right[]): boolean =>
+    of.some((right) => compiledFor(type, right).some(({ test }) => test === undefined))
+  const isAll = (right: Right): boolean => extent(ruling, type, right) === 'all'
+  /** Only to who would see it, or could change it, if it were there. */
+  const mayTellAbsence = isAll('r') || isAll('s') || rights.every(isAll)
+
+  const guard: WriteGuard = {
+    restricts: true,
+    target(id, current, reads) {
+      if (mayTellAbsence && current === undefined) return undefined
+      // The same error whatever is there: a hidden resource, a deleted one, none.
+      const unseen = (): Error => (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id))
+      if (current === undefined) throw unseen()
+      const shown = current.deleted ? reads.vread(type, id, current.version - 1) : current
+      return andThen(shown, (version): Eventually<void> => {
+        if (version === undefined || version.deleted) {
+          if (mayTellAbsence) return
+          throw unseen()
+        }
+        return andThen(showsContexts(contextsOf(version), reads), (isShown): void => {
+          if (!isShown) throw unseen()
+          const missing = rights.find((right) => !holds(right, version))
+          if (missing === undefined) return
+          if (isUntestable(rights) || !showsItself(version)) throw unseen()
+          throw outside(missing, ({ results }) => results.get(version) !== false)
+        })
+      })
+    },
+    content(id, resource) {
+      const [right] = rights
+      const subject: Subject = {
+        type,
+        id,
+        stamp: now() * 1000,
+        rows: rowsOf(resource),
+      }
+      const isMet: Holds = ({ test, certain }) => (test ?? certain)?.(subject) === true
+      if (compiledFor(type, right).every(isMet)) return
+      throw isUntestable([right]) ? RestrictionUnsupported() : outside(right, isMet)
+    },
+    prepare: (types) => all([...types].map((one) => prepareRights(one, ['r', 's']))),
+    reads: (version) => holds('r', version),
+    sees: (version) => showsItself(version) && contextsOf(version).length === 0,
+    names: (of, id) => caller.user === `${of}/${id}` || ruling.restrictions.some((one) => namesResource(one, of, id)),
+  }
+  // Which resource the security context of a Binary is, is known only inside the transaction.
+  const contexts = type === 'Binary' && !ruling.covers(['r']) ? [...types].map((one) => prepareRights(one, ['r'])) : []
+  return andThen(all([prepareRights(type, [...rights, 'r', 's']), ...contexts]), () => guard)
+}

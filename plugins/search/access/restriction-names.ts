@@ -1,0 +1,33 @@
+/**
+ * Checks the names in the restrictions of a ruling: a type that is misspelt would leave the real type to `others`, which may be
+ * open. Called after the taps of `authorize`, on every path, and once for each restriction.
+ */
+import { type Hooks, type Restriction, RestrictionMalformed } from '../../../kernel/index.ts'
+import type { FhirServer } from '../../fhir/parts.ts'
+
+/** Admin endpoints are ruled on as this type, whatever the packages bring. */
+const ALWAYS_KNOWN = 'AuditEvent'
+
+const faultOf = ({ types, others }: Restriction, { catalog, search }: FhirServer): string | undefined => {
+  const unknown = Object.keys(types).find((type) => type !== ALWAYS_KNOWN && !catalog.types.has(type))
+  if (unknown !== undefined) return `types names "${unknown}", which is no resource type of the installed packages`
+  const { compartments } = search.registry
+  for (const { compartment } of [others, ...Object.values(types)].flat())
+    if (compartment !== undefined && !Object.hasOwn(compartments, compartment.type))
+      return `a grant names the compartment type "${compartment.type}", for which no CompartmentDefinition is installed`
+  return undefined
+}
+
+/** Taps last. It throws 500 whose reason is in the log, and 503 while the packages are not read. */
+export const tapNames = ({ authorize }: Pick<Hooks, 'authorize'>, server: () => FhirServer): void => {
+  const checked = new WeakSet<Restriction>()
+  const last = { name: 'names of restrictions', stage: Number.MAX_SAFE_INTEGER, isCheck: true }
+  authorize.tap(last, (_request, _interaction, { restrictions }) => {
+    for (const restriction of restrictions) {
+      if (checked.has(restriction)) continue
+      const fault = faultOf(restriction, server())
+      if (fault !== undefined) throw RestrictionMalformed().with({ detail: fault })
+      checked.add(restriction)
+    }
+  })
+}

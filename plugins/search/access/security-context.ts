@@ -1,0 +1,90 @@
+/**
+ * Binary.securityContext names the resource whose access decides on the Binary too: a caller with limited access sees a
+ * Binary only where it may read that resource. Every Reference of a Binary counts, because the index does not tell their
+ * elements apart; R4 has no other one. What cannot be decided is hidden: a reference to another server, an identifier, and
+ * a Binary as security context, which would have one of its own.
+ * https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
+ */
+import type { OwnUrl } from '../../../kernel/index.ts'
+import { isOwnBase } from '../../model/references/is-own-base.ts'
+import { readLiteral } from '../../model/references/literal.ts'
+import type { Links } from '../../model/references/reference-walker.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
+import type { Registry } from '../index/registry.ts'
+import type { Condition } from '../query/clause.ts'
+import { ownBase } from '../query/own-base.ts'
+import { and, join, q, raw } from '../sql/fragment.ts'
+
+export interface SecurityContext {
+  readonly type: string
+  readonly id: string
+}
+
+/** Those of a version; undefined for one that cannot be decided on. */
+export type SecurityContexts = readonly (SecurityContext | undefined)[]
+
+const NONE: SecurityContexts = Object.freeze([])
+
+/** An escape may hide a name. */
+const mayRefer = (text: string): boolean =>
+  text.includes('"securityContext"') || text.includes('"reference"') || text.includes('\\u')
+
+const read = (reference: unknown, ownUrl: OwnUrl | undefined): SecurityContext | undefined => {
+  const literal = typeof reference === 'string' ? readLiteral(reference) : undefined
+  if (literal === undefined || literal.type === 'Binary') return undefined
+  const { base, type, id } = literal
+  return isOwnBase(base, ownUrl) ? { type, id } : undefined
+}
+
+/** Reads them from versions, once each. Those of a version of another type are none. */
+export const createSecurityContexts = (links: Pick<Links, 'references'>) => {
+  const known = new WeakMap<StoredVersion, readonly unknown[]>()
+  return (version: StoredVersion, ownUrl: OwnUrl | undefined): SecurityContexts => {
+    if (version.type !== 'Binary' || version.deleted) return NONE
+    let references = known.get(version)
+    if (references === undefined) {
+      const { text } = version
+      references = mayRefer(text)
+        ? links.references(JSON.parse(text) as Record<string, unknown>).map(({ value }) => value.reference)
+        : []
+      known.set(version, references)
+    }
+    return references.length === 0 ? NONE : references.map((one) => read(one, ownUrl))
+  }
+}
+
+/** A type of which resources may be read, and what they have to meet. */
+export interface Readable {
+  /** Number of the type. */
+  readonly type: number
+  readonly conditions: readonly Condition[]
+}
+
+/** Binaries whose security context, where they have one, is a resource of `readable`. */
+export const securityContextCondition = (
+  { hasher, canonicalColumns }: Pick<Registry, 'hasher' | 'canonicalColumns'>,
+  ownUrl: OwnUrl | undefined,
+  readable: readonly Readable[],
+): Condition => {
+  const others = canonicalColumns.join(', ') || '-1'
+  return {
+    text: 'securityContext',
+    understood: 'without a security context, or with one that may be read',
+    probe(d, name) {
+      const [r, t] = [name(), name()]
+      const place = `${r}.param % ${COLUMN_STEP}`
+      const isReference = raw(
+        `${r}.param > 0 AND ${place} <> ${CANONICAL} AND ${r}.param - ${place} NOT IN (${others})`,
+      )
+      const base = ownBase(place, ownUrl === undefined ? undefined : hasher.short(ownUrl))
+      const branches = readable.map(
+        ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.probe(t, name)))}`,
+      )
+      const mayRead =
+        branches.length === 0 ? raw('1 = 0') : q`CASE ${raw(t)}.type ${join(branches, ' ')} ELSE 1 = 0 END`
+      const found = q`(SELECT 1 FROM ix_res ${raw(t)} WHERE ${raw(t)}.ref = ${raw(r)}.target - ${base} AND ${mayRead} LIMIT 1)`
+      return q`(SELECT 1 FROM ix_ref ${raw(r)} WHERE ${raw(r)}.rid = ${raw(d)}.rid AND ${isReference} AND ${found} IS NULL LIMIT 1) IS NULL`
+    },
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * `server reindex [--type X] [--param code]`: rebuilds the search index of the database the server would open. Safe to
+ * interrupt: the same command goes on where it was, and so does the next start of a server. Exit codes: 0 done, 1 not
+ * done (another process has the SQLite file, or it failed on the way), 2 wrong arguments or the database cannot be opened.
+ */
+import { Command, Flags } from '@oclif/core'
+import { commandContext, counted, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
+import { isOpenElsewhere } from '../../database/service.ts'
+import { Fhir } from '../../fhir/service.ts'
+import { progressLine } from './progress-line.ts'
+
+const NOT_DONE = 1
+const UNREADABLE = 2
+
+export default class Reindex extends Command {
+  static override summary = 'Rebuilds the search index; goes on where an interrupted one was.'
+  static override flags = {
+    type: Flags.string({ description: 'Only parameters of this resource type.' }),
+    param: Flags.string({ description: 'Only parameters with this code.' }),
+  }
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(Reindex)
+    const { settings, kernel: createKernel, stdout, stderr } = commandContext(this)
+    const say = (line: string): void => void stderr.write(`server: ${line}\n`)
+    const { kind, sqlite_path } = settings().section('database') as { kind: string; sqlite_path: string }
+    if (kind === 'memory') {
+      say('a database in memory has nothing to reindex; give --sqlite or --postgres')
+      this.exit(UNREADABLE)
+    }
+    if (kind === 'sqlite' && (await isOpenElsewhere(sqlite_path))) {
+      say(`another process has ${sqlite_path} open; stop that server first`)
+      this.exit(NOT_DONE)
+    }
+    // Not what other plugins do together with running servers: leases, trails, jobs.
+    const kernel: Kernel = await createKernel({ only: ['fhir'], log: { level: 'silent' } })
+    kernel.get(Fhir).deferIndexing()
+    try {
+      await kernel.start()
+    } catch (error) {
+      say((error as Error).message)
+      this.exit(UNREADABLE)
+    }
+    const line = progressLine(stdout, systemClock)
+    try {
+      const { resources } = await kernel.get(Fhir).reindex(
+        { type: flags.type, param: flags.param },
+        {
+          resumed: () => line.say('going on where the last one was interrupted'),
+          waiting: (ms) =>
+            line.say(
+              `servers that use this database have ${ms / 1000} s to notice; until it is done they refuse such searches`,
+            ),
+          step: (step) => line.step(step),
+        },
+      )
+      line.end(`reindexed ${counted(resources, 'resource')}`)
+    } catch (error) {
+      line.end()
+      if (isServerError(error) && error.key === 'fhir/reindex-unknown') throw error
+      say(`not done, run it again to go on: ${(error as Error).message}`)
+      this.exit(NOT_DONE)
+    } finally {
+      await kernel.stop()
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * SearchParameters that clients posted, put to work beside those of the packages. An active one with the URL of a
+ * package's parameter takes its place, a retired one takes it out; drafts are kept and change nothing.
+ * https://hl7.org/fhir/R4/searchparameter.html
+ */
+
+import type { Shapes } from '../../model/snapshot/members.ts'
+import {
+  type ParameterType,
+  pack,
+  type SearchParameterResource,
+  type StoredColumn,
+  type StoredModel,
+  type StoredParameter,
+} from './compile-definitions.ts'
+import { createCompiler, GENERAL } from './compile-parameter.ts'
+
+/** Statuses that matter to a search. */
+export const AT_WORK = ['active', 'retired'] as const
+
+/** A row of `search_parameter`. */
+export interface PostedRow {
+  readonly rid: number
+  readonly id: string
+  readonly url: string
+  readonly status: (typeof AT_WORK)[number]
+  /** The definition as JSON. */
+  readonly body: string
+}
+
+/** What a definition means: its parameters by base, and the columns they count in. */
+export interface CompiledParameter {
+  readonly definition: SearchParameterResource
+  readonly columns: readonly StoredColumn[]
+  readonly parameters: readonly StoredParameter[]
+  /** Types it is for. */
+  readonly bases: readonly string[]
+}
+
+export interface PostedCompiler {
+  /** `siblings`: the other posted definitions, which a composite may be made of. */
+  compile(definition: SearchParameterResource, siblings: readonly SearchParameterResource[]): CompiledParameter
+  /** The model of the packages with what was posted. */
+  merge(rows: readonly PostedRow[]): StoredModel
+}
+
+/** The parts of a SearchParameter that are kept for searching. */
+export const toDefinition = (resource: Readonly<Record<string, unknown>>): SearchParameterResource => {
+  const { url, code, type, base, expression, target, component } = resource as unknown as SearchParameterResource
+  return {
+    url,
+    code,
+    type,
+    ...(base === undefined ? {} : { base }),
+    ...(expression === undefined ? {} : { expression }),
+    ...(target === undefined ? {} : { target }),
+    ...(component === undefined ? {} : { component }),
+  }
+}
+
+export const definitionOf = ({ body }: PostedRow): SearchParameterResource =>
+  JSON.parse(body) as SearchParameterResource
+
+const columnKey = ({ type, kind, expression }: StoredColumn): string => `${type} ${kind} ${expression}`
+
+export const createPostedCompiler = (
+  packages: StoredModel,
+  shapes: Shapes,
+  types: ReadonlySet<string>,
+): PostedCompiler => {
+  const typeByUrl = new Map<string, ParameterType>(packages.parameters.map(({ url, type }) => [url, type]))
+  let known = new Map<string, CompiledParameter>()
+
+  const basesOf = ({ base = [] }: SearchParameterResource): readonly string[] => [
+    ...new Set(base.flatMap((one) => (GENERAL.has(one) ? [...types] : types.has(one) ? [one] : []))),
+  ]
+  const compileNow = (
+    definition: SearchParameterResource,
+    siblings: readonly SearchParameterResource[],
+  ): CompiledParameter => {
+    const typeOf = (url: string): ParameterType | undefined =>
+      siblings.find((one) => one.url === url)?.type ?? typeByUrl.get(url)
+    const { columns, compileFor } = createCompiler({ shapes, typeOf })
+    const bases = basesOf(definition)
+    const parameters = bases.map((base) => compileFor(base, definition)).filter((one) => one !== undefined)
+    return { definition, columns, parameters, bases }
+  }
+
+  const compile: PostedCompiler['compile'] = (definition, siblings) => {
+    // What a component is read as may change with the definition it names.
+    const components = (definition.component ?? []).map(
+      (one) => siblings.find(({ url }) => url === one.definition)?.type,
+    )
+    const key = `${JSON.stringify(definition)} ${components.join(' ')}`
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const made = compileNow(definition, siblings)
+    known.set(key, made)
+    return made
+  }
+
+  return {
+    compile,
+    merge(rows) {
+      const displaced = new Set(rows.map(({ url }) => url))
+      const definitions = rows.filter(({ status }) => status === 'active').map(definitionOf)
+      const compiled = definitions.map((one) => compile(one, definitions))
+      // Forgets what is not posted any more.
+      known = new Map([...known].filter(([, one]) => compiled.includes(one)))
+      const columns: StoredColumn[] = [...packages.columns]
+      // By them it is told what refers to a resource, whether anybody searches by them or not.
+      const kept = new Set(columns.filter(({ kind }) => kind === 'reference'))
+      const isKept = (column: StoredColumn): boolean => kept.has(column)
+      const places = new Map(columns.map((column, at) => [columnKey(column), at]))
+      const place = (column: StoredColumn): number => {
+        const key = columnKey(column)
+        const at = places.get(key) ?? columns.push(column) - 1
+        places.set(key, at)
+        return at
+      }
+      const parameters = packages.parameters.filter(({ url }) => !displaced.has(url))
+      for (const one of compiled) {
+        const moved = one.columns.map(place)
+        for (const parameter of one.parameters)
+          parameters.push({
+            ...parameter,
+            columns: parameter.columns.map((entry) => ({
+              ...entry,
+              column: moved[entry.column] as number,
+              ...(entry.present === undefined ? {} : { present: moved[entry.present] as number }),
+            })),
+          })
+      }
+      return {
+        ...pack(columns, parameters, packages.canonicals, packages.pairs, isKept),
+        compartments: packages.compartments,
+      }
+    },
+  }
+}

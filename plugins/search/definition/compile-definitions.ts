@@ -1,0 +1,189 @@
+/**
+ * SearchParameters → what is indexed and how it is asked for. Equal expressions share one column: `combo-code` is
+ * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
+ * https://hl7.org/fhir/R4/searchparameter.html
+ */
+
+import type { Branch } from '../../model/fhirpath/extraction/paths.ts'
+import { type Context, createShapes, type StructureDefinition } from '../../model/snapshot/members.ts'
+import { REST } from '../index/unlisted-references.ts'
+import { createCompiler, GENERAL } from './compile-parameter.ts'
+import { type Kind, OWN_CANONICAL } from './kind.ts'
+import { pairPatients } from './patient-code-columns.ts'
+
+export type ParameterType =
+  | 'number'
+  | 'date'
+  | 'string'
+  | 'token'
+  | 'reference'
+  | 'composite'
+  | 'quantity'
+  | 'uri'
+  | 'special'
+
+export interface StoredComponent {
+  readonly kind: Kind
+  readonly branches: readonly Branch[]
+}
+
+/** One thing that is indexed: the values of an expression in a resource type, under one kind. */
+export interface StoredColumn {
+  readonly type: string
+  readonly kind: Kind | 'composite' | 'alias'
+  /** One spelling of the expression; with type and kind the column's identity. */
+  readonly expression: string
+  readonly branches: readonly Branch[]
+  /** Left to fhirpath.js. */
+  readonly exotic?: true
+  readonly components?: readonly StoredComponent[]
+  /** An alias has no rows: it tells that its column has a reference to this type. */
+  readonly of?: { readonly expression: string; readonly refers: string }
+}
+
+export interface StoredParameter {
+  readonly code: string
+  readonly url: string
+  readonly type: ParameterType
+  readonly base: string
+  /** Places in the list of columns. `refers` narrows a reference to one type; `present` is its alias. */
+  readonly columns: readonly { readonly column: number; readonly refers?: string; readonly present?: number }[]
+  readonly targets: readonly string[]
+  readonly components: readonly Kind[]
+}
+
+/** A column of the references and the tokens of two others, by their places in the list. */
+export interface StoredPair {
+  readonly column: number
+  readonly reference: number
+  readonly token: number
+}
+
+export interface StoredModel {
+  readonly columns: readonly StoredColumn[]
+  readonly parameters: readonly StoredParameter[]
+  /** Type → place of the column with the canonical names of its resources. */
+  readonly canonicals: Readonly<Record<string, number>>
+  /** Columns that hold the patient and the code of a resource together. */
+  readonly pairs: readonly StoredPair[]
+  /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
+  readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
+}
+
+export interface SearchParameterResource {
+  readonly url: string
+  readonly code: string
+  readonly type: ParameterType
+  readonly base?: readonly string[]
+  readonly expression?: string
+  readonly experimental?: boolean
+  readonly target?: readonly string[]
+  readonly component?: readonly { readonly definition: string; readonly expression: string }[]
+}
+
+export interface CompartmentDefinitionResource {
+  readonly code: string
+  readonly resource?: readonly { readonly code: string; readonly param?: readonly string[] }[]
+}
+
+export interface Definitions {
+  readonly structures: readonly StructureDefinition[]
+  readonly parameters: readonly SearchParameterResource[]
+  readonly compartments: readonly CompartmentDefinitionResource[]
+  /** Concrete resource types. */
+  readonly types: readonly string[]
+}
+
+/** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
+export const pack = (
+  columns: readonly StoredColumn[],
+  parameters: readonly StoredParameter[],
+  canonicals: StoredModel['canonicals'],
+  pairs: readonly StoredPair[],
+  keeps: (column: StoredColumn) => boolean = () => false,
+): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals' | 'pairs'> => {
+  const asked = new Set(
+    parameters.flatMap((one) =>
+      one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+    ),
+  )
+  // A pair whose reference or token nobody asks for is asked for by nobody.
+  const both = pairs.filter(({ reference, token }) => asked.has(reference) && asked.has(token))
+  const used = new Set([...Object.values(canonicals), ...asked, ...both.map(({ column }) => column)])
+  const kept = columns.map((column, at) => ({ column, at })).filter(({ column, at }) => used.has(at) || keeps(column))
+  const moved = new Map(kept.map(({ at }, now) => [at, now]))
+  const move = (at: number): number => moved.get(at) ?? 0
+  return {
+    columns: kept.map(({ column }) => column),
+    parameters: parameters.map((one) => ({
+      ...one,
+      columns: one.columns.map((entry) => ({
+        ...entry,
+        column: move(entry.column),
+        ...(entry.present === undefined ? {} : { present: move(entry.present) }),
+      })),
+    })),
+    canonicals: Object.fromEntries(Object.entries(canonicals).map(([type, at]) => [type, move(at)])),
+    pairs: both.map(({ column, reference, token }) => ({
+      column: move(column),
+      reference: move(reference),
+      token: move(token),
+    })),
+  }
+}
+
+export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
+  const byUrl = new Map(parameters.map((one) => [one.url, one]))
+  const shapes = createShapes(structures)
+  const { columns, place, compileFor } = createCompiler({
+    shapes,
+    typeOf: (url) => byUrl.get(url)?.type,
+  })
+  // Of two parameters with one code the later package's counts, and an example never before a real one.
+  const chosen = new Map<string, StoredParameter>()
+  const known = new Set(types)
+  const ordered = [
+    ...parameters.filter(({ experimental }) => experimental === true),
+    ...parameters.filter(({ experimental }) => experimental !== true),
+  ]
+  for (const parameter of ordered)
+    for (const base of parameter.base ?? [])
+      for (const type of GENERAL.has(base) ? types : known.has(base) ? [base] : []) {
+        const compiled = compileFor(type, parameter)
+        if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
+      }
+  // What canonicals lead to: types whose resources have a url of their own.
+  const canonicals = new Map<string, number>()
+  for (const type of types)
+    if (shapes.children(type, 'url').some(({ context, many }) => context === 'uri' && !many))
+      canonicals.set(
+        type,
+        place({
+          type,
+          kind: 'reference',
+          expression: `${type}.url | version`,
+          branches: [{ steps: [], type: OWN_CANONICAL }],
+        }),
+      )
+  /** Filled without an expression: references that are in no other column. */
+  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
+  // A second definition may have replaced the only user of a column: those stay out.
+  const pairs = pairPatients([...chosen.values()], columns, place)
+  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals), pairs)
+  return {
+    ...packed,
+    columns: [...packed.columns, ...rest],
+    compartments: Object.fromEntries(
+      compartments
+        .filter(({ code }) => known.has(code))
+        .map(({ code, resource = [] }) => [
+          code,
+          Object.fromEntries(
+            resource.filter(({ param = [] }) => param.length > 0).map((one) => [one.code, one.param ?? []]),
+          ),
+        ]),
+    ),
+  }
+}
+
+export type { Context }

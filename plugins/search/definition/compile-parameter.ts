@@ -1,0 +1,186 @@
+/** One SearchParameter → its columns for one type, and how it is asked for. https://hl7.org/fhir/R4/searchparameter.html */
+import { type Branch, Exotic, toBranches } from '../../model/fhirpath/extraction/paths.ts'
+import { type Expression, parseExpression, spell, unionParts } from '../../model/fhirpath/parse.ts'
+import type { Shapes } from '../../model/snapshot/members.ts'
+import { convertible } from '../index/convert/converters.ts'
+import type {
+  ParameterType,
+  SearchParameterResource,
+  StoredColumn,
+  StoredComponent,
+  StoredParameter,
+} from './compile-definitions.ts'
+import type { Kind } from './kind.ts'
+
+/** Answered from the resource row itself, or by the search as a whole. */
+export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
+export const GENERAL = new Set(['Resource', 'DomainResource'])
+
+/** Has no prototype: the type of a posted SearchParameter is what a client wrote. */
+const KIND: Partial<Record<ParameterType, Kind>> = Object.assign(Object.create(null), {
+  number: 'quantity',
+  quantity: 'quantity',
+  date: 'date',
+  string: 'string',
+  token: 'token',
+  reference: 'reference',
+  uri: 'uri',
+  // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
+  special: 'position',
+} satisfies Partial<Record<ParameterType, Kind>>)
+
+/** The resource type an expression begins with, if it names one. */
+const rootOf = (expression: Expression): string | undefined => {
+  if (expression.kind === 'member') {
+    if (expression.on.kind === 'this') return /^[A-Z]/.test(expression.name) ? expression.name : undefined
+    return rootOf(expression.on)
+  }
+  if (expression.kind === 'call' || expression.kind === 'index' || expression.kind === 'type')
+    return rootOf(expression.on)
+  if (expression.kind === 'binary') return rootOf(expression.left)
+  return undefined
+}
+
+/** `E.where(resolve() is T)` as E and T. */
+const splitRefers = (expression: Expression): { on: Expression; refers: string } | undefined => {
+  if (expression.kind !== 'call' || expression.name !== 'where') return undefined
+  const [condition] = expression.args
+  if (condition?.kind !== 'type' || condition.operator !== 'is') return undefined
+  const { on } = condition
+  if (on.kind !== 'call' || on.name !== 'resolve' || on.on.kind !== 'this') return undefined
+  return { on: expression.on, refers: condition.type }
+}
+
+// R4 gives a few composites component types that their elements contradict; the elements win.
+const REFERENCES = new Set(['Reference', 'canonical'])
+const TOKENS = new Set(['code', 'Coding', 'CodeableConcept', 'Identifier', 'boolean'])
+const kindOfComponent = (declared: Kind | undefined, types: readonly string[]): Kind | undefined => {
+  if (types.length > 0 && types.every((type) => REFERENCES.has(type))) return 'reference'
+  if (types.length > 0 && types.every((type) => TOKENS.has(type))) return 'token'
+  return declared
+}
+
+const isIndexAnywhere = ({ steps }: Branch): boolean =>
+  steps.some((step, at) => {
+    if (step.step !== 'index') return false
+    const before = steps.slice(0, at)
+    const repeated = before.filter((one) => one.step === 'member' && one.many)
+    return repeated.length > 1 || before.at(-1)?.step !== 'member'
+  })
+
+const branchesOf = (expression: Expression, shapes: Shapes, resource: string, start?: readonly Branch[]) => {
+  const branches = toBranches(expression, shapes, resource, start)
+  // An index counts over the whole collection; only directly behind the one repeat does a path say the same.
+  if (branches.some(isIndexAnywhere)) throw new Exotic('an index')
+  return branches
+}
+
+export interface CompilerParts {
+  readonly shapes: Shapes
+  /** Type of the parameter with a URL: what a composite's component is read as. */
+  readonly typeOf: (url: string) => ParameterType | undefined
+}
+
+/** Compiles one parameter after the other; what they index is gathered in `columns`. */
+export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
+  const columns: StoredColumn[] = []
+  const places = new Map<string, number>()
+  const place = (column: StoredColumn): number => {
+    const key = `${column.type} ${column.kind} ${column.expression}`
+    const found = places.get(key)
+    if (found !== undefined) return found
+    columns.push(column)
+    places.set(key, columns.length - 1)
+    return columns.length - 1
+  }
+
+  const simple = (base: string, kind: Kind, part: Expression): StoredParameter['columns'][number] | undefined => {
+    const expression = spell(part)
+    try {
+      const refers = kind === 'reference' ? splitRefers(part) : undefined
+      const branches = branchesOf(refers?.on ?? part, shapes, base).filter(({ type }) => convertible(kind, type))
+      if (branches.length === 0) return undefined
+      if (refers === undefined) return { column: place({ type: base, kind, expression, branches }) }
+      const of = { expression: spell(refers.on), refers: refers.refers }
+      return {
+        column: place({ type: base, kind, expression: of.expression, branches }),
+        present: place({ type: base, kind: 'alias', expression, branches, of }),
+        refers: refers.refers,
+      }
+    } catch (error) {
+      if (!(error instanceof Exotic)) throw error
+      return { column: place({ type: base, kind, expression, branches: [], exotic: true }) }
+    }
+  }
+
+  const composite = (
+    base: string,
+    parameter: SearchParameterResource,
+    part: Expression,
+  ): { column: number; kinds: Kind[] } | undefined => {
+    try {
+      const found = branchesOf(part, shapes, base)
+      const [element] = found
+      if (element === undefined || found.length !== 1) return undefined
+      const start: Branch = { steps: [], type: element.type }
+      const components: StoredComponent[] = []
+      for (const { definition, expression } of parameter.component ?? []) {
+        const all = branchesOf(parseExpression(expression), shapes, base, [start])
+        const declared = KIND[typeOf(definition) ?? 'special']
+        const kind = kindOfComponent(declared, [...new Set(all.map(({ type }) => type))])
+        if (kind === undefined) return undefined
+        components.push({ kind, branches: all.filter(({ type }) => convertible(kind, type)) })
+      }
+      if (components.length < 2 || components.some(({ branches }) => branches.length === 0)) return undefined
+      if (components[0]?.kind !== 'token' && components[0]?.kind !== 'reference') return undefined
+      const spelled = (parameter.component ?? []).map(({ expression }) => expression).join(' $ ')
+      const column = place({
+        type: base,
+        kind: 'composite',
+        expression: `${spell(part)} $ ${spelled} : ${components.map(({ kind }) => kind).join(' ')}`,
+        branches: [element],
+        components,
+      })
+      return { column, kinds: components.map(({ kind }) => kind) }
+    } catch (error) {
+      if (error instanceof Exotic || error instanceof SyntaxError) return undefined
+      throw error
+    }
+  }
+
+  const compileFor = (base: string, parameter: SearchParameterResource): StoredParameter | undefined => {
+    const { code, url, type, expression } = parameter
+    const shared = { code, url, type, base, targets: parameter.target ?? [] }
+    if (SPECIAL.has(code)) return undefined
+    if (expression === undefined) return undefined
+    let parts: readonly Expression[]
+    try {
+      parts = unionParts(parseExpression(expression))
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      const kind = KIND[type]
+      if (kind === undefined) return undefined
+      return {
+        ...shared,
+        columns: [{ column: place({ type: base, kind, expression, branches: [], exotic: true }) }],
+        components: [],
+      }
+    }
+    const ours = parts.filter((part) => {
+      const root = rootOf(part)
+      return root === undefined || root === base || GENERAL.has(root)
+    })
+    if (type === 'composite') {
+      const made = ours.map((part) => composite(base, parameter, part)).filter((one) => one !== undefined)
+      const [first] = made
+      if (first === undefined) return undefined
+      return { ...shared, columns: made.map(({ column }) => ({ column })), components: first.kinds }
+    }
+    const kind = KIND[type]
+    if (kind === undefined) return undefined
+    const made = ours.map((part) => simple(base, kind, part)).filter((one) => one !== undefined)
+    return made.length === 0 ? undefined : { ...shared, columns: made, components: [] }
+  }
+
+  return { columns, place, compileFor }
+}

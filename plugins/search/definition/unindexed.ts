@@ -1,0 +1,42 @@
+/** Search parameters of packages that cannot be asked for, and why: told when a set of packages is first compiled. */
+
+import type { SearchParameterResource, StoredModel } from './compile-definitions.ts'
+import { GENERAL, SPECIAL } from './compile-parameter.ts'
+import { UNSUPPORTED } from './supported.ts'
+
+export interface Unindexed {
+  readonly url: string
+  readonly reason: string
+}
+
+const MOST_CHARS = 300
+
+const reasonOf = (
+  { type, base = [], expression, component = [] }: SearchParameterResource,
+  known: ReadonlySet<string>,
+): string => {
+  const bases = base.filter((one) => GENERAL.has(one) || known.has(one))
+  if (base.length === 0) return 'it has no base'
+  if (bases.length === 0) return `no resource type of the installed packages is called ${base.join(' or ')}`
+  if (expression === undefined) return 'it has no expression'
+  const told = expression.slice(0, MOST_CHARS)
+  if (type === 'composite')
+    return component.length < 2
+      ? 'a composite needs two components'
+      : `a component selects nothing its type can index, or the first one is no token and no reference: ${told}`
+  return `its expression selects nothing in ${bases.join(', ')} that a parameter of type ${type} can index: ${told}`
+}
+
+export const unindexed = (
+  parameters: readonly SearchParameterResource[],
+  model: Pick<StoredModel, 'parameters'>,
+  types: readonly string[],
+): readonly Unindexed[] => {
+  const known = new Set(types)
+  const asked = new Set(model.parameters.map(({ base, code }) => `${base} ${code}`))
+  const isAsked = ({ base = [], code }: SearchParameterResource): boolean =>
+    base.some((one) => (GENERAL.has(one) ? types : [one]).some((type) => asked.has(`${type} ${code}`)))
+  return parameters
+    .filter((one) => !SPECIAL.has(one.code) && !Object.hasOwn(UNSUPPORTED, one.code) && !isAsked(one))
+    .map((one) => ({ url: one.url, reason: reasonOf(one, known) }))
+}

@@ -1,0 +1,253 @@
+/**
+ * Searches of the usual shapes: one type, a few tokens, references and strings without modifiers, newest first. All of a
+ * shape is compiled when it comes first, so that a search is its values, one statement and the versions it names. What is
+ * out of the ordinary is not answered here: `undefined`, and it goes the way that understands everything.
+ */
+import type { OwnUrl } from '../../../kernel/index.ts'
+import { andThen, type Eventually, type Param } from '../../database/service.ts'
+import type { Source } from '../../storage/row-source.ts'
+import type { Store } from '../../storage/storage.ts'
+import type { VersionRow } from '../../storage/tables.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { Changes } from '../index/change-counters.ts'
+import type { Registry } from '../index/registry.ts'
+import type { Executor } from '../plan/executor.ts'
+import type { Statements } from '../plan/plan.ts'
+import type { Absolutes } from './absolute-references.ts'
+import { type Clause, compileClause, pairClause } from './compiled-clause.ts'
+import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './compiled-statement.ts'
+import type { KeptPage, KeptPages, PageUrls } from './page-cache.ts'
+import type { UsualQuery } from './simple-query.ts'
+
+const MOST_SHAPES = 1_000
+/** Each search that has to be planned after all counts like so many that had not. */
+const COST_OF_MISS = 8
+const MOST_CREDIT = 64
+/** What is counted as often, and how much one search counts. */
+const OFTEN = 0.3
+const MEMORY = 0.02
+
+interface Shape {
+  readonly clauses: readonly Clause[]
+  readonly statement: UsualStatement
+  /** The same for where there are no strays. */
+  readonly strayless: UsualStatement
+  /** Below zero it was too often tried in vain, and is tried no more. */
+  credit: number
+}
+
+/** What is asked, at which address. */
+export interface UsualAsked {
+  readonly url: string
+  readonly type: string
+  /** Of the entries that are kept. */
+  readonly baseUrl: string
+  readonly ownUrl: OwnUrl | undefined
+  readonly query: UsualQuery
+  /** Of matches on the page. */
+  readonly count: number
+}
+
+export interface UsualSearches {
+  /** The matches of a page, the newest first; one more than `count` where there are more. */
+  find(asked: UsualAsked): Found
+  /** The page that was found at this address, while nothing about it has changed. */
+  kept(url: string, type: string, urls: PageUrls): KeptPage | undefined
+  /** Its matches; undefined when one was changed right now. */
+  versions(page: KeptPage): Found
+  readonly answered: KeptPages['answered']
+}
+
+export interface UsualParts {
+  readonly source: Pick<Source, 'all'>
+  readonly registry: Registry
+  readonly store: Pick<Store, 'held'>
+  readonly executor: Pick<Executor, 'unheld' | 'fetch'>
+  readonly statements: Statements
+  /** Undefined where this process is not the one writer, or keeps nothing in memory. */
+  readonly kept:
+    | { readonly changes: Pick<Changes, 'under'>; readonly absolutes: Absolutes; readonly pages: KeptPages }
+    | undefined
+  readonly isPostgres: boolean
+}
+
+type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
+type Found = Eventually<readonly StoredVersion[] | undefined>
+
+export const createUsualSearches = (parts: UsualParts): UsualSearches => {
+  const { source, registry, store, executor, statements, kept, isPostgres } = parts
+  let shapes = new Map<string, Shape | null>()
+  let state = registry.state
+
+  /** Two clauses that a column holds together become one. */
+  const pair = (clauses: readonly Clause[]): readonly Clause[] => {
+    for (const one of clauses)
+      for (const other of clauses) {
+        const [reference, token] = [one.columns[0], other.columns[0]]
+        if (one.table !== 'ix_ref' || other.table !== 'ix_token' || other.columns.length > 1) continue
+        const column = registry.state.pairOf(reference as number, token as number)
+        if (column === undefined) continue
+        return [pairClause(column, one, other), ...clauses.filter((each) => each !== one && each !== other)]
+      }
+    return clauses
+  }
+  const compile = (type: string, names: string): Shape | null => {
+    const known = registry.parameters(type)
+    const clauses: Clause[] = []
+    for (const [at, name] of names.slice(0, -1).split('&').entries()) {
+      const parameter = known.get(name)
+      // Another server may have changed what a name means.
+      if (parameter === undefined || (isPostgres && !registry.isPlain(name))) return null
+      const clause = compileClause(parameter, at, registry.hasher)
+      if (clause === undefined) return null
+      clauses.push(clause)
+    }
+    const paired = pair(clauses)
+    const statementWith = (notesStrays: boolean): UsualStatement =>
+      toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite', notesStrays)
+    return { clauses: paired, statement: statementWith(true), strayless: statementWith(false), credit: MOST_CREDIT }
+  }
+  const shapeOf = (type: string, names: string): Shape | null => {
+    if (state !== registry.state || shapes.size >= MOST_SHAPES) {
+      shapes = new Map()
+      state = registry.state
+      kept?.absolutes.forget()
+    }
+    const key = `${type}?${names}`
+    const found = shapes.get(key)
+    if (found !== undefined) return found
+    const shape = compile(type, names)
+    shapes.set(key, shape)
+    return shape
+  }
+
+  /** Share of the last searches with a version that was not in memory. */
+  let missed = 1
+  const isFull = (rows: readonly (BriefRow | VersionRow)[]): rows is readonly VersionRow[] =>
+    rows[0] !== undefined && 'body' in rows[0]
+
+  /** From the versions kept in memory; those that are not are read. */
+  const versionsOf = (rows: readonly (BriefRow | VersionRow)[]): Found => {
+    const found: (StoredVersion | undefined)[] = []
+    const missing: number[] = []
+    for (const { rid, ver } of rows) {
+      const held = store.held(rid, ver)
+      found.push(held)
+      if (held === undefined) missing.push(rid)
+    }
+    missed += (Math.sign(missing.length) - missed) * MEMORY
+    if (missing.length === 0) return found as StoredVersion[]
+    if (isFull(rows)) return rows.map((row, at) => found[at] ?? executor.unheld(row))
+    return andThen(executor.fetch(missing), (read) => {
+      const byRid = new Map(read.map((row) => [row.rid, row]))
+      for (const [at, { rid, ver }] of rows.entries()) {
+        if (found[at] !== undefined) continue
+        const row = byRid.get(rid)
+        // Changed since: whether it still is a match is not known.
+        if (row?.ver !== ver) return undefined
+        found[at] = executor.unheld(row)
+      }
+      return found as StoredVersion[]
+    })
+  }
+
+  /** The newest, each once and without the rows that say that something is missing; undefined when it is. */
+  const wholePage = <R extends BriefRow>(
+    rows: R[],
+    { isCollected }: UsualStatement,
+    limit: number,
+  ): R[] | undefined => {
+    // The parts of a statement promise no order.
+    if (rows.length > 1) rows.sort(newestFirst)
+    if (isCollected) {
+      if (rows.length > MOST) return undefined
+      return rows.length < 2 ? rows : rows.filter(({ rid }, at) => rows[at - 1]?.rid !== rid).slice(0, limit)
+    }
+    let more = false
+    while (rows.length > 0 && (rows.at(-1) as R).rid < 0) {
+      const { rid } = rows.pop() as R
+      if (rid === STRAYS) return undefined
+      more ||= rid === MORE
+    }
+    return more && rows.length < limit ? undefined : rows
+  }
+
+  /** Parameters of each clause; undefined for a value that takes a closer look. */
+  const bindAll = (
+    { clauses }: Shape,
+    values: readonly string[],
+    ownUrl: OwnUrl | undefined,
+  ): readonly (readonly Param[])[] | undefined => {
+    const bound: (readonly Param[])[] = []
+    for (const clause of clauses) {
+      const params = clause.bind(values, ownUrl)
+      if (params === undefined) return undefined
+      bound.push(params)
+    }
+    return bound
+  }
+  const statementOf = ({ statement, strayless }: Shape): UsualStatement => {
+    const { strayColumn } = statement
+    if (strayColumn === undefined || kept === undefined || kept.absolutes.mayBeIn(strayColumn)) return statement
+    return strayless
+  }
+  const paramsOf = (
+    clauses: readonly Clause[],
+    { driver, checked, isCollected, strayColumn, notesMore }: UsualStatement,
+    bound: readonly (readonly Param[])[],
+    limit: number,
+  ): Param[] => {
+    const first = bound[driver] as readonly Param[]
+    const { finds } = clauses[driver] as Clause
+    const params = first.slice(0, finds)
+    for (const at of checked) params.push(...(bound[at] as readonly Param[]))
+    if (!isCollected) params.push(limit)
+    if (strayColumn !== undefined) for (let at = finds; at < first.length; at += 1) params.push(first[at] as Param)
+    if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as Param)
+    return params
+  }
+  const keep = (
+    { url, type, baseUrl, ownUrl, query, count }: UsualAsked,
+    { clauses, statement: { driver } }: Shape,
+    bound: readonly (readonly Param[])[],
+    rows: readonly BriefRow[],
+  ): void => {
+    if (kept === undefined) return
+    const keys = (clauses[driver] as Clause).keys(bound[driver] as readonly Param[])
+    const changes = kept.changes.under(keys)
+    const { text } = query
+    kept.pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, changes, text, count, rows })
+  }
+
+  return {
+    kept: (url, type, urls) => kept?.pages.get(url, type, urls, registry.state),
+    versions: ({ rows }) => versionsOf(rows),
+    answered: (page, length, make) => kept?.pages.answered(page, length, make),
+    find(asked) {
+      const { type, query, ownUrl, count } = asked
+      const shape = shapeOf(type, query.names)
+      if (shape === null || shape.credit < 0) return undefined
+      const bound = bindAll(shape, query.values, ownUrl)
+      if (bound === undefined) return undefined
+      const statement = statementOf(shape)
+      // Bodies that are not in memory come with the first statement rather than by a second one.
+      const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
+      let isNow = true
+      const found = andThen(
+        source.all<BriefRow | VersionRow>(sql, paramsOf(shape.clauses, statement, bound, count + 1)),
+        (rows) => {
+          const page = wholePage(rows, statement, count + 1)
+          shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
+          if (page === undefined) return undefined
+          // What was waited for may have changed since.
+          if (isNow) keep(asked, shape, bound, page)
+          return versionsOf(page)
+        },
+      )
+      isNow = false
+      return found
+    },
+  }
+}
+
+const newestFirst = (one: BriefRow, other: BriefRow): number => other.rid - one.rid

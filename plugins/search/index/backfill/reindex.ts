@@ -1,0 +1,134 @@
+/**
+ * Rebuilds index rows: the columns asked for are put back to where a backfill begins, and filled again. Interrupted, it
+ * goes on where it was, here or at the next start of a server; until then searches by them are refused, never wrong.
+ */
+import type { Clock } from '../../../../kernel/index.ts'
+import type { Database } from '../../../database/service.ts'
+import type { TypeCodes } from '../../../storage/type-codes.ts'
+import { ReindexUnknown } from '../../errors.ts'
+import type { ColumnRow } from '../columns.ts'
+import type { WordRows } from '../full-text/text-index.ts'
+import type { Registry } from '../registry.ts'
+import {
+  countResources,
+  DIRTY,
+  dropReindex,
+  nextGeneration,
+  readReindex,
+  readStride,
+  removeStrays,
+  setReach,
+  writeReindex,
+} from '../tables.ts'
+import type { Backfill } from './backfill.ts'
+import { LOOK_MS } from './backfill-worker.ts'
+
+/** All parameters, those of a type, those with a code. */
+export interface ReindexScope {
+  readonly type?: string | undefined
+  readonly param?: string | undefined
+}
+
+export interface ReindexStep {
+  /** Type that is being filled. */
+  readonly type: string
+  /** Resources gone through, of all that are to be. */
+  readonly done: number
+  readonly total: number
+}
+
+export interface ReindexWatch {
+  /** It goes on where an earlier one was interrupted. */
+  resumed?(): void
+  /** Other servers may answer from the rows that are about to be removed: they get so many milliseconds to notice. */
+  waiting?(ms: number): void
+  step?(step: ReindexStep): void
+}
+
+export interface ReindexParts {
+  readonly database: Database
+  readonly registry: Registry
+  readonly backfill: Backfill
+  readonly types: TypeCodes
+  readonly words: Pick<WordRows, 'clear' | 'complete'>
+  readonly clock: Clock
+}
+
+export type Reindex = (scope: ReindexScope, watch?: ReindexWatch) => Promise<{ readonly resources: number }>
+
+const deadline = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true }))
+
+export const createReindex = ({ database, registry, backfill, types, words, clock }: ReindexParts): Reindex => {
+  const columnsOf = ({ type, param }: ReindexScope): readonly ColumnRow[] => {
+    const columns = registry.columnsOf({ type, code: param })
+    if (columns.length > 0) return columns
+    throw ReindexUnknown(param === undefined ? `the type ${type}` : `"${param}" of ${type ?? 'any type'}`)
+  }
+
+  /** Puts the columns back, unless an earlier run with the same scope did and was not finished. */
+  const begin = async (scope: ReindexScope): Promise<boolean> => {
+    const name = `${scope.type ?? '*'} ${scope.param ?? '*'}`
+    const codes = columnsOf(scope).map(({ code }) => code)
+    const pending = new Set(registry.pending.map(({ code }) => code))
+    return database.transact(async (transaction) => {
+      const held = await transaction.get<{ value: string }>(readReindex, [])
+      if (held?.value === name && codes.some((code) => pending.has(code))) return true
+      for (const code of codes) await transaction.run(setReach, [DIRTY, code])
+      await transaction.run(writeReindex, [name])
+      await transaction.run(nextGeneration, [])
+      return false
+    })
+  }
+  /** What a whole type has rows for and no resource. */
+  const removeAllStrays = async (type: string): Promise<void> => {
+    const code = types.code(type) ?? 0
+    let from: number | undefined = 0
+    while (from !== undefined)
+      from = await database.transact(async (transaction): Promise<number | undefined> => {
+        const stride = await transaction.get<{ rid: number }>(readStride, [code, from as number])
+        await transaction.run(removeStrays, [code, from as number, stride?.rid ?? Number.MAX_SAFE_INTEGER])
+        return stride?.rid
+      })
+  }
+  const countOf = async (type: string): Promise<number> => {
+    const [row] = await database.slow<{ n: number }>(countResources, [types.code(type) ?? 0])
+    return Number(row?.n ?? 0)
+  }
+
+  return async (scope, watch = {}) => {
+    await registry.refresh()
+    const isShared = await database.isShared()
+    if (await begin(scope)) watch.resumed?.()
+    else if (isShared) {
+      watch.waiting?.(2 * LOOK_MS)
+      await deadline(clock, 2 * LOOK_MS)
+    } else if (scope.type === undefined && scope.param === undefined) await words.clear()
+    await registry.refresh()
+    const all = [...new Set(columnsOf(scope).map(({ type }) => type))].sort()
+    // Before anything is filled: a resource brings rows of the types it contains.
+    for (const type of all)
+      while (registry.pending.some((row) => row.type === type && row.reach === DIRTY)) await backfill.step(type)
+    const counts = new Map<string, number>()
+    for (const type of all) counts.set(type, await countOf(type))
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    let before = 0
+    for (const type of all) {
+      const count = counts.get(type) as number
+      if (scope.param === undefined) await removeAllStrays(type)
+      for (let left = true; left; ) {
+        const step = await backfill.step(type)
+        left = step.left
+        const indexed = Math.min(count, ...step.moved.map((row) => row.indexed))
+        if (step.moved.length > 0) watch.step?.({ type, done: before + indexed, total })
+        // Whoever shares this process gets a turn.
+        await new Promise(setImmediate)
+      }
+      before += count
+      watch.step?.({ type, done: before, total })
+    }
+    await words.complete()
+    await database.transact((transaction) => transaction.run(dropReindex, []))
+    return { resources: total }
+  }
+}

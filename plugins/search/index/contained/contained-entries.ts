@@ -1,0 +1,37 @@
+/** Contained resources of a resource → index rows under the columns of contained resources. */
+import type { Extraction } from '../extraction.ts'
+import { Rows, TEXT_WIDTH } from '../index-entries.ts'
+import { INDEX_KINDS, TABLES } from '../tables.ts'
+import { APART, MOST_CONTAINED } from './key-space.ts'
+
+export interface ContainedRows {
+  readonly type: string
+  /** Its id inside the container. */
+  readonly id: string
+  readonly rows: Rows
+  readonly masks: readonly number[]
+}
+
+const shift = (list: unknown[], width: number): void => {
+  for (let at = 0; at < list.length; at += width) list[at] = (list[at] as number) - APART
+}
+
+/** By their place in `contained`; undefined where there is nothing to index. */
+export const toContainedRows = (
+  registry: Pick<Extraction, 'extract' | 'masks'>,
+  resource: Readonly<Record<string, unknown>> | undefined,
+): readonly (ContainedRows | undefined)[] => {
+  const contained = resource?.contained
+  if (!Array.isArray(contained)) return []
+  return contained.slice(0, MOST_CONTAINED).map((one): ContainedRows | undefined => {
+    const { resourceType: type, id } = (one ?? {}) as Record<string, unknown>
+    if (typeof type !== 'string' || typeof id !== 'string') return undefined
+    const rows = registry.extract(one as Record<string, unknown>)
+    const masks = registry.masks(type, rows)
+    for (const kind of INDEX_KINDS) shift(rows[kind], TABLES[kind].width)
+    shift(rows.text, TEXT_WIDTH)
+    return { type, id, rows, masks }
+  })
+}
+
+export const NO_ROWS = new Rows()

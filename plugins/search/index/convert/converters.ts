@@ -1,0 +1,90 @@
+/**
+ * Values of FHIR types → index rows. One function for each kind of parameter and FHIR type; the generated extractors
+ * call them. https://hl7.org/fhir/R4/search.html#ptypes
+ */
+
+import { type Convert, isObject, type Json, type Kind, listOf } from '../../definition/kind.ts'
+import { createHasher, type Hasher } from '../hash.ts'
+import { createDateConverters } from './date.ts'
+import { createPositionConverters } from './position.ts'
+import { createQuantityConverters } from './quantity.ts'
+import { createReferenceConverters } from './reference.ts'
+import { createStringConverters } from './string.ts'
+import { createTokenConverters } from './token.ts'
+import { createUriConverters } from './uri.ts'
+
+/** Type a literal reference names: `Patient` of `http://a/Patient/1/_history/2`. */
+export const typeOfReference = (text: string): string | undefined =>
+  /(?:^|\/)([A-Z][A-Za-z]+)\/[A-Za-z0-9\-.]{1,64}(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/.exec(text)?.[1]
+
+/** `Patient/` with an id behind it and no more: what most references are. */
+const isRelative = (text: string, type: string): boolean => {
+  const slash = type.length
+  if (text.charCodeAt(slash) !== 47 || !text.startsWith(type)) return false
+  const { length } = text
+  if (length <= slash + 1 || length > slash + 65) return false
+  for (let at = slash + 1; at < length; at += 1) {
+    const code = text.charCodeAt(at)
+    const letter = code | 32
+    if ((letter < 97 || letter > 122) && (code < 48 || code > 57) && code !== 45 && code !== 46) return false
+  }
+  return true
+}
+
+export const createConverters = (hasher: Hasher) => {
+  const tokens = createTokenConverters(hasher)
+  const table: Readonly<Record<Kind, Readonly<Record<string, Convert>>>> = {
+    token: tokens.byType,
+    reference: createReferenceConverters(hasher, tokens.addToken),
+    date: createDateConverters(),
+    string: createStringConverters(hasher),
+    quantity: createQuantityConverters(hasher),
+    uri: createUriConverters(hasher),
+    position: createPositionConverters(),
+  }
+
+  /** `type` can be what a client wrote behind `value`. */
+  const converterOf = (kind: Kind, type: string): Convert | undefined =>
+    Object.hasOwn(table[kind], type) ? table[kind][type] : undefined
+
+  /** The value of an extension under whatever type it has. */
+  const extension =
+    (kind: Kind): Convert =>
+    (rows, column, value: Json) => {
+      for (const member in value)
+        if (member.startsWith('value') && member.length > 5) {
+          const name = member.slice(5)
+          const convert = converterOf(kind, name) ?? converterOf(kind, name.charAt(0).toLowerCase() + name.slice(1))
+          if (convert !== undefined && value[member] !== null) convert(rows, column, value[member])
+        }
+    }
+  return {
+    /** The function for values of a FHIR type, or undefined when such a value means nothing to this kind. */
+    of: (kind: Kind, type: string): Convert | undefined =>
+      type === 'Extension' ? extension(kind) : converterOf(kind, type),
+    /** `resolve() is X`, told from the reference alone. */
+    refers: (value: unknown, type: string, resource: Json): boolean => {
+      const text = typeof value === 'string' ? value : isObject(value) ? value.reference : undefined
+      if (typeof text === 'string') {
+        if (isRelative(text, type)) return true
+        if (text.startsWith('#'))
+          return listOf(resource.contained).some(
+            (one) => isObject(one) && `#${one.id}` === text && one.resourceType === type,
+          )
+        const named = typeOfReference(text)
+        if (named !== undefined) return named === type
+      }
+      return isObject(value) && value.type === type
+    },
+    hasExtension: (value: unknown, url: string): boolean =>
+      isObject(value) && listOf(value.extension).some((one) => isObject(one) && one.url === url),
+  }
+}
+
+export type Converters = ReturnType<typeof createConverters>
+
+/** Types a kind can index, for deciding at compile time; the same table, without a database's seed. */
+export const convertible = (() => {
+  const converters = createConverters(createHasher(0))
+  return (kind: Kind, type: string): boolean => converters.of(kind, type) !== undefined
+})()

@@ -1,0 +1,20 @@
+/** URIs → keys, kept as they are, because searches by prefix need it. https://hl7.org/fhir/R4/search.html#uri */
+
+import { alike, type Convert } from '../../definition/kind.ts'
+import { toKey } from '../fold.ts'
+import type { Hasher } from '../hash.ts'
+
+export const createUriConverters = ({ long }: Hasher): Readonly<Record<string, Convert>> => {
+  const uriUri: Convert = (rows, column, value) => {
+    if (typeof value !== 'string' || value === '') return
+    const key = toKey(value)
+    rows.string.push(column, key, long(value), key.length === value.length ? null : value)
+  }
+  /** A search without a version means every version. */
+  const uriCanonical: Convert = (rows, column, value) => {
+    uriUri(rows, column, value)
+    const bar = typeof value === 'string' ? value.indexOf('|') : -1
+    if (bar > 0) uriUri(rows, column, value.slice(0, bar))
+  }
+  return { ...alike(uriUri, 'uri url oid uuid string code'), canonical: uriCanonical }
+}

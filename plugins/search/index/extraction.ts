@@ -1,0 +1,121 @@
+/** Resource → index rows, by the columns of a registry. Needs no database, so a thread of its own can do the same. */
+
+import type { Nodes } from '../../model/fhirpath/extraction/interpreted.ts'
+import type { Links } from '../../model/references/reference-walker.ts'
+import { COLUMN_STEP } from '../definition/column-codes.ts'
+import { MASK_BITS } from './columns.ts'
+import { type Converters, createConverters } from './convert/converters.ts'
+import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
+import type { Hasher } from './hash.ts'
+import {
+  COMPOSITE_WIDTH,
+  DATE_WIDTH,
+  QUANTITY_WIDTH,
+  REFERENCE_WIDTH,
+  Rows,
+  STRING_WIDTH,
+  TOKEN_WIDTH,
+} from './index-entries.ts'
+import type { Numbered, RegistryState } from './parameter-state.ts'
+import { addRest } from './unlisted-references.ts'
+
+export interface Extraction {
+  /** Index rows of a resource. */
+  extract(resource: Record<string, unknown>): Rows
+  readonly extractInto: Extract
+  /** An extractor of some columns, with converters of its own for what the index does not hold. */
+  collector(type: string, codes: readonly number[], converters?: Converters): Extract
+  /** Bits of the values that rows stand for. */
+  masks(type: string, rows: Rows): readonly number[]
+}
+
+export interface ExtractionParts {
+  readonly hasher: Hasher
+  readonly links: Links
+  readonly converters?: Converters
+  readonly state: () => RegistryState
+  /** What evaluates the expressions that are no paths; undefined while it is not loaded. */
+  readonly toNodes: () => ((expression: string) => Nodes) | undefined
+}
+
+/** An expression that cannot be evaluated on a resource, `single()` of several for example, gives it no value. */
+const careful =
+  (nodes: Nodes): Nodes =>
+  (resource) => {
+    try {
+      return nodes(resource)
+    } catch {
+      return []
+    }
+  }
+
+export const createExtraction = (parts: ExtractionParts): Extraction => {
+  const { hasher, links, state, toNodes, converters = createConverters(hasher) } = parts
+
+  const toExtractorColumn = ({ column, row }: Numbered): ExtractorColumn => {
+    const evaluate = column.exotic === true ? toNodes() : undefined
+    return {
+      code: row.code,
+      kind: column.kind,
+      branches: column.branches,
+      ...(column.components === undefined ? {} : { components: column.components }),
+      ...(column.of === undefined ? {} : { refers: column.of.refers }),
+      ...(evaluate === undefined ? {} : { nodes: careful(evaluate(column.expression)) }),
+    }
+  }
+  const compile = (type: string, wanted: (code: number) => boolean, own: Converters = converters): Extract =>
+    compileExtractor((state().byType.get(type) ?? []).filter(({ row }) => wanted(row.code)).map(toExtractorColumn), own)
+  const extractorOf = (type: string): Extract => {
+    const { extractors } = state()
+    const found = extractors.get(type)
+    if (found !== undefined) return found
+    const made = compile(type, () => true)
+    extractors.set(type, made)
+    return made
+  }
+  const extractInto: Extract = (resource, rows) => {
+    const type = resource.resourceType as string
+    extractorOf(type)(resource, rows)
+    const { restOf, holdsReference } = state()
+    const rest = restOf.get(type)
+    if (rest !== undefined) addRest(links, hasher, resource, rest, holdsReference, rows.reference)
+  }
+  return {
+    extractInto,
+    extract(resource) {
+      const made = new Rows()
+      extractInto(resource, made)
+      return made
+    },
+    collector(type, codes, own) {
+      const wanted = new Set(codes)
+      return compile(type, (code) => wanted.has(code), own)
+    },
+    masks(_type, made) {
+      const { bitOf } = state()
+      const masks = [0, 0, 0]
+      const seen = new Set<number>()
+      let last = -1
+      const note = (code: unknown): void => {
+        const place = Math.floor((code as number) / COLUMN_STEP)
+        // Rows of a column mostly follow one another.
+        if (place === last || seen.has(place)) return
+        last = place
+        seen.add(place)
+        const bit = bitOf[place] ?? -1
+        if (bit < 0) return
+        const at = Math.floor(bit / MASK_BITS)
+        masks[at] = (masks[at] as number) + 2 ** (bit % MASK_BITS)
+      }
+      const { token, reference, date, quantity, string, composite, present } = made
+      for (let at = 0; at < token.length; at += TOKEN_WIDTH) note(token[at])
+      for (let at = 0; at < reference.length; at += REFERENCE_WIDTH) note(reference[at])
+      for (let at = 0; at < date.length; at += DATE_WIDTH) note(date[at])
+      for (let at = 0; at < quantity.length; at += QUANTITY_WIDTH) note(quantity[at])
+      for (let at = 0; at < string.length; at += STRING_WIDTH) note(string[at])
+      for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH) note(composite[at])
+      for (const code of present) note(code)
+      return masks
+    },
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * Index rows of a resource, by code generated once per resource type: every element is visited once, whatever number
+ * of parameters asks for it. Needs no more than the branches of the columns.
+ */
+import type { Branch, Step, Test } from '../../model/fhirpath/extraction/paths.ts'
+import { type Convert, type Kind, MIME_TYPE } from '../definition/kind.ts'
+import { pairKey } from '../definition/pair-key.ts'
+import { isMimeTypes } from '../query/lookups/mime.ts'
+import type { Converters } from './convert/converters.ts'
+import {
+  COMPOSITE,
+  COMPOSITE_WIDTH,
+  DATE_WIDTH,
+  QUANTITY,
+  QUANTITY_WIDTH,
+  REFERENCE_WIDTH,
+  Rows,
+  STRING_WIDTH,
+  TOKEN_WIDTH,
+} from './index-entries.ts'
+
+type Json = Record<string, unknown>
+
+export interface ExtractorComponent {
+  readonly kind: Kind
+  readonly branches: readonly Branch[]
+}
+
+/** A column with its number. */
+export interface ExtractorColumn {
+  readonly code: number
+  readonly kind: Kind | 'composite' | 'alias'
+  readonly branches: readonly Branch[]
+  readonly components?: readonly ExtractorComponent[]
+  readonly refers?: string
+  /** For what cannot be generated: nodes of the expression in a resource, with their FHIR types. */
+  readonly nodes?: (resource: Json) => readonly { readonly type: string; readonly value: unknown }[]
+}
+
+export type Extract = (resource: Json, rows: Rows) => void
+
+/** What happens at the end of a path: source text for the value in a variable. */
+type Emit = (variable: string) => string
+
+interface Node {
+  readonly step: Step | undefined
+  readonly children: Map<string, Node>
+  readonly emits: Emit[]
+}
+
+const newNode = (step?: Step): Node => ({ step, children: new Map(), emits: [] })
+
+const descend = (root: Node, steps: readonly Step[]): Node => {
+  let node = root
+  for (const step of steps) {
+    const key = JSON.stringify(step)
+    const next = node.children.get(key) ?? newNode(step)
+    node.children.set(key, next)
+    node = next
+  }
+  return node
+}
+
+/** Path through members as a JavaScript property read; names come from definitions and are quoted. */
+const read = (on: string, member: string): string => `${on}[${JSON.stringify(member)}]`
+
+const toCondition = (test: Test, variable: string): string => {
+  switch (test.test) {
+    case 'equals':
+      return `${read(variable, test.member)} === ${JSON.stringify(test.value)}`
+    case 'exists':
+      return `${read(variable, test.member)} != null`
+    case 'extension':
+      return `C.hasExtension(${variable}, ${JSON.stringify(test.url)})`
+    case 'refers':
+      return `C.refers(${variable}, ${JSON.stringify(test.type)}, r)`
+  }
+}
+
+const generate = (node: Node, variable: string, depth: number): string => {
+  const inside = (child: Node, name: string): string =>
+    child.emits.map((emit) => emit(name)).join('') + generate(child, name, depth + 1)
+  let source = ''
+  for (const [key, child] of node.children) {
+    const { step } = child as { step: Step }
+    const name = `v${depth}_${[...node.children.keys()].indexOf(key)}`
+    if (step.step === 'where') {
+      source += `if (${toCondition(step.where, variable)}) {${inside(child, variable)}}\n`
+      continue
+    }
+    // An index stands behind a repeated member only, where the member's own step has made the list.
+    if (step.step === 'index') continue
+    if (!step.many) {
+      source += `const ${name} = ${read(variable, step.name)}; if (${name} != null) {${inside(child, name)}}\n`
+      continue
+    }
+    const list = `l${name}`
+    source += `const ${list} = ${read(variable, step.name)}; if (Array.isArray(${list})) {`
+    for (const one of child.children.values())
+      if (one.step?.step === 'index')
+        source += `{const x = ${list}[${one.step.at}]; if (x != null) {${inside(one, 'x')}}}`
+    const each = inside(child, name)
+    // Not `for of`: an array's iterator costs more than the array.
+    const at = `n${name}`
+    if (each !== '')
+      source += `for (let ${at} = 0; ${at} < ${list}.length; ${at} += 1) {const ${name} = ${list}[${at}]; if (${name} != null) {${each}}}`
+    source += '}\n'
+  }
+  return source
+}
+
+/** Whether the element may have a value for a component: most have none for the last one, and are passed over. */
+const mayHave = (component: ExtractorComponent | undefined, variable: string): string => {
+  const members = (component?.branches ?? []).map(({ steps: [first], root }) =>
+    first?.step === 'member' ? read(root === true ? 'r' : variable, first.name) : undefined,
+  )
+  return members.length === 0 || members.includes(undefined)
+    ? 'true'
+    : members.map((member) => `${member} != null`).join(' || ')
+}
+
+/** Compiles the emits of one list of columns. `converts` collects the functions the source calls by number. */
+const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, values: unknown[]): void => {
+  const bind = (value: unknown): string => `V[${values.push(value) - 1}]`
+  for (const { steps, type, judgement, binding } of column.branches) {
+    const node = descend(root, steps)
+    if (column.kind === 'composite') {
+      const run = bind(compileComposite(column, converters))
+      const last = column.components?.at(-1)
+      node.emits.push((variable) => `if (${mayHave(last, variable)}) ${run}(r, ${variable}, o);`)
+    } else if (column.kind === 'alias') {
+      const refers = JSON.stringify(column.refers)
+      node.emits.push((variable) => `if (C.refers(${variable}, ${refers}, r)) o.present.push(${column.code});`)
+    } else {
+      const isMime = column.kind === 'token' && type === 'code' && binding !== undefined && isMimeTypes(binding)
+      const convert = bind(converters.of(column.kind, isMime ? MIME_TYPE : type))
+      if (judgement !== undefined) {
+        const judge = bind((resource: Json) =>
+          judgement.anyOf.some(
+            (member) =>
+              resource[member] != null && !(judgement.notFalse.includes(member) && resource[member] === false),
+          ),
+        )
+        node.emits.push((variable) => `${convert}(o, ${column.code}, ${judge}(${variable}));`)
+      } else node.emits.push((variable) => `${convert}(o, ${column.code}, ${variable});`)
+    }
+  }
+  if (column.nodes !== undefined) {
+    const { nodes, code, kind } = column
+    const run = bind((resource: Json, rows: Rows) => {
+      for (const { type, value } of nodes(resource)) converters.of(kind as Kind, type)?.(rows, code, value)
+    })
+    root.emits.push(() => `${run}(r, o);`)
+  }
+}
+
+const compileTree = (
+  columns: readonly ExtractorColumn[],
+  converters: Converters,
+): ((r: Json, start: unknown, o: Rows) => void) => {
+  const values: unknown[] = []
+  const root = newNode()
+  for (const column of columns) addColumn(root, column, converters, values)
+  const body = root.emits.map((emit) => emit('s')).join('') + generate(root, 's', 0)
+  // The source holds nothing but member names and constants from definitions, all quoted as JSON.
+  return new Function('C', 'V', `"use strict"; return (r, s, o) => {${body}}`)(converters, values)
+}
+
+/** Rows of every combination of the components of one element. The rarest component is asked first. */
+const compileComposite = (
+  { code, components = [] }: ExtractorColumn,
+  converters: Converters,
+): ((r: Json, element: unknown, o: Rows) => void) => {
+  const parts = components.map(({ kind, branches }) => {
+    const rooted = branches.filter(({ root }) => root === true)
+    const own = branches.filter(({ root }) => root !== true)
+    const compile = (list: readonly Branch[]) =>
+      list.length === 0 ? undefined : compileTree([{ code: 0, kind, branches: list }], converters)
+    // Used over and over: an extraction never runs inside another.
+    return { kind, fromElement: compile(own), fromRoot: compile(rooted), scratch: new Rows() }
+  })
+  const kinds = parts.map(({ kind }) => kind)
+  const found = parts.map(({ scratch }) => scratch)
+  return (resource, element, rows) => {
+    let at = parts.length - 1
+    for (; at >= 0; at -= 1) {
+      const { kind, fromElement, fromRoot, scratch } = parts[at] as (typeof parts)[number]
+      if (fromElement !== undefined) fromElement(resource, element, scratch)
+      if (fromRoot !== undefined) fromRoot(resource, resource, scratch)
+      if (listOf(scratch, kind).length === 0) break
+    }
+    if (at < 0) combine(rows, code, kinds, found)
+    // What was begun is emptied for the next one; the usual case is that nothing was.
+    for (let used = parts.length - 1; used > at; used -= 1) (found[used] as Rows).clear()
+    if (at >= 0) (found[at] as Rows).clear()
+  }
+}
+
+const listOf = (rows: Rows, kind: Kind): readonly unknown[] => {
+  switch (kind) {
+    case 'token':
+      return rows.token
+    case 'reference':
+      return rows.reference
+    case 'date':
+      return rows.date
+    case 'quantity':
+      return rows.quantity
+    default:
+      return rows.string
+  }
+}
+
+const WIDTHS: Readonly<Record<Kind, number>> = {
+  token: TOKEN_WIDTH,
+  reference: REFERENCE_WIDTH,
+  date: DATE_WIDTH,
+  quantity: QUANTITY_WIDTH,
+  string: STRING_WIDTH,
+  uri: STRING_WIDTH,
+  position: COMPOSITE_WIDTH,
+}
+
+/**
+ * Every combination of the components: the first one has `value`, later codes `value2`; numbers and dates have low and
+ * high, then low2 and high2. A text has a key, and in place of `low` the hash that tells texts with one key apart.
+ */
+const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readonly Rows[]): void => {
+  const row: (number | string | null)[] = [code, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '', '', '', null]
+  const step = (at: number): void => {
+    if (at === kinds.length) {
+      for (let n = 0; n < COMPOSITE_WIDTH; n += 1) rows.composite.push(row[n] as number)
+      return
+    }
+    const kind = kinds[at] as Kind
+    const list = listOf(found[at] as Rows, kind)
+    const width = WIDTHS[kind]
+    const coded = at === 0 ? 1 : 5
+    const ranged = at < 2 ? COMPOSITE.first : COMPOSITE.second
+    for (let n = 0; n < list.length; n += width) {
+      if (kind === 'token' || kind === 'reference') {
+        // The rows of displays beside the codes have no place here.
+        if (list[n] !== 0) continue
+        row[coded] = list[n + 1] as number
+        row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
+        // A reference has no system: in its place in the key the code lets one of many codes be sought.
+        if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = pairKey(row[coded] as number)
+      } else if (kind === 'date' || kind === 'quantity') {
+        row[ranged.low] = list[n + 1] as number
+        row[ranged.high] = list[n + 2] as number
+        if (kind === 'quantity') {
+          row[ranged.lowRest] = list[n + QUANTITY.lowRest] as string
+          row[ranged.highRest] = list[n + QUANTITY.highRest] as string
+          if (at === 1) {
+            row[5] = list[n + 3] as number
+            row[6] = list[n + 4] as number
+          }
+        }
+      } else {
+        row[COMPOSITE.key] = list[n + 1] as string
+        row[COMPOSITE.tail] = list[n + 3] as string | null
+        row[ranged.low] = list[n + 2] as number
+      }
+      step(at + 1)
+    }
+  }
+  step(0)
+}
+
+/** Generates the extractor of one resource type. */
+export const compileExtractor = (columns: readonly ExtractorColumn[], converters: Converters): Extract => {
+  const run = compileTree(columns, converters)
+  return (resource, rows) => run(resource, resource, rows)
+}
+
+export type { Convert }

@@ -1,0 +1,286 @@
+/**
+ * Keeps the index beside the resources, in their transactions: a create adds rows, an update writes the difference, a
+ * deletion removes them. Nothing is awaited per row. Rows of what was not in the index before may be put into it later.
+ */
+
+import { createPause } from '../../../kernel/index.ts'
+import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
+import { Contended } from '../../fhir/errors.ts'
+import type { ContainedList, Findings } from '../../fhir/large/findings.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { Changes } from './change-counters.ts'
+import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'
+import { APART, containedRid } from './contained/key-space.ts'
+import { type Rows, TEXT_WIDTH } from './index-entries.ts'
+import { indexedOf, parseIndexed } from './indexed-json.ts'
+import type { Registry } from './registry.ts'
+import {
+  deleteResourceRow,
+  deleteRow,
+  INDEX_KINDS,
+  type IndexKind,
+  insertDisplay,
+  insertResourceRow,
+  insertRows,
+  mergeResourceRow,
+  TABLES,
+} from './tables.ts'
+
+const KNOWN_DISPLAYS = 20_000
+const NONE: readonly number[] = []
+
+export interface IndexRows {
+  /**
+   * Index rows of a change. `previous` is the version before; a deletion counts as none. `findings`: what a thread has
+   * found about both.
+   */
+  write(
+    transaction: Transaction,
+    next: StoredVersion,
+    resource: Readonly<Record<string, unknown>> | undefined,
+    previous: StoredVersion | undefined,
+    findings?: Findings | undefined,
+  ): Eventually<void>
+  /** Rows of some columns of a resource, of which all or some may be there already. */
+  fill(
+    transaction: Transaction,
+    at: { readonly rid: number; readonly type: string; readonly id: string },
+    rows: Rows,
+  ): Eventually<void>
+  /** All rows of what a resource contains, of which all or some may be there already. */
+  fillContained(
+    transaction: Transaction,
+    at: { readonly rid: number; readonly type: string; readonly id: string },
+    resource: Readonly<Record<string, unknown>>,
+  ): Eventually<void>
+  /** After COMMIT: what was written with these versions is there. */
+  committed(versions: readonly StoredVersion[]): void
+  /** Displays were removed: none counts as known any more. */
+  forget(): void
+}
+
+type Values = readonly Plain[]
+/** How rows come into their tables: now, or later. */
+type Put = (transaction: Transaction, insert: LaterInsert, params: Values, last?: Plain) => Eventually<void>
+const putLater: Put = (transaction, insert, params, last) => transaction.later(insert, params, last)
+
+const identify = (kind: IndexKind, values: Values, at: number): string => {
+  const { key } = TABLES[kind]
+  let text = ''
+  for (let n = 0; n < key.length; n += 1) text += `${values[at + n]}\u0001`
+  return text
+}
+
+/** The rows of `values` that are not in `others`. */
+const without = (kind: IndexKind, values: Values, others: Values): Values => {
+  const { width } = TABLES[kind]
+  const known = new Set<string>()
+  for (let at = 0; at < others.length; at += width) known.add(identify(kind, others, at))
+  const rest: (number | string | null)[] = []
+  for (let at = 0; at < values.length; at += width)
+    if (!known.has(identify(kind, values, at))) for (let n = 0; n < width; n += 1) rest.push(values[at + n] as number)
+  return rest
+}
+
+/** `changes`: who is told of what is written; undefined where nobody asks. */
+export const createIndexRows = (
+  registry: Registry,
+  codeOf: (type: string) => number | undefined,
+  changes?: Changes,
+): IndexRows => {
+  // Displays that were committed lately: they need not be written again.
+  const displays = new Set<number>()
+  // Those written with a version whose transaction may yet be undone.
+  const unconfirmed = new WeakMap<StoredVersion, readonly number[]>()
+
+  const collect = (promises: Promise<void>[], one: Eventually<void>): void => {
+    if (one instanceof Promise) promises.push(one)
+  }
+  const insert = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    kind: IndexKind,
+    values: Values,
+    rid: number,
+    put: Put,
+  ): void => {
+    if (values.length > 0) collect(promises, put(transaction, insertRows[kind], values, rid))
+  }
+  const remove = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    kind: IndexKind,
+    values: Values,
+    rid: number,
+  ): void => {
+    const { width, key } = TABLES[kind]
+    for (let at = 0; at < values.length; at += width)
+      collect(promises, transaction.run(deleteRow[kind], [...values.slice(at, at + key.length), rid]))
+  }
+  /** Returns those it wrote. */
+  const writeDisplays = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    { text }: Rows,
+    put: Put,
+  ): readonly number[] => {
+    let written: number[] | undefined
+    for (let at = 0; at < text.length; at += TEXT_WIDTH) {
+      const value = text[at + 2] as number
+      const column = text[at] as number
+      const mixed = value + column
+      if (displays.has(mixed)) continue
+      written ??= []
+      written.push(mixed)
+      collect(
+        promises,
+        put(transaction, insertDisplay, [column, text[at + 1] as string, value, text[at + 3] as string | null]),
+      )
+    }
+    return written ?? NONE
+  }
+  /** What contained resources have become: they are known by their place. */
+  const writeContained = (
+    transaction: Transaction,
+    promises: Promise<void>[],
+    { rid: holder, type: holderType, id: holderId }: Pick<StoredVersion, 'rid' | 'type' | 'id'>,
+    now: ContainedList,
+    before: ContainedList,
+    put: Put,
+  ): void => {
+    for (let at = 0; at < Math.max(now.length, before.length); at += 1) {
+      const rid = containedRid(holder, at)
+      const [one, other] = [now[at], before[at]]
+      for (const kind of INDEX_KINDS) {
+        const [values, old] = [(one?.rows ?? NO_ROWS)[kind], (other?.rows ?? NO_ROWS)[kind]]
+        remove(transaction, promises, kind, without(kind, old, values), rid)
+        insert(transaction, promises, kind, without(kind, values, old), rid, put)
+      }
+      if (other !== undefined && other.type !== one?.type)
+        collect(promises, transaction.run(deleteResourceRow, [(codeOf(other.type) ?? 0) - APART, rid]))
+      if (one === undefined) continue
+      const { type, id, masks, rows } = one
+      const ref = registry.hasher.long(`${holderType}/${holderId}#${id}`)
+      const code = (codeOf(type) ?? 0) - APART
+      collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      writeDisplays(transaction, promises, rows, put)
+    }
+  }
+  const done = (promises: Promise<void>[]): Eventually<void> =>
+    promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
+
+  /** What was found about a large resource, in parts between which others are answered. */
+  const writeFound = async (
+    transaction: Transaction,
+    next: StoredVersion,
+    isThere: boolean,
+    findings: Findings,
+  ): Promise<void> => {
+    // What is indexed has changed meanwhile: all begins anew.
+    if (findings.source !== registry.source) throw Contended()
+    const { rid, type, id } = next
+    const { before, added, masks, keys, absolutes } = findings
+    const code = codeOf(type) ?? 0
+    const put = before === undefined ? putLater : insertNow
+    const pause = createPause()
+    changes?.noteKeys(next, keys, absolutes)
+    const promises: Promise<void>[] = []
+    const finish = async (): Promise<void> => {
+      if (promises.length > 0) await Promise.all(promises.splice(0))
+      await pause()
+    }
+    if (isThere) {
+      const ref = registry.hasher.long(`${type}/${id}`)
+      collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+    } else collect(promises, transaction.run(deleteResourceRow, [code, rid]))
+    const contained = { now: findings.contained, before: before?.contained ?? [] }
+    if (contained.now.length + contained.before.length > 0)
+      writeContained(transaction, promises, next, contained.now, contained.before, put)
+    for (const rows of before?.removed ?? []) {
+      for (const kind of INDEX_KINDS) remove(transaction, promises, kind, rows[kind], rid)
+      await finish()
+    }
+    const displayed: number[] = []
+    for (const rows of added) {
+      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid, put)
+      if (rows.text.length > 0) displayed.push(...writeDisplays(transaction, promises, rows, put))
+      await finish()
+    }
+    if (displayed.length > 0) unconfirmed.set(next, displayed)
+    await finish()
+  }
+
+  return {
+    write(transaction, next, given, previous, findings) {
+      if (findings !== undefined) return writeFound(transaction, next, given !== undefined, findings)
+      const { rid, type, id } = next
+      const code = codeOf(type) ?? 0
+      const resource = given === undefined ? undefined : indexedOf(given, next.text)
+      const earlier = previous === undefined || previous.deleted ? undefined : parseIndexed(previous.text)
+      const before = earlier === undefined ? undefined : registry.extract(earlier)
+      if (before !== undefined) changes?.note(next, before)
+      const put = before === undefined ? putLater : insertNow
+      const promises: Promise<void>[] = []
+      if (resource?.contained !== undefined || earlier?.contained !== undefined)
+        writeContained(
+          transaction,
+          promises,
+          next,
+          toContainedRows(registry, resource),
+          toContainedRows(registry, earlier),
+          put,
+        )
+      if (resource === undefined) {
+        if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
+        collect(promises, transaction.run(deleteResourceRow, [code, rid]))
+        return done(promises)
+      }
+      const rows = registry.extract(resource)
+      changes?.note(next, rows)
+      const masks = registry.masks(type, rows)
+      const ref = registry.hasher.long(`${type}/${id}`)
+      collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
+      for (const kind of INDEX_KINDS) {
+        if (before === undefined) {
+          insert(transaction, promises, kind, rows[kind], rid, put)
+          continue
+        }
+        remove(transaction, promises, kind, without(kind, before[kind], rows[kind]), rid)
+        insert(transaction, promises, kind, without(kind, rows[kind], before[kind]), rid, put)
+      }
+      if (rows.text.length > 0) {
+        const written = writeDisplays(transaction, promises, rows, put)
+        if (written.length > 0) unconfirmed.set(next, written)
+      }
+      return done(promises)
+    },
+    committed(versions) {
+      changes?.committed(versions)
+      for (const version of versions) {
+        const written = unconfirmed.get(version)
+        if (written === undefined) continue
+        if (displays.size >= KNOWN_DISPLAYS) displays.clear()
+        for (const one of written) displays.add(one)
+        unconfirmed.delete(version)
+      }
+    },
+    fill(transaction, { rid, type, id }, rows) {
+      const masks = registry.masks(type, rows)
+      const promises: Promise<void>[] = []
+      const ref = registry.hasher.long(`${type}/${id}`)
+      collect(
+        promises,
+        transaction.run(mergeResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
+      )
+      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid, insertNow)
+      writeDisplays(transaction, promises, rows, insertNow)
+      return done(promises)
+    },
+    fillContained(transaction, at, resource) {
+      const promises: Promise<void>[] = []
+      writeContained(transaction, promises, at, toContainedRows(registry, resource), [], insertNow)
+      return done(promises)
+    },
+    forget: () => displays.clear(),
+  }
+}

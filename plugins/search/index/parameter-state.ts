@@ -1,0 +1,189 @@
+/** What a model and one reading of its columns come to: replaced as a whole when either changes. */
+
+import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
+import type { ParameterType, StoredColumn, StoredModel } from '../definition/compile-definitions.ts'
+import type { Kind } from '../definition/kind.ts'
+import { GENERAL, MODIFIERS } from '../definition/supported.ts'
+import { SearchIndexing } from '../errors.ts'
+import { type ColumnRow, keyOf } from './columns.ts'
+import type { Extract } from './extractor.ts'
+import { GONE } from './tables.ts'
+import { REST } from './unlisted-references.ts'
+
+/** A column of a parameter as a search uses it. */
+export interface ParameterColumn {
+  readonly code: number
+  /** Only references to this type. */
+  readonly refers?: string
+  /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
+  readonly bit: number
+  readonly ready: boolean
+  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
+  readonly implied?: readonly string[]
+  /** Its references are canonicals, or may be. */
+  readonly canonical?: true
+}
+
+export interface Parameter {
+  readonly code: string
+  readonly url: string
+  readonly type: ParameterType
+  readonly columns: readonly ParameterColumn[]
+  /** Types its references may point at; empty when not said. */
+  readonly targets: readonly string[]
+  readonly components: readonly Kind[]
+  /** Of its columns the one that is furthest behind; undefined when all are complete. */
+  readonly indexing: { readonly indexed: number; readonly expected: number } | undefined
+}
+
+export interface Numbered {
+  readonly column: StoredColumn
+  readonly row: ColumnRow
+}
+
+/** Where codes carry no system, the value sets they are bound to tell it. */
+const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
+  if (kind !== 'token' || branches.length === 0) return undefined
+  if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
+  const bindings = branches.map(({ type, binding }) => (type === 'code' ? binding : undefined))
+  return bindings.every((one) => one !== undefined) ? [...new Set(bindings)] : undefined
+}
+
+const CANONICALS = new Set(['canonical', 'uri', 'url'])
+const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
+  kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
+
+/** An extension may hold a Reference; what fhirpath.js is left with may be one. */
+const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
+  exotic === true || branches.some(({ type }) => type === 'Reference' || type === 'Extension')
+
+/** What stands beside codes in the names of a search. */
+const KNOWN_WORDS: readonly string[] = [
+  ...GENERAL,
+  ...Object.values(MODIFIERS).flat(),
+  'iterate',
+  '_filter',
+  'recurse',
+  '_contained',
+  '_containedType',
+]
+
+/** Everything that goes with one model and one reading of the columns; replaced as a whole. */
+export const createState = (
+  model: StoredModel,
+  held: readonly ColumnRow[],
+  packaged: ReadonlySet<string>,
+  posted: ReadonlySet<string>,
+) => {
+  const rows = new Map(held.map((row) => [keyOf(row), row]))
+  const numbered = model.columns.map((column): Numbered => ({ column, row: rows.get(keyOf(column)) as ColumnRow }))
+  const byType = Map.groupBy(numbered, ({ column }) => column.type)
+  // Bits by place: column codes are multiples, so that the list stays short.
+  const bitOf: number[] = []
+  for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
+  const restOf = new Map<string, number>()
+  const canonicals = new Set<number>()
+  // What was posted may be gone tomorrow: the references it holds are held by others too, and it counts for none.
+  const uncounted = new Set<number>()
+  for (const { column, row } of numbered)
+    if (column.expression === REST) restOf.set(column.type, row.code)
+    else if (column.kind === 'reference') {
+      if (!packaged.has(keyOf(column))) uncounted.add(row.code)
+      if (!holdsReferences(column)) canonicals.add(row.code)
+    }
+  for (const row of held) if (row.reach === GONE) uncounted.add(row.code)
+  const withoutReferences = new Set([...canonicals, ...uncounted])
+  const pending = numbered.map(({ row }) => row).filter(({ ready }) => ready === 0)
+  const parametersOf = new Map<string, Map<string, Parameter>>()
+  const unsettled = new Set<string>()
+  const words = new Set<string>(KNOWN_WORDS)
+  for (const { base, columns, ...parameter } of model.parameters) {
+    const list = parametersOf.get(base) ?? new Map<string, Parameter>()
+    const behind: ColumnRow[] = []
+    const used = columns.map(({ column, refers, present }): ParameterColumn => {
+      const { row, column: stored } = numbered[column] as Numbered
+      const implied = impliedBy(stored)
+      const alias = present === undefined ? row : (numbered[present] as Numbered).row
+      const unready = [row, alias].filter(({ ready }) => ready === 0)
+      behind.push(...unready)
+      return {
+        code: row.code,
+        bit: alias.bit,
+        ...(refers === undefined ? {} : { refers }),
+        ...(implied === undefined ? {} : { implied }),
+        ...(isCanonical(stored) ? { canonical: true } : {}),
+        ready: unready.length === 0,
+      }
+    })
+    const [last] = behind.sort((one, other) => one.indexed - other.indexed)
+    if (last !== undefined || posted.has(parameter.url)) unsettled.add(parameter.code)
+    words.add(parameter.code).add(base)
+    list.set(parameter.code, {
+      ...parameter,
+      columns: used,
+      indexing: last,
+    })
+    parametersOf.set(base, list)
+  }
+  const codes = numbered.map(({ row }) => row.code)
+  const codeAt = (place: number): number => numbered[place]?.row.code ?? 0
+  const pairs = model.pairs
+    .filter(({ column }) => numbered[column]?.row.ready === 1)
+    .map(({ column, reference, token }) => ({
+      column: codeAt(column),
+      reference: codeAt(reference),
+      token: codeAt(token),
+    }))
+  return {
+    model,
+    codes,
+    /** Is what is extracted the same, under the same numbers? */
+    hasCodesOf: (other: { readonly model: StoredModel; readonly codes: readonly number[] }): boolean =>
+      other.model === model && other.codes.every((code, at) => code === codes[at]),
+    parametersOf,
+    byType,
+    bitOf,
+    extractors: new Map<string, Extract>(),
+    packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
+    pending,
+    restOf,
+    rests: new Set(restOf.values()),
+    holdsReference(code: number): boolean {
+      const beside = code % COLUMN_STEP
+      return code > 0 && beside !== CANONICAL && !withoutReferences.has(code - beside)
+    },
+    /** Throws 503 while not every reference is in the index: what refers to a resource cannot be told then. */
+    canonicalColumns(): readonly number[] {
+      const row = pending.find((one) => one.kind === 'reference' && packaged.has(keyOf(one)))
+      if (row !== undefined) throw SearchIndexing('references', row.indexed, row.expected)
+      return [...withoutReferences]
+    },
+    /** The column that holds the values of two others together, when it is complete. */
+    pairOf: (reference: number, token: number): number | undefined =>
+      pairs.find((one) => one.reference === reference && one.token === token)?.column,
+    gone: held.filter(({ reach }) => reach === GONE),
+    /** The column of the canonical names of a type's resources. Throws 503 when it is not complete. */
+    canonicalColumn(type: string): number | undefined {
+      const place = model.canonicals[type]
+      const row = place === undefined ? undefined : numbered[place]?.row
+      if (row?.ready === 0) throw SearchIndexing(`${type}.url`, row.indexed, row.expected)
+      return row?.code
+    },
+    /** Columns of everything, of a type, of the parameters with a code. */
+    columnsOf(wanted: { readonly type?: string | undefined; readonly code?: string | undefined }): ColumnRow[] {
+      if (wanted.code === undefined)
+        return numbered.map(({ row }) => row).filter(({ type }) => (wanted.type ?? type) === type)
+      const places = model.parameters
+        .filter(({ base, code }) => (wanted.type ?? base) === base && wanted.code === code)
+        .flatMap(({ columns }) =>
+          columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
+        )
+      const asked = new Set(places)
+      const paired = model.pairs.filter(({ reference, token }) => asked.has(reference) || asked.has(token))
+      return [...asked, ...paired.map(({ column }) => column)].map((at) => (numbered[at] as Numbered).row)
+    },
+    isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
+  }
+}
+
+export type RegistryState = ReturnType<typeof createState>

@@ -1,0 +1,62 @@
+/** Index rows as lists of bounded length: each row once, without those of another version. */
+import { Rows, TEXT_WIDTH } from './index-entries.ts'
+import { INDEX_KINDS, type IndexKind, TABLES } from './tables.ts'
+
+const MOST_ROWS = 1_000 // of a list: written in some two milliseconds
+
+type Value = number | string | null
+
+const keyAt = (kind: IndexKind, values: readonly Value[], at: number): string => {
+  const { key } = TABLES[kind]
+  let text = ''
+  for (let n = 0; n < key.length; n += 1) text += `${values[at + n]}\u0001`
+  return text
+}
+
+const keysOf = (kind: IndexKind, { [kind]: values }: Rows): Set<string> => {
+  const keys = new Set<string>()
+  for (let at = 0; at < values.length; at += TABLES[kind].width) keys.add(keyAt(kind, values, at))
+  return keys
+}
+
+/** Fills one list after the other. */
+const createFiller = () => {
+  const lists: Rows[] = []
+  let room = 0
+  return {
+    lists,
+    add(name: IndexKind | 'text', values: readonly Value[], at: number, width: number): void {
+      if (room === 0) {
+        lists.push(new Rows())
+        room = MOST_ROWS
+      }
+      room -= 1
+      const list = (lists.at(-1) as Rows)[name] as Value[]
+      for (let n = at; n < at + width; n += 1) list.push(values[n] as Value)
+    },
+  }
+}
+
+/** The rows that `others` lack, with the displays that go with rows. */
+export const toRowLists = (rows: Rows, others: Rows | undefined): readonly Rows[] => {
+  const filler = createFiller()
+  for (const kind of INDEX_KINDS) {
+    const { width } = TABLES[kind]
+    const seen = others === undefined ? new Set<string>() : keysOf(kind, others)
+    const values = rows[kind]
+    for (let at = 0; at < values.length; at += width) {
+      const key = keyAt(kind, values, at)
+      if (seen.has(key)) continue
+      seen.add(key)
+      filler.add(kind, values, at, width)
+    }
+  }
+  const seen = new Set<number>()
+  for (let at = 0; at < rows.text.length; at += TEXT_WIDTH) {
+    const mixed = (rows.text[at] as number) + (rows.text[at + 2] as number)
+    if (seen.has(mixed)) continue
+    seen.add(mixed)
+    filler.add('text', rows.text, at, TEXT_WIDTH)
+  }
+  return filler.lists
+}

@@ -1,0 +1,56 @@
+/**
+ * Index rows of the references that no search parameter holds, so that what refers to a resource is found whatever
+ * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
+ */
+
+import { readLiteral } from '../../model/references/literal.ts'
+import { createInside } from '../../model/references/local-targets.ts'
+import type { Links } from '../../model/references/reference-walker.ts'
+import { ABSOLUTE } from '../definition/column-codes.ts'
+import { absoluteTarget } from './convert/reference.ts'
+import type { Hasher } from './hash.ts'
+
+/** Expression of the column that holds them: one for each type. */
+export const REST = '%resource.references'
+
+/** From so many on a list is searched as a set. */
+const FEW = 16
+
+/**
+ * Adds to `rows` (column, target; column, target; …) what is not in them under one of `counts`. A column that holds
+ * canonicals does not count.
+ */
+export const addRest = (
+  links: Links,
+  { long, short }: Hasher,
+  resource: Readonly<Record<string, unknown>>,
+  column: number,
+  counts: (column: number) => boolean,
+  rows: number[],
+): void => {
+  const references = links.references(resource)
+  if (references.length === 0) return
+  let known: Set<number> | undefined
+  const isKnown = (target: number): boolean => {
+    if (known === undefined && references.length > FEW) {
+      known = new Set()
+      for (let at = 0; at < rows.length; at += 2) if (counts(rows[at] as number)) known.add(rows[at + 1] as number)
+    }
+    if (known !== undefined) return known.has(target)
+    for (let at = 0; at < rows.length; at += 2) if (rows[at + 1] === target && counts(rows[at] as number)) return true
+    return false
+  }
+  const inside = createInside()
+  for (const { value, scope } of references) {
+    const { reference } = value
+    if (typeof reference !== 'string') continue
+    const literal = readLiteral(reference)
+    if (literal === undefined || inside.entry(reference, scope) !== undefined) continue
+    const { base, type, id } = literal
+    const relative = long(`${type}/${id}`)
+    const target = base === '' ? relative : absoluteTarget(relative, short(base))
+    if (isKnown(target)) continue
+    rows.push(base === '' ? column : column + ABSOLUTE, target)
+    known?.add(target)
+  }
+}

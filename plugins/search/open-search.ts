@@ -1,0 +1,212 @@
+/** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
+import type { Clock, Logger, Random } from '../../kernel/index.ts'
+import { type Database, sql, type Transaction } from '../database/service.ts'
+import type { Links } from '../model/references/reference-walker.ts'
+import type { Shapes } from '../model/snapshot/members.ts'
+import type { Definitions } from '../packages/service.ts'
+import { type Source, sourceOf } from '../storage/row-source.ts'
+import type { Store } from '../storage/storage.ts'
+import type { Terminology } from '../terminology/service.ts'
+import type { StoredModel } from './definition/compile-definitions.ts'
+import { createImpliedSystems } from './definition/implied-systems.ts'
+import { createAbsolutes } from './fast/absolute-references.ts'
+import { createUsualSearches, type UsualSearches } from './fast/fast-search.ts'
+import { createKeptPages } from './fast/page-cache.ts'
+import { createBackfill } from './index/backfill/backfill.ts'
+import { createIndexer, type Indexer } from './index/backfill/backfill-worker.ts'
+import { createReindex, type Reindex } from './index/backfill/reindex.ts'
+import { createChanges } from './index/change-counters.ts'
+import { createWordRows, type WordMode, type WordRows } from './index/full-text/text-index.ts'
+import { createIndexRows, type IndexRows } from './index/index-writer.ts'
+import { openRegistry, type Registry } from './index/registry.ts'
+import { readUsedTypes } from './index/tables.ts'
+import { createExecutor, type Executor } from './plan/executor.ts'
+import { createTracer } from './plan/explain.ts'
+import { createFindCanonical } from './plan/find-canonical.ts'
+import { createIncluder, type Includer } from './plan/include.ts'
+import { createPlanner, createStatements, type Planner } from './plan/plan.ts'
+import { createReferred, type Referred } from './plan/referred.ts'
+import { createRefiner } from './plan/refine.ts'
+import { createSizes } from './plan/row-estimates.ts'
+import { type ContainedCriteria, createContainedCriteria } from './query/contained/contained-criteria.ts'
+import { type Criteria, createCriteria } from './query/criteria.ts'
+import { createLinks } from './query/reference-join.ts'
+import { q } from './sql/fragment.ts'
+
+export interface Search {
+  readonly registry: Registry
+  readonly index: IndexRows
+  readonly criteria: Criteria
+  /** Undefined in a transaction, and where no plugin offers it. */
+  readonly terminology: Terminology | undefined
+  /** The same for contained resources. */
+  readonly containedCriteria: ContainedCriteria
+  /** Quick answers to usual searches; undefined in a transaction. */
+  readonly usual: UsualSearches | undefined
+  readonly planner: Planner
+  readonly executor: Executor
+  readonly includer: Includer
+  readonly referred: Referred
+  /** Largest rid there is now: what a first page may see. */
+  pin(): Promise<number>
+  /** Types that have resources. */
+  usedTypes(): Promise<readonly string[]>
+  /** The same search inside a transaction: it finds what was written there. */
+  within(transaction: Transaction): Search
+  /** Completes the index over what was stored before. */
+  readonly indexer: Indexer
+  /** A stored resource by its canonical name. */
+  readonly findCanonical: ReturnType<typeof createFindCanonical>
+  /** The index of words, which its setting may have changed. */
+  readonly words: WordRows
+  readonly reindex: Reindex
+  /** For `_explain`: notes the statements of one search. */
+  tracer(): ReturnType<typeof createTracer>
+  /**
+   * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
+   * there is no other server.
+   */
+  readonly catchUp: ((names: readonly string[]) => Promise<boolean>) | undefined
+}
+
+export interface SearchParts {
+  readonly database: Database
+  readonly random: Random
+  readonly clock: Clock
+  readonly log: Logger
+  readonly model: StoredModel
+  /** Concrete resource types. */
+  readonly typeNames: readonly string[]
+  readonly shapes: () => Promise<Shapes>
+  /** Code systems whose codes are compared without case. */
+  readonly caseless: readonly string[]
+  readonly links: Links
+  readonly store: Store
+  /** Resolves when the transactions that are open now have ended. */
+  readonly settled: () => Promise<void>
+  readonly definitions: Pick<Definitions, 'find'>
+  readonly wordMode: WordMode
+  /** Most bytes of resources kept in memory; where none are, no pages are either. */
+  readonly cacheBytes: number
+  readonly terminology?: Terminology | undefined
+}
+
+const MOST_SYSTEMS = 64
+/** One page is kept for so many bytes of resources. */
+const BYTES_OF_PAGE = 8_192
+const nextSystem = sql(
+  'search.next-system',
+  'SELECT x.sys FROM ix_token x WHERE x.param = ? AND x.val = ? AND x.sys > ? ORDER BY x.sys LIMIT 1',
+)
+
+export const openSearch = async (parts: SearchParts): Promise<Search> => {
+  const { database, clock, log, store, settled, terminology } = parts
+  const { types } = store
+  const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
+  const implies = createImpliedSystems(parts.definitions)
+  const statements = createStatements()
+  const words = createWordRows(database, parts.wordMode)
+  const shared = database.kind === 'postgres'
+  // Another process may write there, and tells nobody of it.
+  const changes = shared || parts.cacheBytes === 0 ? undefined : createChanges()
+  const kept = changes && {
+    changes,
+    absolutes: createAbsolutes(database, changes),
+    pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2),
+  }
+  const index = words.beside(createIndexRows(registry, types.code, changes))
+  const backfill = createBackfill({ database, registry, rows: index, types, clock })
+  const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
+  const catchUp = async (names: readonly string[]): Promise<boolean> => {
+    // A key of `_sort` may begin with a minus.
+    const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+-?|^-/))
+    const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
+    return isKnown ? false : registry.refresh()
+  }
+  const sizes = createSizes(store.newestRid)
+  const over = (source: Source, terms: Terminology | undefined): Search => {
+    const isCommitted = source === database
+    const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
+
+    /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
+    const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
+      const systems = new Set<number>()
+      for (const param of params) {
+        // SQLite seeks sooner than it sets up a recursion; over a network one statement is better than two.
+        if (database.kind !== 'postgres') {
+          let last = Number.MIN_SAFE_INTEGER
+          while (systems.size <= MOST_SYSTEMS) {
+            const row = await source.get<{ sys: number }>(nextSystem, [param, value, last])
+            if (row === undefined) break
+            systems.add(row.sys)
+            last = row.sys
+          }
+          continue
+        }
+        const { text, params: values } =
+          q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
+        const rows = await source.all<{ sys: number }>(statements(text), values)
+        for (const { sys } of rows) systems.add(sys)
+      }
+      return systems.size > MOST_SYSTEMS ? undefined : [...systems]
+    }
+
+    const links = createLinks(source, statements, registry)
+    const asked = {
+      registry,
+      planner,
+      types,
+      typeNames: parts.typeNames,
+      dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
+      systemsOf,
+      implies,
+      links,
+      wordMode: parts.wordMode,
+      terminology: terms,
+      isInside: !isCommitted,
+    } as const
+    const criteria = createCriteria(asked)
+    const executor = createExecutor(
+      source,
+      types,
+      statements,
+      isCommitted ? store : undefined,
+      createRefiner(isCommitted ? sizes : undefined),
+    )
+    const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
+    return {
+      registry,
+      index,
+      criteria,
+      terminology: terms,
+      usual: isCommitted
+        ? createUsualSearches({ source, registry, store, executor, statements, kept, isPostgres: shared })
+        : undefined,
+      containedCriteria: createContainedCriteria(asked, criteria),
+      planner,
+      executor,
+      includer: createIncluder({ registry, criteria, executor, types, links }),
+      referred: createReferred({ registry, executor, typeNames: parts.typeNames }),
+      async pin() {
+        // This process writes alone, and knows what it has committed.
+        if (isCommitted && database.kind !== 'postgres') return store.newestRid()
+        const row = await source.get<{ rid: number | null }>(statements(newestText), [])
+        return Number(row?.rid ?? 0)
+      },
+      async usedTypes() {
+        const rows = await source.all<{ code: number }>(readUsedTypes, [])
+        return rows.map(({ code }) => types.name(code))
+      },
+      // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
+      // Nothing is kept of what may be undone.
+      within: (transaction) => over(sourceOf(transaction), undefined),
+      findCanonical: createFindCanonical({ registry, executor, store }),
+      indexer,
+      words,
+      reindex: createReindex({ database, registry, backfill, types, words, clock }),
+      tracer: () => createTracer(source, statements, shared ? 'postgres' : 'sqlite', clock),
+      catchUp: shared ? catchUp : undefined,
+    }
+  }
+  return over(database, terminology)
+}

@@ -1,0 +1,47 @@
+/** What a search in contained resources means: its conditions, and which containers may be seen. */
+import type { TypeCodes } from '../../../storage/type-codes.ts'
+import type { Access } from '../../access/access-filter.ts'
+import { SearchSort, SearchUnsupportedParameter } from '../../errors.ts'
+import { APART } from '../../index/contained/key-space.ts'
+import type { Search } from '../../open-search.ts'
+import type { Condition } from '../../query/clause.ts'
+import type { Asking } from '../../query/search-context.ts'
+import type { SearchRequest } from '../../query/search-parameters.ts'
+import type { Plan } from '../plan.ts'
+import type { ContainedSearch } from './contained-page.ts'
+
+/**
+ * `whole` is the plan for resources of the type themselves. Throws 400 where contained resources cannot be searched:
+ * over several types, in a compartment, sorted.
+ */
+export const askContained = async (
+  { containedCriteria, planner, usedTypes }: Search,
+  types: TypeCodes,
+  type: string | undefined,
+  request: SearchRequest,
+  asking: Asking,
+  access: Access,
+  whole: Plan | undefined,
+): Promise<ContainedSearch> => {
+  if (type === undefined)
+    throw SearchUnsupportedParameter(
+      '_contained',
+      'contained resources are searched by one type, and in no compartment',
+    )
+  if (request.sort !== undefined) throw SearchSort(request.sort.slice(0, 100), 'contained resources come newest first')
+  const conditions: Condition[] = []
+  for (const [name, value] of request.criteria) conditions.push(await containedCriteria(type, name, value, asking))
+  const inside = await planner((types.code(type) ?? 0) - APART, conditions)
+  const seen: { type: number; conditions: readonly Condition[] }[] = []
+  if (!access.open)
+    for (const holder of await usedTypes()) {
+      const met = await access.conditions(holder, 's')
+      if (met !== undefined) seen.push({ type: types.code(holder) ?? 0, conditions: met })
+    }
+  return {
+    inside,
+    whole: request.contained === 'both' ? whole : undefined,
+    asContainers: request.containedType === 'container',
+    seen: access.open ? undefined : seen,
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * `_explain=true`: what each clause was understood as and which index serves it, the plan, what the database makes of it.
+ * Counts, plans and times speak of all resources: only for callers who may search everything.
+ */
+import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
+import type { Source } from '../../storage/row-source.ts'
+import type { Condition } from '../query/clause.ts'
+import type { Fragment } from '../sql/fragment.ts'
+import type { Trace } from './deadline.ts'
+import { createNames, NEAR, type Plan, type Statements } from './plan.ts'
+import { isLong } from './refine.ts'
+import type { SortKey } from './sort.ts'
+
+const MOST_LINES = 60 // of one statement's plan
+
+const tell = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
+
+/** Tables of the index that a clause reads; `resource` for what the resource row itself answers. */
+const indexesOf = ({ sources, probe }: Condition): string => {
+  const text = sources === undefined ? probe('d', createNames()).text : sources.map(({ rids }) => rids.text).join(' ')
+  return [...new Set(text.match(/\b(?:ix_[a-z]+|resource)\b/g) ?? [])].join(', ') || 'none'
+}
+
+export interface Explained {
+  readonly plans: readonly Plan[]
+  readonly keys: readonly SortKey[]
+  readonly typeName: (code: number) => string
+}
+
+const why = (plan: Plan): string => {
+  const further = isLong(plan)
+    ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
+    : ''
+  return start(plan) + further
+}
+
+const start = ({ conditions, driver, size, many, ordered }: Plan): string => {
+  const checked = conditions.length === 1 ? '1 clause is' : `${conditions.length} clauses are`
+  if (driver === undefined)
+    return conditions.length === 0
+      ? 'goes through the resources of the type, newest first'
+      : `goes through the resources of the type, newest first, and ${checked} checked by key: none of them is rare or can be started from`
+  const others = conditions.length - 1
+  const sized =
+    conditions.length === 1 && many
+      ? 'not counted'
+      : `${many ? 'at least ' : ''}${counted(size, 'row')}${others > 0 ? ', the fewest of all' : ''}`
+  return `starts from "${driver.text}" (${sized}), ${ordered ? 'read newest first' : 'collected and sorted'}; ${others === 1 ? '1 other clause is' : `${others} other clauses are`} checked by key`
+}
+
+/** What was understood and how it will be searched. */
+export const explainPlans = ({ plans, keys, typeName }: Explained): readonly Issue[] =>
+  plans.flatMap((plan) => {
+    const type = typeName(plan.type)
+    return [
+      ...plan.conditions.map((one) =>
+        tell(
+          `${type}?${one.text}: ${one.understood}; index ${indexesOf(one)}${one === plan.driver ? ', scanned' : ''}`,
+        ),
+      ),
+      tell(`${type}: ${why(plan)}`),
+      ...(keys.length > 0
+        ? [tell(`sorted by ${keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}`)]
+        : []),
+    ]
+  })
+
+interface Traced {
+  readonly statement: Fragment
+  readonly ms: number
+  readonly isSlow: boolean
+}
+
+/** Notes the statements of one search, and asks the database about them afterwards. */
+export const createTracer = (source: Source, statements: Statements, dialect: 'sqlite' | 'postgres', clock: Clock) => {
+  const traced: Traced[] = []
+  const planOf = async ({ text, params }: Fragment): Promise<readonly string[]> => {
+    if (dialect === 'postgres') {
+      const rows = await source.all<Record<string, string>>(statements(`EXPLAIN (COSTS OFF) ${text}`), params)
+      return rows.map((row) => Object.values(row)[0] as string)
+    }
+    const rows = await source.all<{ id: number; parent: number; detail: string }>(
+      statements(`EXPLAIN QUERY PLAN ${text}`),
+      params,
+    )
+    const depthOf = new Map<number, number>()
+    return rows.map(({ id, parent, detail }) => {
+      const depth = (depthOf.get(parent) ?? -1) + 1
+      depthOf.set(id, depth)
+      return `${'  '.repeat(depth)}${detail}`
+    })
+  }
+  const started = clock.monotonic()
+  const trace: Trace = {
+    now: () => clock.monotonic(),
+    note: (statement, ms, isSlow) => void traced.push({ statement, ms, isSlow }),
+  }
+  return {
+    trace,
+    async tell(): Promise<readonly Issue[]> {
+      const issues: Issue[] = [tell(`the search took ${(clock.monotonic() - started).toFixed(2)} ms`)]
+      for (const { statement, ms, isSlow } of traced) {
+        const time = `${ms.toFixed(2)} ms${isSlow ? ', beside the main thread' : ''}`
+        const lines = (await planOf(statement)).slice(0, MOST_LINES)
+        issues.push(tell([`the database took ${time}`, ...lines].join('\n')))
+      }
+      return issues
+    },
+  }
+}

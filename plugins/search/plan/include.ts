@@ -1,0 +1,244 @@
+/**
+ * `_include` and `_revinclude`: what the matches refer to and what refers to them, found in the index, never by parsing.
+ * https://hl7.org/fhir/R4/search.html#revinclude
+ */
+import type { OwnUrl, Right } from '../../../kernel/index.ts'
+import type { TypeCodes } from '../../storage/type-codes.ts'
+import type { StoredVersion } from '../../storage/version.ts'
+import type { Access } from '../access/access-filter.ts'
+import { SearchChain } from '../errors.ts'
+import type { ParameterColumn, Registry } from '../index/registry.ts'
+import type { Criteria } from '../query/criteria.ts'
+import type { Ends, Links } from '../query/reference-join.ts'
+import type { Include } from '../query/search-parameters.ts'
+import { and, type Fragment, isIn, q, raw } from '../sql/fragment.ts'
+import type { Patience } from './deadline.ts'
+import type { Executor } from './executor.ts'
+import { createNames } from './plan.ts'
+
+/** Resources a page may hold beside its matches; a warning says when there were more. */
+export const MOST_INCLUDED = 1_000
+const MOST_ROUNDS = 10
+const MOST_FOUND = MOST_INCLUDED * 2 // by one statement, of what refers to a page
+const NEWEST_FIRST = raw(' ORDER BY rid DESC')
+
+export interface Included {
+  readonly versions: readonly StoredVersion[]
+  /** There were more than may be sent. */
+  readonly cut: boolean
+}
+
+export interface IncludeParts {
+  readonly registry: Registry
+  readonly criteria: Criteria
+  readonly executor: Executor
+  readonly types: TypeCodes
+  readonly links: Links
+}
+
+interface Held {
+  readonly rid: number
+  readonly type: string
+}
+
+interface Found {
+  readonly held: ReadonlyMap<number, Held>
+  /** A statement has found as many as it may. */
+  readonly isFull: boolean
+}
+
+/** What is the same for all rounds. */
+interface Including {
+  readonly access: Access
+  /** Types. */
+  readonly all: readonly string[]
+  readonly asking: Patience & { readonly ownUrl: OwnUrl | undefined }
+}
+
+export const createIncluder = ({ registry, criteria, executor, types, links: linksOf }: IncludeParts) => {
+  const codeOf = (type: string): number => types.code(type) ?? 0
+
+  /** Reference columns an include names on one type. Throws 400 for a parameter that is none. */
+  const columnsOf = ({ parameter, text }: Include, type: string): readonly ParameterColumn[] => {
+    if (parameter !== '*') {
+      const found = criteria.parameterOf(type, parameter)
+      if (found.type !== 'reference') throw SearchChain(text.slice(0, 100), `"${parameter}" is no reference`)
+      return found.columns
+    }
+    return [...registry.parameters(type).values()]
+      .filter((one) => one.type === 'reference')
+      .flatMap((one) => criteria.complete(one).columns)
+  }
+  const check = (include: Include, known: (type: string) => boolean): void => {
+    if (include.source === '*') return
+    if (!known(include.source))
+      throw SearchChain(include.text.slice(0, 100), `"${include.source.slice(0, 64)}" is no resource type`)
+    if (include.target !== undefined && !known(include.target))
+      throw SearchChain(include.text.slice(0, 100), `"${include.target.slice(0, 64)}" is no resource type`)
+    columnsOf(include, include.source)
+  }
+
+  /** Ends of the types that are meant: one, or all. */
+  const endsOf = (only: string | undefined, all: readonly string[]): Ends => ({
+    types: only === undefined ? undefined : [codeOf(only)],
+    canonicals: (only === undefined ? all : [only]).flatMap((type) => registry.canonicalColumn(type) ?? []),
+  })
+
+  const forward = async (
+    include: Include,
+    from: readonly Held[],
+    all: readonly string[],
+    ownUrl: OwnUrl | undefined,
+  ) => {
+    const { source, target } = include
+    const statements: Fragment[] = []
+    for (const [type, list] of Map.groupBy(from, (held) => held.type)) {
+      if (source !== '*' && source !== type) continue
+      const rids = isIn(
+        'r.rid',
+        list.map(({ rid }) => rid),
+      )
+      for (const [only, columns] of Map.groupBy(columnsOf(include, type), ({ refers }) => refers ?? target)) {
+        if (target !== undefined && only !== target) continue
+        for (const link of await linksOf(columns, endsOf(only, all), ownUrl))
+          statements.push(
+            q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ix_ref r CROSS JOIN ${raw(link.table)} t CROSS JOIN resource s WHERE ${rids} AND ${link.reference('r')} AND ${link.toTarget('r', 't')} AND ${link.target('t')} AND s.rid = t.rid`,
+          )
+      }
+    }
+    return statements
+  }
+  /** `where` narrows what refers, `s`. */
+  const backward = async (
+    include: Include,
+    from: readonly Held[],
+    all: readonly string[],
+    ownUrl: OwnUrl | undefined,
+    where: Fragment = raw('1 = 1'),
+    order: Fragment = raw(''),
+  ) => {
+    const { source, target } = include
+    const statements: Fragment[] = []
+    for (const [type, list] of Map.groupBy(from, (held) => held.type)) {
+      if (target !== undefined && target !== type) continue
+      const columns = (source === '*' ? all : [source])
+        .flatMap((one) => columnsOf(include, one))
+        .filter(({ refers }) => refers === undefined || refers === type)
+      const rids = isIn(
+        't.rid',
+        list.map(({ rid }) => rid),
+      )
+      for (const link of await linksOf(columns, endsOf(type, all), ownUrl))
+        statements.push(
+          q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ${raw(link.table)} t CROSS JOIN ix_ref r CROSS JOIN resource s WHERE ${link.target('t')} AND ${rids} AND ${link.reference('r')} AND ${link.toReference('r', 't')} AND s.rid = r.rid AND ${where}${order} LIMIT ${MOST_FOUND}`,
+        )
+    }
+    return statements
+  }
+
+  const select = async (
+    statements: readonly Fragment[],
+    seen: ReadonlySet<number>,
+    patience: Patience,
+  ): Promise<Found> => {
+    const held = new Map<number, Held>()
+    let isFull = false
+    for (const statement of statements) {
+      const rows = await executor.select<{ rid: number; type: number }>(statement, patience)
+      isFull ||= rows.length === MOST_FOUND
+      for (const { rid, type } of rows) if (!seen.has(rid)) held.set(rid, { rid, type: types.name(type) })
+    }
+    return { held, isFull }
+  }
+  /**
+   * What refers to the page. The first statements are not sorted: mostly they find everything. Where one is full, the newest
+   * are asked for, so that the same page always has the same resources. Hidden resources must not take the room of others:
+   * where access is limited, each type is then asked for by itself, with what its resources have to meet.
+   */
+  const referring = async (
+    include: Include,
+    from: readonly Held[],
+    seen: ReadonlySet<number>,
+    { access, all, asking }: Including,
+  ): Promise<ReadonlyMap<number, Held>> => {
+    const { ownUrl } = asking
+    const first = await select(await backward(include, from, all, ownUrl), seen, asking)
+    if (!first.isFull) return first.held
+    if (access.open) {
+      const newest = await backward(include, from, all, ownUrl, undefined, NEWEST_FIRST)
+      return (await select(newest, seen, asking)).held
+    }
+    const statements: Fragment[] = []
+    for (const source of include.source === '*' ? all : [include.source]) {
+      const conditions = await access.conditions(source, 's')
+      if (conditions === undefined) continue
+      const name = createNames()
+      const where = and([q`s.type = ${codeOf(source)}`, ...conditions.map((one) => one.probe('s', name))])
+      statements.push(...(await backward({ ...include, source }, from, all, ownUrl, where, NEWEST_FIRST)))
+    }
+    return (await select(statements, seen, asking)).held
+  }
+  /** Rids of those on which the right holds. */
+  const filter = async (
+    held: ReadonlyMap<number, Held>,
+    right: Right,
+    access: Access,
+    patience: Patience,
+  ): Promise<readonly number[]> => {
+    if (access.open) return [...held.keys()]
+    const allowed: number[] = []
+    for (const [type, list] of Map.groupBy(held.values(), (one) => one.type)) {
+      const conditions = await access.conditions(type, right)
+      if (conditions === undefined) continue
+      const rids = list.map(({ rid }) => rid)
+      if (conditions.length === 0) allowed.push(...rids)
+      else allowed.push(...(await executor.filter({ type: codeOf(type), conditions }, rids, patience)))
+    }
+    return allowed
+  }
+
+  return {
+    check,
+    /** `matches` are not included again. Only what the access lets through is. */
+    async include(
+      request: { readonly includes: readonly Include[]; readonly revincludes: readonly Include[] },
+      matches: readonly Held[],
+      access: Access,
+      all: readonly string[],
+      asking: Patience & { readonly ownUrl: OwnUrl | undefined },
+    ): Promise<Included> {
+      const seen = new Set(matches.map(({ rid }) => rid))
+      const shown: number[] = []
+      let from: readonly Held[] = matches
+      let cut = false
+      for (let round = 0; from.length > 0 && !cut; round += 1) {
+        const active = (list: readonly Include[]): readonly Include[] =>
+          list.filter(({ iterate }) => round === 0 || iterate)
+        const forwards: Fragment[] = []
+        for (const one of active(request.includes)) forwards.push(...(await forward(one, from, all, asking.ownUrl)))
+        // What is referred to may be read; what refers here is found, as by a search.
+        const { held: referred } = await select(forwards, seen, asking)
+        const found = new Map<number, Held>()
+        for (const one of active(request.revincludes))
+          for (const [rid, held] of await referring(one, from, seen, { access, all, asking })) found.set(rid, held)
+        const allowedRids = new Set([
+          ...(await filter(referred, 'r', access, asking)),
+          ...(await filter(found, 's', access, asking)),
+        ])
+        const next = new Map([...referred, ...found])
+        // Newest first, as matches are. The order in which a database finds them depends on its plan, so on hidden data.
+        const allowed = [...next.values()]
+          .filter(({ rid }) => allowedRids.has(rid))
+          .sort((one, other) => other.rid - one.rid)
+        for (const held of next.values()) seen.add(held.rid)
+        const room = MOST_INCLUDED - shown.length
+        cut = allowed.length > room || (round === MOST_ROUNDS && allowed.length > 0)
+        from = allowed.slice(0, room)
+        for (const { rid } of from) shown.push(rid)
+      }
+      return { versions: await executor.versions(shown, asking), cut }
+    },
+  }
+}
+
+export type Includer = ReturnType<typeof createIncluder>

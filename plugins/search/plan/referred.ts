@@ -1,0 +1,81 @@
+/**
+ * What a set of resources refers to, page by page, newest first: found in the index, where every Reference of a resource
+ * stands, also one that no search parameter names (links/rest.ts). https://hl7.org/fhir/R4/references.html
+ */
+import type { OwnUrl } from '../../../kernel/index.ts'
+import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
+import type { Registry } from '../index/registry.ts'
+import type { Condition } from '../query/clause.ts'
+import { ownBase } from '../query/own-base.ts'
+import type { PagePosition } from '../query/page-token.ts'
+import { and, type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
+import type { Patience } from './deadline.ts'
+import type { Executor } from './executor.ts'
+import { createNames, type Plan } from './plan.ts'
+
+/** Resources of one type that may be answered with. */
+export interface Target {
+  /** Number of the type. */
+  readonly type: number
+  /** All of these have to hold. */
+  readonly conditions: readonly Condition[]
+}
+
+export interface ReferredQuery {
+  /** Whose references are followed: the matches of these plans, */
+  readonly plans: readonly Plan[]
+  /** and these resources. */
+  readonly rids: readonly number[]
+  readonly targets: readonly Target[]
+  readonly position: Pick<PagePosition, 'pin' | 'rid'>
+  readonly limit: number
+  readonly ownUrl: OwnUrl | undefined
+}
+
+export interface ReferredParts {
+  readonly registry: Pick<Registry, 'hasher' | 'canonicalColumn' | 'canonicalColumns'>
+  readonly executor: Pick<Executor, 'matches' | 'select'>
+  /** Concrete resource types. */
+  readonly typeNames: readonly string[]
+}
+
+/** The statement leaves nothing in memory but the page: the database keeps each target of a reference once. */
+export const createReferred = ({ registry, executor, typeNames }: ReferredParts) => {
+  /** `type/id` under this server, relative or absolute. Throws 503 while not every reference is in the index. */
+  const literals = (ownUrl: OwnUrl | undefined): Fragment => {
+    const others = registry.canonicalColumns.join(', ') || '-1'
+    const place = `r.param % ${COLUMN_STEP}`
+    const base = ownBase(place, ownUrl === undefined ? undefined : registry.hasher.short(ownUrl))
+    return q`SELECT t.rid AS rid, t.type AS type FROM (SELECT DISTINCT r.target - ${base} AS ref FROM s CROSS JOIN ix_ref r WHERE r.rid = s.rid AND r.param > 0 AND ${raw(place)} <> ${raw(String(CANONICAL))} AND r.param - ${raw(place)} NOT IN (${raw(others)})) g CROSS JOIN ix_res t WHERE t.ref = g.ref`
+  }
+  /** Resources by their canonical names. */
+  const canonicals = (): Fragment => {
+    const own = typeNames.flatMap((type) => registry.canonicalColumn(type) ?? [])
+    return q`SELECT t.rid AS rid, t.type AS type FROM (SELECT DISTINCT r.target AS target FROM s CROSS JOIN ix_ref r WHERE r.rid = s.rid AND r.param > 0 AND r.param % ${raw(String(COLUMN_STEP))} = ${raw(String(CANONICAL))}) g CROSS JOIN ix_ref o CROSS JOIN resource t WHERE ${isIn('o.param', own)} AND o.target = g.target AND t.rid = o.rid`
+  }
+  const sourcesOf = async ({ plans, rids, position }: ReferredQuery, asking: Patience): Promise<Fragment> => {
+    const given = rids.map((rid) => q`SELECT CAST(${rid} AS bigint) AS rid`)
+    const found = plans.length === 0 ? [] : [await executor.matches(plans, position.pin, asking)]
+    return join([...given, ...found], ' UNION ALL ')
+  }
+  const allowed = (targets: readonly Target[]): Fragment => {
+    const name = createNames()
+    const branches = targets.map(
+      ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.probe('t', name)))}`,
+    )
+    return q`CASE t.type ${join(branches, ' ')} ELSE 1 = 0 END`
+  }
+
+  /** Numbers of at most `limit` resources below the position, each once. */
+  return async (query: ReferredQuery, asking: Patience): Promise<readonly number[]> => {
+    const { plans, rids, targets, position, limit, ownUrl } = query
+    if (targets.length === 0 || plans.length + rids.length === 0) return []
+    const rows = await executor.select<{ rid: number }>(
+      q`WITH s(rid) AS MATERIALIZED (${await sourcesOf(query, asking)}) SELECT DISTINCT t.rid AS rid FROM (${literals(ownUrl)} UNION ALL ${canonicals()}) t WHERE t.rid <= ${position.pin} AND t.rid < ${position.rid} AND ${allowed(targets)} ORDER BY rid DESC LIMIT ${limit}`,
+      asking,
+    )
+    return rows.map(({ rid }) => rid)
+  }
+}
+
+export type Referred = ReturnType<typeof createReferred>

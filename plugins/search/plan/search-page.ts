@@ -1,0 +1,229 @@
+/** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
+import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
+import { ExplainRestricted, TypeForbidden } from '../../fhir/errors.ts'
+import type { Asked } from '../../fhir/interactions/request.ts'
+import { prepareVersions } from '../../fhir/large/prepare-versions.ts'
+import type { FhirServer } from '../../fhir/parts.ts'
+import { type SearchSet, toSearchSet } from '../../fhir/search/searchset.ts'
+import type { FoundPage } from '../../fhir/search/searchset-page.ts'
+import { patientsIn } from '../definition/patients.ts'
+import type { Condition } from '../query/clause.ts'
+import { shortenKeys } from '../query/page-keys.ts'
+import { type PagePosition, sealPage } from '../query/page-token.ts'
+import type { Scope } from '../query/scope.ts'
+import { readSearch } from '../query/search-parameters.ts'
+import { containedPage, countContained } from './contained/contained-page.ts'
+import { askContained } from './contained/plan-contained.ts'
+import { createPatience } from './deadline.ts'
+import type { Match } from './executor.ts'
+import { explainPlans } from './explain.ts'
+import { type Included, MOST_INCLUDED } from './include.ts'
+import type { Direction, Plan } from './plan.ts'
+import { addressOf, checkIncludes, type Finding, parametersOf, startOf, toFinding, toStart } from './resolved-search.ts'
+
+const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
+
+const refuse = (error: ServerError): never => {
+  throw error
+}
+
+/** A search that takes too long is refused as what it is. */
+export const findPlanned = async (
+  server: FhirServer,
+  asked: Asked,
+  scope: Scope,
+  ruling: Ruling,
+): Promise<FoundPage> => {
+  const { search, clock } = server
+  const request = readSearch(parametersOf(asked), scope.type === undefined)
+  // What a plan names and how long it takes depend on what is stored, hidden resources included.
+  if (request.explain && !ruling.covers(['r', 's'])) throw ExplainRestricted()
+  const tracer = request.explain ? search.tracer() : undefined
+  const patience = createPatience(asked.ctx, clock, tracer?.trace)
+  try {
+    return await find(await toFinding({ server, asked, scope, patience, tracer }, ruling, request))
+  } catch (error) {
+    throw patience.refusal(error)
+  }
+}
+
+const find = async (finding: Finding): Promise<FoundPage> => {
+  checkIncludes(finding)
+  const address = addressOf(finding)
+  const { position, direction } = startOf(finding, address)
+  const plans = await plansOf(finding)
+  const matches = await matchesOf(finding, plans, position, direction)
+  const notes = notesBefore(finding, plans)
+  const found = finding.countOnly ? [] : await matches.page(finding.understood.count + 1)
+  const nearest = found.slice(0, finding.understood.count)
+  const shown = direction === 'older' ? nearest : nearest.toReversed()
+  const total = await totalOf(finding, matches, found)
+  const included = await includedBy(finding, shown)
+  notes.push(...(await notesAfter(finding, included)))
+  const links = linksOf(finding, address, position, direction, shown, found.length > shown.length)
+  return toPage(finding, { shown, included, total, links, issues: notes })
+}
+
+/** One for each type that may be seen and can have matches. Throws 403 when the one type asked for may not. */
+const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
+  const { server, asked, scope, types, access, understood } = finding
+  const { criteria, planner } = server.search
+  const plans: Plan[] = []
+  const used = access.open || types.length === 1 ? types : await server.search.usedTypes()
+  for (const type of types) {
+    if (!used.includes(type)) continue
+    const seen = await access.conditions(type, 's')
+    if (seen === undefined) {
+      if (scope.type !== undefined) refuse(TypeForbidden(type))
+      continue
+    }
+    const inside =
+      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, asked.ctx.ownUrl)]
+    if (inside.includes(undefined)) continue
+    const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as Condition[])]
+    plans.push(await planner(server.store.types.code(type) ?? 0, conditions))
+  }
+  return plans
+}
+
+/** How matches are come by. */
+interface Matches {
+  /** Next to where the page begins, or ends: the nearest first. */
+  page(limit: number): Promise<readonly Match[]>
+  /** All, or `most` of them. */
+  count(most: number | undefined): Promise<number>
+}
+
+/** Resources by themselves, or those that others contain. */
+const matchesOf = async (
+  finding: Finding,
+  plans: readonly Plan[],
+  position: PagePosition,
+  direction: Direction,
+): Promise<Matches> => {
+  const { server, scope, patience, asking, access, understood } = finding
+  const { search, store } = server
+  const { executor } = search
+  const { request } = understood
+  const { pin } = position
+  const type = scope.compartment === undefined ? scope.type : undefined
+  const inner =
+    request.contained === 'false'
+      ? undefined
+      : await askContained(search, store.types, type, request, asking, access, plans[0])
+  if (plans.length === 0) return { page: async () => [], count: async () => 0 }
+  if (inner === undefined)
+    return {
+      page: (limit) =>
+        direction === 'older'
+          ? executor.page(plans, position, understood.keys, limit, patience)
+          : executor.pageBefore(plans, position, understood.keys, limit, patience),
+      count: (most) => executor.count(plans, pin, most, patience),
+    }
+  return {
+    page: (limit) => containedPage(executor, inner, position, limit, direction, patience),
+    count: () => countContained(executor, inner, pin, patience),
+  }
+}
+
+/** Counted where that is asked for. A first page that holds all matches tells their number by itself. */
+const totalOf = async (
+  { understood, countOnly }: Finding,
+  matches: Matches,
+  found: readonly Match[],
+): Promise<number | undefined> => {
+  const { total, page } = understood.request
+  if (total === 'none' && !countOnly) return undefined
+  if (!countOnly && page === undefined && found.length <= understood.count) return found.length
+  const accurate = countOnly || total === 'accurate'
+  if (!accurate && total !== 'estimate') return undefined
+  return matches.count(accurate ? undefined : ESTIMATE_MOST)
+}
+
+const includedBy = (
+  { server: { search, catalog }, access, understood, patience }: Finding,
+  shown: readonly Match[],
+): Promise<Included> =>
+  search.includer.include(
+    understood.request,
+    shown.map(({ version: { rid, type } }) => ({ rid, type })),
+    access,
+    [...catalog.types.keys()],
+    patience,
+  )
+
+/** What was passed over, and for `_explain` what is about to be done. */
+const notesBefore = ({ server, tracer, understood }: Finding, plans: readonly Plan[]): Issue[] => {
+  const notes: Issue[] = understood.ignored.map(({ name, reason }) => ({
+    severity: 'warning',
+    code: 'not-supported',
+    diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
+  }))
+  if (tracer !== undefined)
+    notes.push(...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name }))
+  return notes
+}
+
+/** For `_explain` what was done, and what was left out. */
+const notesAfter = async ({ tracer }: Finding, included: Included): Promise<readonly Issue[]> => {
+  const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.tell())]
+  if (included.cut)
+    notes.push({
+      severity: 'warning',
+      code: 'too-costly',
+      diagnostics: `More resources were to be included than the ${MOST_INCLUDED} a page may hold; the others are left out.`,
+    })
+  return notes
+}
+
+/** Matches come before a page that was asked for by a link, and after one that was asked for backwards. */
+const linksOf = (
+  { server: { search, clock }, asked: { ctx }, understood: { request } }: Finding,
+  address: string,
+  { pin }: PagePosition,
+  direction: Direction,
+  shown: readonly Match[],
+  isMore: boolean,
+): SearchSet['links'] => {
+  const link = (relation: string, match: Match, way: Direction): { relation: string; url: string } => {
+    const { version, place, keys } = match
+    const position = toStart({ pin, rid: place ?? version.rid, keys: shortenKeys(keys) }, way)
+    const page = sealPage(search.registry.key, clock, ctx.caller, address, position)
+    return { relation, url: `${ctx.baseUrl}${address}&_page=${page}` }
+  }
+  const [first, last] = [shown[0], shown.at(-1)]
+  const isOlder = direction === 'older'
+  const links = [{ relation: 'self', url: ctx.baseUrl + address }]
+  if (first !== undefined && (isOlder ? request.page !== undefined : isMore))
+    links.push(link('previous', first, 'newer'))
+  if (last !== undefined && (isOlder ? isMore : true)) links.push(link('next', last, 'older'))
+  return links
+}
+
+const toPage = async (
+  { server, asked: { ctx }, understood }: Finding,
+  {
+    shown,
+    included,
+    ...told
+  }: Pick<SearchSet, 'total' | 'links' | 'issues'> & { readonly shown: readonly Match[]; readonly included: Included },
+): Promise<FoundPage> => {
+  const { random, clock, catalog } = server
+  const { presentation } = understood.request
+  const entries = [
+    ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
+    ...included.versions.map((version) => ({ version, mode: 'include' as const })),
+  ]
+  const versions = entries.map(({ version }) => version)
+  await prepareVersions(server, ctx, versions, presentation)
+  const text = toSearchSet({
+    ...told,
+    id: random.id(),
+    lastUpdated: new Date(clock.now()).toISOString(),
+    baseUrl: ctx.baseUrl,
+    entries,
+    presentation,
+    types: catalog.types,
+  })
+  return { text, patients: () => patientsIn(server, versions, ctx.ownUrl) }
+}

@@ -1,0 +1,140 @@
+/** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
+import { withArticle } from '../../../kernel/index.ts'
+import { TypeForbidden } from '../../fhir/errors.ts'
+import { SearchChain, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+import type { Parameter } from '../index/registry.ts'
+import { matches } from '../plan/plan.ts'
+import { chainCondition, hasCondition, type OtherEnd } from './chain-condition.ts'
+import { anyCondition, type Condition, type Named, neverCondition } from './clause.ts'
+import type { CriteriaParts } from './criteria.ts'
+import { type Name, short } from './parameter-name.ts'
+import type { Ends } from './reference-join.ts'
+import type { Asking } from './search-context.ts'
+
+export const MOST_DEPTH = 8 // links of a chain, `_has` in `_has`
+
+/** The condition of one parameter; `depth` counts the links that lead to it. */
+export type ToCondition = (
+  type: string,
+  name: string,
+  value: string,
+  asking: Asking,
+  depth?: number,
+) => Promise<Condition>
+
+/** References of a parameter to some types, whose resources meet what `make` says of each type. */
+export type Follow = (
+  parameter: Parameter,
+  targets: readonly string[],
+  named: Named,
+  asking: Asking,
+  depth: number,
+  make: (type: string) => Promise<readonly Condition[]>,
+) => Promise<Condition>
+
+export const createLinkedCriteria = (
+  { planner, types, links: linksOf, registry }: CriteriaParts,
+  parameterOf: (type: string, code: string) => Parameter,
+  toCondition: ToCondition,
+) => {
+  const codeOf = (type: string): number => types.code(type) ?? 0
+
+  const endsOf = (type: string): Ends => {
+    const column = registry.canonicalColumn(type)
+    return { types: [codeOf(type)], canonicals: column === undefined ? [] : [column] }
+  }
+
+  /** What the resource at the other end has to meet; undefined when nobody may look there. */
+  const otherEnd = async (
+    type: string,
+    asking: Asking,
+    depth: number,
+    make: (type: string) => Promise<readonly Condition[]>,
+  ): Promise<OtherEnd | undefined> => {
+    if (depth >= MOST_DEPTH) throw SearchTooCostly(`more than ${MOST_DEPTH} links in one parameter`)
+    const allowed = await asking.allowed(type)
+    if (allowed === undefined) return undefined
+    const conditions = [...(await make(type)), ...allowed]
+    const plan = await planner(codeOf(type), conditions)
+    return {
+      conditions: plan.conditions,
+      found: plan.driver === undefined || plan.many ? undefined : matches(plan, asking.pin),
+      size: plan.size,
+    }
+  }
+
+  const follow: Follow = async (parameter, targets, named, asking, depth, make) => {
+    const links: Condition[] = []
+    let failure: unknown
+    let closed: string | undefined
+    for (const target of targets) {
+      const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === target)
+      if (columns.length === 0 || types.code(target) === undefined) continue
+      try {
+        const end = await otherEnd(target, asking, depth, make)
+        if (end === undefined) closed = target
+        else links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.ownUrl), end))
+      } catch (error) {
+        // Of several possible targets only those that know the parameter are meant.
+        if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
+        failure = error
+      }
+    }
+    if (links.length > 0) return links.length === 1 ? (links[0] as Condition) : anyCondition(named, links)
+    if (failure !== undefined) throw failure
+    // Of several possible targets the open ones are followed; where there is none, the search is not for this caller.
+    if (closed !== undefined) throw TypeForbidden(closed)
+    return neverCondition(named)
+  }
+
+  const chain = async (
+    type: string,
+    name: string,
+    { code, modifier, rest }: Name,
+    value: string,
+    asking: Asking,
+    depth: number,
+  ): Promise<Condition> => {
+    const parameter = parameterOf(type, code)
+    if (parameter.type !== 'reference') throw SearchChain(short(name), `"${code}" is no reference`)
+    if (modifier !== undefined && types.code(modifier) === undefined)
+      throw SearchChain(short(name), `"${short(modifier)}" is no resource type`)
+    const targets = modifier === undefined ? parameter.targets : [modifier]
+    if (targets.length === 0) throw SearchChain(short(name), `say which type is meant, as in ${code}:Patient.${rest}`)
+    const named = {
+      text: `${name}=${value}`,
+      understood: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}`,
+    }
+    return follow(parameter, targets, named, asking, depth, async (target) => [
+      await toCondition(target, rest as string, value, asking, depth + 1),
+    ])
+  }
+
+  /** `_has:Observation:patient:code` */
+  const reverse = async (
+    type: string,
+    name: string,
+    value: string,
+    asking: Asking,
+    depth: number,
+  ): Promise<Condition> => {
+    const [, source = '', by = '', ...rest] = name.split(':')
+    if (rest.length === 0 || types.code(source) === undefined)
+      throw SearchChain(short(name), 'it is written _has:Type:reference:parameter')
+    const parameter = parameterOf(source, by)
+    if (parameter.type !== 'reference') throw SearchChain(short(name), `"${by}" is no reference`)
+    const named = {
+      text: `${name}=${value}`,
+      understood: `referred to by ${parameter.url} of ${withArticle(source)} with ${rest.join(':')}`,
+    }
+    const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type)
+    const found = await otherEnd(source, asking, depth, async () => [
+      await toCondition(source, rest.join(':'), value, asking, depth + 1),
+    ])
+    if (found === undefined) throw TypeForbidden(source)
+    if (columns.length === 0) return neverCondition(named)
+    return hasCondition(named, await linksOf(columns, endsOf(type), asking.ownUrl), found)
+  }
+
+  return { chain, reverse, follow }
+}

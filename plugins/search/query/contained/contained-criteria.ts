@@ -1,0 +1,41 @@
+/**
+ * Parameters of contained resources: the same conditions on the columns of contained resources. Chains lead from them to
+ * whole resources.
+ */
+
+import { SearchUnsupportedParameter } from '../../errors.ts'
+import { APART } from '../../index/contained/key-space.ts'
+import type { Parameter } from '../../index/registry.ts'
+import { createLinkedCriteria } from '../chain-criteria.ts'
+import type { Condition } from '../clause.ts'
+import type { Criteria, CriteriaParts } from '../criteria.ts'
+import { readName, short } from '../parameter-name.ts'
+import type { Asking } from '../search-context.ts'
+import { createSimpleCriteria } from '../simple-criteria.ts'
+
+const OF_WHOLE_RESOURCES = new Set(['_id', '_lastUpdated', '_list', '_has', '_text', '_content', '_filter'])
+
+export const createContainedCriteria = (parts: CriteriaParts, { parameterOf, toCondition }: Criteria) => {
+  const { types } = parts
+  const apart = (type: string, code: string): Parameter => {
+    const parameter = parameterOf(type, code)
+    return { ...parameter, columns: parameter.columns.map((column) => ({ ...column, code: column.code - APART })) }
+  }
+  const code = (name: string): number | undefined => {
+    const given = types.code(name)
+    return given === undefined ? undefined : given - APART
+  }
+  const own = { ...parts, types: { ...types, code } }
+  const simple = createSimpleCriteria(own, apart)
+  const linked = createLinkedCriteria(parts, apart, toCondition)
+  /** Throws 400 for what is not understood, or cannot be asked of a contained resource. */
+  return async (type: string, name: string, value: string, asking: Asking): Promise<Condition> => {
+    const read = readName(name)
+    if (OF_WHOLE_RESOURCES.has(read.code))
+      throw SearchUnsupportedParameter(short(name), 'it cannot be asked of contained resources')
+    if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, 0)
+    return simple.condition(type, name, read, value, asking)
+  }
+}
+
+export type ContainedCriteria = ReturnType<typeof createContainedCriteria>

@@ -1,0 +1,136 @@
+/**
+ * Name and value of one search parameter → a condition. What is not known is refused by name, never ignored.
+ * https://hl7.org/fhir/R4/search.html
+ */
+
+import type { OwnUrl } from '../../../kernel/index.ts'
+import type { TypeCodes } from '../../storage/type-codes.ts'
+import type { Terminology } from '../../terminology/service.ts'
+import type { ImpliedSystems } from '../definition/implied-systems.ts'
+import { GENERAL, UNSUPPORTED } from '../definition/supported.ts'
+import {
+  SearchIndexing,
+  SearchModifierUnknown,
+  SearchParameterUnknown,
+  SearchUnsupportedParameter,
+  SearchValue,
+} from '../errors.ts'
+import type { WordMode } from '../index/full-text/text-index.ts'
+import type { Parameter, Registry } from '../index/registry.ts'
+import type { Planner } from '../plan/plan.ts'
+import { createLinkedCriteria, type ToCondition } from './chain-criteria.ts'
+import { anyCondition, type Condition, idCondition, lookupCondition } from './clause.ts'
+import { createFilterCriteria } from './filter/compile-filter.ts'
+import { createGeneralCriteria } from './general-criteria.ts'
+import { referenceLookup, referenceTargets } from './lookups/reference.ts'
+import { type Name, readName, short } from './parameter-name.ts'
+import type { Links } from './reference-join.ts'
+import type { Asking } from './search-context.ts'
+import { createSimpleCriteria } from './simple-criteria.ts'
+import { createWordCriteria } from './text-query.ts'
+import type { ValueContext } from './value-context.ts'
+
+export interface CriteriaParts {
+  readonly registry: Registry
+  readonly planner: Planner
+  readonly types: TypeCodes
+  /** Concrete resource types. */
+  readonly typeNames: readonly string[]
+  readonly dialect: ValueContext['dialect']
+  readonly systemsOf: ValueContext['systemsOf']
+  readonly implies: ImpliedSystems
+  readonly wordMode: WordMode
+  readonly links: Links
+  readonly terminology: Terminology | undefined
+  /** Asked inside a transaction. */
+  readonly isInside: boolean
+}
+
+export const createCriteria = (parts: CriteriaParts) => {
+  const { registry, types, typeNames } = parts
+  const codeOf = (type: string): number => types.code(type) ?? 0
+
+  const parameterOf = (type: string, code: string): Parameter => {
+    const unsupported = Object.hasOwn(UNSUPPORTED, code) ? UNSUPPORTED[code] : undefined
+    if (unsupported !== undefined) throw SearchUnsupportedParameter(code, unsupported)
+    const found = registry.parameters(type).get(code)
+    if (found === undefined) {
+      const known = [...registry.parameters(type).keys(), ...GENERAL].sort().join(', ')
+      throw SearchParameterUnknown(short(code), type, known)
+    }
+    return complete(found)
+  }
+  /** What is not in the index yet must not look as if it were not there. */
+  const complete = (parameter: Parameter): Parameter => {
+    const { indexing, code } = parameter
+    if (indexing === undefined) return parameter
+    // Not counted yet, in the first moment.
+    throw SearchIndexing(code, indexing.indexed, indexing.expected || 'all').with({ headers: { 'retry-after': '5' } })
+  }
+
+  /** Throws 400 for what is not understood. */
+  const toCondition: ToCondition = async (type, name, value, asking, depth = 0) => {
+    if (name.includes('\0') || value.includes('\0'))
+      throw SearchValue(short(name.replaceAll('\0', '')), 'free of NUL characters')
+    if (name === '_has' || name.startsWith('_has:')) return linked.reverse(type, name, value, asking, depth)
+    const read = readName(name)
+    if (read.rest !== undefined) return linked.chain(type, name, read, value, asking, depth)
+    if (read.code === '_list') return inList(type, read, value, asking, depth)
+    if (read.code === '_id' || read.code === '_lastUpdated') return general(type, name, read, value, asking.now)
+    if (read.code === '_text' || read.code === '_content') {
+      if (read.modifier !== undefined) throw SearchModifierUnknown(short(read.modifier), 'general', read.code, 'none')
+      return words(codeOf(type), read.code, value)
+    }
+    if (read.code === '_filter') return filter(type, read, value, asking, depth)
+    return simple.condition(type, name, read, value, asking)
+  }
+
+  /** In one of some Lists: what `_has` says of those that may be seen. */
+  const inList = (type: string, { modifier }: Name, value: string, asking: Asking, depth: number) => {
+    if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', '_list', 'none')
+    if (value.startsWith('$'))
+      throw SearchValue('_list', 'the id of a List; functional lists such as $current-allergies are not kept here')
+    return linked.reverse(type, '_has:List:item:_id', value, asking, depth)
+  }
+
+  const simple = createSimpleCriteria(parts, parameterOf)
+  const general = createGeneralCriteria(codeOf)
+  const words = createWordCriteria(parts.dialect, parts.wordMode)
+  const linked = createLinkedCriteria(parts, parameterOf, toCondition)
+  const filterOf = createFilterCriteria({
+    parameterOf,
+    simple,
+    general: (type, code, value, asking) =>
+      general(type, code, { code, modifier: undefined, rest: undefined }, value, asking.now),
+    follow: linked.follow,
+  })
+  const filter = (type: string, { modifier }: Name, text: string, asking: Asking, depth: number) => {
+    if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', '_filter', 'none')
+    return filterOf(type, text, asking, depth)
+  }
+
+  /** In the compartment of a resource; undefined when this type never is. */
+  const inCompartment = (
+    type: string,
+    of: { readonly type: string; readonly id: string },
+    ownUrl: OwnUrl | undefined,
+  ): Condition | undefined => {
+    const named = { text: `compartment ${of.type}/${of.id}`, understood: `in the compartment of ${of.type}/${of.id}` }
+    const parts: Condition[] = []
+    if (type === of.type) parts.push(idCondition(named, codeOf(type), [of.id]))
+    for (const code of registry.compartments[of.type]?.[type] ?? []) {
+      const parameter = registry.parameters(type).get(code)
+      if (parameter?.type !== 'reference') continue
+      complete(parameter)
+      const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === of.type)
+      const targets = referenceTargets({ name: code, ownUrl }, `${of.type}/${of.id}`, []).map(registry.hasher.long)
+      if (columns.length > 0) parts.push(lookupCondition(named, [referenceLookup(columns, targets)]))
+    }
+    if (parts.length === 0) return undefined
+    return parts.length === 1 ? (parts[0] as Condition) : anyCondition(named, parts)
+  }
+
+  return { toCondition, inCompartment, parameterOf, complete, types: typeNames, typeCode: codeOf, registry }
+}
+
+export type Criteria = ReturnType<typeof createCriteria>

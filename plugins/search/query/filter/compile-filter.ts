@@ -1,0 +1,147 @@
+/**
+ * A filter → conditions, the same that parameters become. https://hl7.org/fhir/R4/search_filter.html
+ */
+
+import { PREFIXED } from '../../definition/supported.ts'
+import { WIDE } from '../../definition/wide-ranges.ts'
+import { SearchChain, SearchFilterOperator, SearchValue } from '../../errors.ts'
+import type { Parameter } from '../../index/registry.ts'
+import { and, isIn, or, q, raw } from '../../sql/fragment.ts'
+import type { Follow } from '../chain-criteria.ts'
+import { allCondition, anyCondition, type Condition, lookupCondition, type Named, notCondition } from '../clause.ts'
+import type { Lookup } from '../lookup.ts'
+import { readDateValue } from '../lookups/ordered.ts'
+import { short } from '../parameter-name.ts'
+import type { Asking } from '../search-context.ts'
+import type { SimpleCriteria } from '../simple-criteria.ts'
+import { codesOf } from '../value-context.ts'
+import { type Filter, type FilterStep, type Operator, parseFilter } from './parse-filter.ts'
+import { STRING_OPERATORS, type StringOperator, stringTest } from './string-tests.ts'
+
+/** Operators by type of parameter; `pr` is for all. */
+export const FILTER_OPERATORS: Readonly<Record<string, readonly Operator[]>> = {
+  string: ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le'],
+  uri: ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le'],
+  token: ['eq', 'ne', 'in', 'ni', 'ss', 'sb'],
+  reference: ['eq', 'ne', 're'],
+  number: ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'ap', 'sa', 'eb'],
+  date: ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'ap', 'sa', 'eb', 'po'],
+  quantity: ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'ap', 'sa', 'eb'],
+  composite: ['eq'],
+  special: ['eq'],
+}
+/** What a modifier of a parameter says already. */
+const MODIFIER_OF: Partial<Record<Operator, string>> = { in: 'in', ni: 'not-in', ss: 'below', sb: 'above' }
+
+type Test = Extract<Filter, { kind: 'test' }>
+
+/** One value, whatever commas are in it. */
+const asOne = (value: string): string => value.replace(/\\.|,/gs, (part) => (part === ',' ? '\\,' : part))
+
+/** Any value that none of the lookups hits. */
+const unequal = (named: Named, codes: readonly number[], lookups: readonly Lookup[]): Condition => {
+  const table = raw((lookups[0] as Lookup).table)
+  const rids = q`SELECT x.rid AS rid FROM ${table} x WHERE ${isIn('x.param', codes)} AND NOT (${or(lookups.map(({ where }) => where))})`
+  return { ...named, probe: (d) => q`${raw(d)}.rid IN (${rids})`, sources: [{ rids, ordered: false }] }
+}
+
+const overlap = (name: string, codes: readonly number[], value: string): Lookup => {
+  const { prefix, range } = readDateValue(name, value)
+  if (prefix !== 'eq') throw SearchValue(name, 'a date without a prefix')
+  const { lo, hi } = range
+  const both = [...codes, ...codes.map((code) => code + WIDE)]
+  return {
+    table: 'ix_date',
+    where: and([isIn('x.param', both), q`x.lo < ${hi} AND x.hi > ${lo}`]),
+    ordered: false,
+    probeable: true,
+    test: ({ date }) => {
+      for (let at = 0; at < date.length; at += 3)
+        if (both.includes(date[at] as number) && (date[at + 1] as number) < hi && (date[at + 2] as number) > lo)
+          return true
+      return false
+    },
+  }
+}
+
+export interface FilterParts {
+  readonly parameterOf: (type: string, code: string) => Parameter
+  readonly simple: SimpleCriteria
+  /** `_id` and `_lastUpdated`. */
+  readonly general: (type: string, code: string, value: string, asking: Asking) => Promise<Condition>
+  readonly follow: Follow
+}
+
+export const createFilterCriteria = ({ parameterOf, simple, general, follow }: FilterParts) => {
+  const refuse = (test: Test, type: string): never => {
+    const known = [...(FILTER_OPERATORS[type] ?? []), 'pr'].join(', ')
+    throw SearchFilterOperator(test.operator, type, short(test.text), known)
+  }
+
+  /** A parameter that has no column. */
+  const ofWhole = async (type: string, code: string, test: Test, named: Named, asking: Asking): Promise<Condition> => {
+    const { operator, value } = test
+    if (code === '_lastUpdated') {
+      if (!FILTER_OPERATORS.number?.includes(operator)) refuse(test, 'number')
+      return general(type, code, `${operator}${asOne(value)}`, asking)
+    }
+    if (operator !== 'eq' && operator !== 'ne') throw SearchFilterOperator(operator, 'id', short(test.text), 'eq, ne')
+    const same = await general(type, code, asOne(value), asking)
+    return operator === 'eq' ? same : notCondition(named, same)
+  }
+
+  const ofParameter = async (type: string, code: string, test: Test, named: Named, asking: Asking) => {
+    const { operator, value } = test
+    if (code === '_id' || code === '_lastUpdated') return ofWhole(type, code, test, named, asking)
+    const parameter = parameterOf(type, code)
+    const ask = (modifier: string | undefined, text: string): Promise<Condition> =>
+      simple.condition(type, short(test.text), { code, modifier, rest: undefined }, text, asking)
+    if (operator === 'pr') {
+      if (value !== 'true' && value !== 'false') throw SearchValue(short(test.text), 'true or false')
+      return ask('missing', value === 'true' ? 'false' : 'true')
+    }
+    if (FILTER_OPERATORS[parameter.type]?.includes(operator) !== true) refuse(test, parameter.type)
+    const context = simple.context(test.text, parameter, asking)
+    const codes = codesOf(parameter.columns)
+    if (parameter.type === 'string' || parameter.type === 'uri') {
+      const folds = parameter.type === 'string'
+      if (operator === 'ne') return unequal(named, codes, [stringTest(context, 'eq', value, folds)])
+      if ((STRING_OPERATORS as readonly string[]).includes(operator))
+        return lookupCondition(named, [stringTest(context, operator as StringOperator, value, folds)])
+    }
+    if (operator === 'po') return lookupCondition(named, [overlap(short(test.text), codes, value)])
+    if (PREFIXED.includes(parameter.type)) return ask(undefined, `${operator}${asOne(value)}`)
+    if (operator === 'ne') return unequal(named, codes, await simple.lookups(parameter, context, undefined, [value]))
+    return ask(MODIFIER_OF[operator], asOne(value))
+  }
+
+  const compileTest = async (
+    type: string,
+    [step, ...rest]: readonly FilterStep[],
+    test: Test,
+    asking: Asking,
+    depth: number,
+  ): Promise<Condition> => {
+    const { name, filter } = step as FilterStep
+    const named = { text: test.text, understood: `filter on ${type}: ${test.text}` }
+    if (rest.length === 0) return ofParameter(type, name, test, named, asking)
+    const parameter = parameterOf(type, name)
+    if (parameter.type !== 'reference') throw SearchChain(short(test.text), `"${name}" is no reference`)
+    return follow(parameter, parameter.targets, named, asking, depth, async (target) => [
+      ...(filter === undefined ? [] : [await compile(target, filter, asking, depth + 1)]),
+      await compileTest(target, rest, test, asking, depth + 1),
+    ])
+  }
+
+  const compile = async (type: string, filter: Filter, asking: Asking, depth: number): Promise<Condition> => {
+    if (filter.kind === 'test') return compileTest(type, filter.path, filter, asking, depth)
+    const named = { text: '_filter', understood: `${filter.kind} of a filter` }
+    if (filter.kind === 'not') return notCondition(named, await compile(type, filter.of, asking, depth))
+    const both = [await compile(type, filter.left, asking, depth), await compile(type, filter.right, asking, depth)]
+    return filter.kind === 'and' ? allCondition(named, both) : anyCondition(named, both)
+  }
+
+  /** Throws 400 for what cannot be read, or not be asked. */
+  return (type: string, text: string, asking: Asking, depth: number): Promise<Condition> =>
+    compile(type, parseFilter(text), asking, depth)
+}

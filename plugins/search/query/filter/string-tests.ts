@@ -1,0 +1,52 @@
+/** Strings and URIs as a filter compares them: whole, by their beginning, end or a part, or in alphabetical order. */
+import { SearchEmpty } from '../../errors.ts'
+import { fold, toKey } from '../../index/fold.ts'
+import { and, type Fragment, isIn, q, raw } from '../../sql/fragment.ts'
+import type { Lookup } from '../lookup.ts'
+import { contains, prefixLookup, stringRow } from '../lookups/string.ts'
+import { codesOf, type ValueContext } from '../value-context.ts'
+
+export const STRING_OPERATORS = ['eq', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le'] as const
+export type StringOperator = (typeof STRING_OPERATORS)[number]
+
+const WHOLE = raw('coalesce(x.tail, x.val)')
+const SIGNS = { gt: '>', lt: '<', ge: '>=', le: '<=' } as const
+
+const endsWith = (dialect: ValueContext['dialect'], text: string): Fragment =>
+  dialect === 'sqlite'
+    ? q`substr(${WHOLE}, ${-[...text].length}) = ${text}`
+    : q`right(${WHOLE}, ${[...text].length}) = ${text}`
+
+/** `folds`: texts compare without case and accents, URIs as they are. */
+export const stringTest = (context: ValueContext, operator: StringOperator, value: string, folds: boolean): Lookup => {
+  const { name, dialect, columns } = context
+  const codes = codesOf(columns)
+  const text = folds ? fold(value) : value
+  if (text === '') throw SearchEmpty(name)
+  if (operator === 'sw') return prefixLookup(dialect, codes, text)
+  const lookup = (where: Fragment, test: (one: string) => boolean): Lookup => ({
+    table: 'ix_str',
+    where: and([isIn('x.param', codes), where]),
+    ordered: false,
+    probeable: true,
+    test: stringRow(codes, test),
+  })
+  switch (operator) {
+    case 'eq':
+      return lookup(q`x.val = ${toKey(text)} AND ${WHOLE} = ${text}`, (one) => one === text)
+    case 'co':
+      return lookup(contains(dialect, text), (one) => one.includes(text))
+    case 'ew':
+      return lookup(endsWith(dialect, text), (one) => one.endsWith(text))
+    default: {
+      const sign = SIGNS[operator]
+      const compare = { '>': 1, '<': -1, '>=': 1, '<=': -1 }[sign]
+      return lookup(
+        q`${WHOLE} ${raw(sign)} ${text}`,
+        (one) =>
+          Math.sign(Buffer.compare(Buffer.from(one), Buffer.from(text))) === compare ||
+          (sign.length > 1 && one === text),
+      )
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * One way to find resources in one index table: what the rows must be like. It serves three times: to drive a search,
+ * to check a resource that another clause has found, and to judge rows that are in no table (a past version).
+ */
+
+import type { Rows } from '../index/index-entries.ts'
+import { type Fragment, join, q, raw } from '../sql/fragment.ts'
+
+export interface Lookup {
+  readonly table: 'ix_token' | 'ix_ref' | 'ix_date' | 'ix_qty' | 'ix_str' | 'ix_comp'
+  /** Condition on the alias `x`. */
+  readonly where: Fragment
+  /** The same as several ranges of one key each. PostgreSQL goes through the whole table for ranges joined by OR. */
+  readonly ranges?: readonly Fragment[]
+  /** The rows come in the order of rid: everything before rid in the key is fixed. */
+  readonly ordered: boolean
+  /** A seek by rid is possible; otherwise the whole set is made once and looked into. */
+  readonly probeable: boolean
+  /** For checking a resource, when it is not the same as for finding. */
+  readonly check?: Fragment
+  /** Does a row make a hit? */
+  readonly test: (rows: Rows) => boolean
+}
+
+/** True for resources `d` that have a row. A scalar subquery: no planner turns it into a join in another order. */
+export const probe = ({ table, where, check, probeable }: Lookup, d: string): Fragment =>
+  probeable
+    ? q`(SELECT 1 FROM ${raw(table)} x WHERE ${check ?? where} AND x.rid = ${raw(d)}.rid LIMIT 1) IS NOT NULL`
+    : q`${raw(d)}.rid IN (SELECT x.rid FROM ${raw(table)} x WHERE ${where})`
+
+/** All rids, perhaps several times. */
+export const rids = ({ table, where, ranges = [where] }: Lookup): Fragment =>
+  join(
+    ranges.map((range) => q`SELECT x.rid AS rid FROM ${raw(table)} x WHERE ${range}`),
+    ' UNION ALL ',
+  )
+
+/** Runs through the rows of a flat list. */
+export const anyRow = (list: readonly unknown[], width: number, test: (at: number) => boolean): boolean => {
+  for (let at = 0; at < list.length; at += width) if (test(at)) return true
+  return false
+}

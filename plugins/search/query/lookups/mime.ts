@@ -1,0 +1,42 @@
+/** `:below` on MIME types: `image` and all that is of it. https://hl7.org/fhir/R4/search.html#token */
+import { OF_TYPE } from '../../definition/column-codes.ts'
+import { SearchEmpty } from '../../errors.ts'
+import { mimeParts } from '../../index/convert/mime-parts.ts'
+import { TOKEN_WIDTH } from '../../index/index-entries.ts'
+import type { ParameterColumn } from '../../index/registry.ts'
+import { and, isIn, q } from '../../sql/fragment.ts'
+import { unescapeValue } from '../escape.ts'
+import { anyRow, type Lookup } from '../lookup.ts'
+import { codesOf, type ValueContext } from '../value-context.ts'
+
+const MIME_TYPES = /^http:\/\/hl7\.org\/fhir\/ValueSet\/mimetypes(?:\||$)/
+
+/** Is this the value set of MIME types? */
+export const isMimeTypes = (valueSet: string): boolean => MIME_TYPES.test(valueSet)
+
+/** Those columns of a parameter whose codes are MIME types. */
+export const mimeColumns = (columns: readonly ParameterColumn[]): readonly ParameterColumn[] =>
+  columns.filter(({ implied = [] }) => implied.some(isMimeTypes))
+
+export const mimeLookups = ({ name, columns, hasher }: ValueContext, values: readonly string[]): Lookup[] => {
+  const codes = codesOf(mimeColumns(columns), OF_TYPE)
+  const hashes = values.map((value) => {
+    const wanted = mimeParts(unescapeValue(value).replace(/\/\*?$/, '')).at(-1)
+    if (wanted === undefined || wanted === '') throw SearchEmpty(name)
+    return hasher.long(wanted)
+  })
+  return [
+    {
+      table: 'ix_token',
+      where: and([isIn('x.param', codes), isIn('x.val', hashes), q`x.sys = 0`]),
+      ordered: codes.length === 1 && hashes.length === 1,
+      probeable: true,
+      test: ({ token }) =>
+        anyRow(
+          token,
+          TOKEN_WIDTH,
+          (at) => codes.includes(token[at] as number) && hashes.includes(token[at + 1] as number),
+        ),
+    },
+  ]
+}

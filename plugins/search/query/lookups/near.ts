@@ -1,0 +1,104 @@
+/**
+ * `near`: `latitude|longitude|distance|unit`, by the distance along a great circle.
+ * https://hl7.org/fhir/R4/location.html#search
+ */
+import { SearchValue } from '../../errors.ts'
+import { COMPOSITE_WIDTH } from '../../index/index-entries.ts'
+import { and, type Fragment, isIn, q } from '../../sql/fragment.ts'
+import { splitEscaped, unescapeValue } from '../escape.ts'
+import { anyRow, type Lookup } from '../lookup.ts'
+import { codesOf, type ValueContext } from '../value-context.ts'
+
+const EARTH_KM = 6371.0088 // mean radius, IUGG
+const USUAL_KM = 50 // R4 leaves it to the server what is near when no distance is given
+const RADIANS = Math.PI / 180
+
+/** Kilometres of a unit: UCUM codes and the names people write. */
+export const NEAR_UNITS: Readonly<Record<string, number>> = {
+  km: 1,
+  m: 0.001,
+  cm: 0.00001,
+  '[mi_i]': 1.609344,
+  mi: 1.609344,
+  mile: 1.609344,
+  miles: 1.609344,
+  '[mi_us]': 1609.347219 / 1000,
+  '[nmi_i]': 1.852,
+  '[ft_i]': 0.0003048,
+  ft: 0.0003048,
+  '[yd_i]': 0.0009144,
+}
+
+interface Circle {
+  readonly latitude: number
+  readonly longitude: number
+  readonly km: number
+}
+
+const NUMBER = /^[+-]?\d{1,4}(\.\d{1,20})?$/
+const DISTANCE = /^\d{1,9}(\.\d{1,20})?$/
+
+const readCircle = (name: string, text: string): Circle => {
+  const parts = splitEscaped(text, '|').map(unescapeValue)
+  const [latitude = '', longitude = '', distance = '', unit = ''] = parts
+  if (parts.length < 2 || parts.length > 4 || !NUMBER.test(latitude) || !NUMBER.test(longitude))
+    throw SearchValue(name, 'latitude|longitude|distance|unit in degrees, such as -83.69|42.25|11.2|km')
+  if (Math.abs(Number(latitude)) > 90) throw SearchValue(name, 'a latitude from -90 to 90')
+  if (Math.abs(Number(longitude)) > 180) throw SearchValue(name, 'a longitude from -180 to 180')
+  if (distance !== '' && !DISTANCE.test(distance)) throw SearchValue(name, 'a distance of 0 or more')
+  const km = unit === '' ? 1 : Object.hasOwn(NEAR_UNITS, unit) ? NEAR_UNITS[unit] : undefined
+  if (km === undefined) throw SearchValue(name, `a distance in one of the units ${Object.keys(NEAR_UNITS).join(', ')}`)
+  return {
+    latitude: Number(latitude),
+    longitude: Number(longitude),
+    km: distance === '' ? USUAL_KM : Number(distance) * km,
+  }
+}
+
+/** The haversine of the angle: grows with the distance, and takes no root to compare. */
+const haversine = ({ latitude, longitude }: Circle, lat: number, lon: number): number => {
+  const down = Math.sin(((lat - latitude) * RADIANS) / 2)
+  const across = Math.sin(((lon - longitude) * RADIANS) / 2)
+  return down * down + Math.cos(latitude * RADIANS) * Math.cos(lat * RADIANS) * across * across
+}
+
+/** Degrees of longitude a circle reaches to either side; 180 when a pole lies in it. */
+const widthOf = ({ latitude }: Circle, angle: number): number => {
+  if (Math.abs(latitude) * RADIANS + angle >= Math.PI / 2) return 180
+  return Math.asin(Math.sin(angle) / Math.cos(latitude * RADIANS)) / RADIANS
+}
+
+const circleLookup = (codes: readonly number[], circle: Circle): Lookup => {
+  const { latitude, longitude, km } = circle
+  const angle = Math.min(km / EARTH_KM, Math.PI)
+  // A point is at no distance from itself, whatever rounding makes of it.
+  const most = Math.sin(angle / 2) ** 2 + 1e-15
+  const rows: Fragment[] = [
+    q`x.val >= ${Math.floor(latitude - angle / RADIANS)}`,
+    q`x.val <= ${Math.floor(latitude + angle / RADIANS)}`,
+  ]
+  const width = widthOf(circle, angle)
+  const [west, east] = [Math.floor(longitude - width), Math.floor(longitude + width)]
+  // Across the date line there is no range to look in.
+  if (west >= -180 && east <= 180) rows.push(q`x.sys >= ${west} AND x.sys <= ${east}`)
+  const down = q`sin((x.lo - ${latitude}) * ${RADIANS / 2})`
+  const across = q`sin((x.lo2 - ${longitude}) * ${RADIANS / 2})`
+  const distance = q`${down} * ${down} + ${Math.cos(latitude * RADIANS)} * cos(x.lo * ${RADIANS}) * ${across} * ${across}`
+  return {
+    table: 'ix_comp',
+    where: and([isIn('x.param', codes), ...rows, q`${distance} <= ${most}`]),
+    ordered: false,
+    probeable: true,
+    test: ({ composite }) =>
+      anyRow(
+        composite,
+        COMPOSITE_WIDTH,
+        (at) =>
+          codes.includes(composite[at] as number) &&
+          haversine(circle, composite[at + 3] as number, composite[at + 7] as number) <= most,
+      ),
+  }
+}
+
+export const nearLookups = ({ name, columns }: ValueContext, values: readonly string[]): Lookup[] =>
+  values.map((value) => circleLookup(codesOf(columns), readCircle(name, value)))

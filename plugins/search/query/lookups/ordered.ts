@@ -1,0 +1,260 @@
+/** Dates, numbers and quantities: prefix and value → conditions on ranges. https://hl7.org/fhir/R4/search.html#prefix */
+
+import { type Range, readMoment } from '../../../model/date/date-bounds.ts'
+import { type NumberValue, readNumber } from '../../../model/decimal/implicit-precision.ts'
+import { multiply, type Ratio } from '../../../model/decimal/ratio.ts'
+import { WIDE, WIDE_MS } from '../../definition/wide-ranges.ts'
+import { SearchPrefix, SearchValue } from '../../errors.ts'
+import type { Hasher } from '../../index/hash.ts'
+import { COMPOSITE, DATE_WIDTH, type Places, QUANTITY, QUANTITY_WIDTH, type Rows } from '../../index/index-entries.ts'
+import { and, Fragment, isIn, or, q } from '../../sql/fragment.ts'
+import { splitEscaped, unescapeValue } from '../escape.ts'
+import { anyRow, type Lookup } from '../lookup.ts'
+import { type NumberBounds, numberBounds } from '../number-bounds.ts'
+import { type Prefix, splitPrefix } from '../prefix.ts'
+import { equivalents } from '../units.ts'
+
+/** Approximately: within a tenth. R4 recommends it, of the value or of the distance to now. */
+const APPROXIMATE = 0.1
+
+export interface Bounds {
+  /** On columns lo and hi of `x`. `narrow` may use that a row is at most so wide, or a point. */
+  readonly any: Fragment
+  readonly narrow: Fragment
+  readonly test: (lo: number, hi: number) => boolean
+}
+
+/** A date: rows cover [lo, hi), the value [a, b). */
+export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number): Bounds => {
+  const gap = Math.round(APPROXIMATE * Math.abs(now - a))
+  const both = (any: Fragment, test: Bounds['test'], narrow = any): Bounds => ({ any, narrow, test })
+  switch (prefix) {
+    case 'eq':
+      return both(q`x.lo >= ${a} AND x.lo < ${b} AND x.hi <= ${b}`, (lo, hi) => lo >= a && hi <= b)
+    case 'ne':
+      return both(q`(x.lo < ${a} OR x.hi > ${b})`, (lo, hi) => lo < a || hi > b)
+    case 'gt':
+      return both(q`x.hi > ${b}`, (_lo, hi) => hi > b, q`x.lo > ${b - WIDE_MS} AND x.hi > ${b}`)
+    case 'lt':
+      return both(q`x.lo < ${a}`, (lo) => lo < a)
+    case 'ge':
+      return both(
+        q`(x.lo >= ${a} OR x.hi > ${b})`,
+        (lo, hi) => lo >= a || hi > b,
+        q`x.lo > ${a - WIDE_MS} AND (x.lo >= ${a} OR x.hi > ${b})`,
+      )
+    case 'le':
+      return both(q`x.lo < ${b} AND (x.lo < ${a} OR x.hi <= ${b})`, (lo, hi) => lo < a || hi <= b)
+    case 'sa':
+      return both(q`x.lo >= ${b}`, (lo) => lo >= b)
+    case 'eb':
+      return both(q`x.lo < ${a} AND x.hi <= ${a}`, (_lo, hi) => hi <= a)
+    case 'ap': {
+      const [from, to] = [a - gap, b + gap]
+      return both(
+        q`x.lo < ${to} AND x.hi > ${from}`,
+        (lo, hi) => lo < to && hi > from,
+        q`x.lo < ${to} AND x.lo > ${from - WIDE_MS} AND x.hi > ${from}`,
+      )
+    }
+  }
+}
+
+/** Text of a date value; a plus of its zone may have arrived as a space. */
+export const readDateValue = (name: string, text: string): { prefix: Prefix; range: Range } => {
+  const { prefix, rest } = splitPrefix(text)
+  const range: Range = { lo: 0, hi: 0 }
+  if (!readMoment(rest.replace(' ', '+'), range))
+    throw SearchPrefix(name, 'date such as 2024-02-29 or 2024-02-29T12:00:00Z')
+  return { prefix, range }
+}
+
+/** Narrow rows lie under a column's own number, wide ones beside it. */
+const onColumns = (
+  codes: readonly number[],
+  bounds: Pick<Bounds, 'any' | 'narrow'>,
+  also: readonly Fragment[] = [],
+): { where: Fragment; ranges: readonly Fragment[]; check: Fragment } => {
+  const wide = codes.map((code) => code + WIDE)
+  const ranges = [
+    and([isIn('x.param', codes), bounds.narrow, ...also]),
+    and([isIn('x.param', wide), bounds.any, ...also]),
+  ]
+  return {
+    where: or(ranges),
+    ranges,
+    check: and([isIn('x.param', [...codes, ...wide]), bounds.any, ...also]),
+  }
+}
+
+/** Of a row at `at`: whether the bounds let it through. */
+const testRow = (bounds: NumberBounds, row: readonly unknown[], at: number, places: Places): boolean =>
+  bounds.test(
+    row[at + places.low] as number,
+    row[at + places.lowRest] as string,
+    row[at + places.high] as number,
+    row[at + places.highRest] as string,
+  )
+
+const isOneOf = (codes: readonly number[], code: unknown): boolean =>
+  codes.includes(code as number) || codes.includes((code as number) - WIDE)
+
+export const dateLookup = (name: string, codes: readonly number[], text: string, now: number): Lookup => {
+  const { prefix, range } = readDateValue(name, unescapeValue(text))
+  const bounds = dateBounds(prefix, range, now)
+  return {
+    table: 'ix_date',
+    ...onColumns(codes, bounds),
+    ordered: false,
+    probeable: true,
+    test: ({ date }: Rows) =>
+      anyRow(
+        date,
+        DATE_WIDTH,
+        (at) => isOneOf(codes, date[at]) && bounds.test(date[at + 1] as number, date[at + 2] as number),
+      ),
+  }
+}
+
+const readNumberValue = (name: string, text: string): { prefix: Prefix; number: NumberValue } => {
+  const { prefix, rest } = splitPrefix(text)
+  const number = readNumber(rest)
+  if (number === undefined) throw SearchPrefix(name, 'number such as 5.4 or 1e2')
+  return { prefix, number }
+}
+
+const scale = ({ value, low, high }: NumberValue, factor: Ratio): NumberValue => ({
+  value: multiply(value, factor),
+  low: multiply(low, factor),
+  high: multiply(high, factor),
+})
+
+/** The condition on the unit columns of a quantity, and the numbers it goes with. */
+interface UnitCase {
+  readonly number: NumberValue
+  readonly where?: Fragment
+  readonly test: (code: number, system: number, unit: number) => boolean
+}
+
+/** `5.4`, `5.4|system|code`, `5.4||code`; UCUM units of one family are converted. */
+const unitCases = (
+  name: string,
+  hasher: Hasher,
+  number: NumberValue,
+  parts: readonly string[],
+): readonly UnitCase[] => {
+  if (parts.length === 1) return [{ number, test: () => true }]
+  if (parts.length !== 3) throw SearchValue(name, 'a quantity: number, number|system|code or number||code')
+  const [system = '', code = ''] = parts.slice(1).map(unescapeValue)
+  if (code === '' && system === '') return [{ number, test: () => true }]
+  const systemHash = system === '' ? 0 : hasher.short(system)
+  if (code === '') return [{ number, where: q`x.sys = ${systemHash}`, test: (_code, sys) => sys === systemHash }]
+  const codeHash = hasher.long(code)
+  if (system === '') {
+    const unitHash = hasher.short(code)
+    return [
+      {
+        number,
+        where: q`(x.code = ${codeHash} OR x.unit = ${unitHash})`,
+        test: (one, _sys, unit) => one === codeHash || unit === unitHash,
+      },
+    ]
+  }
+  const family = system === 'http://unitsofmeasure.org' ? equivalents(code) : []
+  return [{ codes: [code], factor: undefined }, ...family].map((other) => {
+    const hashes = other.codes.map(hasher.long)
+    return {
+      number: other.factor === undefined ? number : scale(number, other.factor),
+      where: and([isIn('x.code', hashes), q`x.sys = ${systemHash}`]),
+      test: (one: number, sys: number) => hashes.includes(one) && sys === systemHash,
+    }
+  })
+}
+
+export const quantityLookup = (name: string, hasher: Hasher, codes: readonly number[], text: string): Lookup => {
+  const [first = '', ...unit] = splitEscaped(text, '|')
+  const { prefix, number } = readNumberValue(name, unescapeValue(first))
+  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
+    ...one,
+    bounds: numberBounds(prefix, one.number),
+  }))
+  const made = cases.map(({ bounds, where }) => onColumns(codes, bounds, where === undefined ? [] : [where]))
+  return {
+    table: 'ix_qty',
+    where: or(made.map(({ where }) => where)),
+    ranges: made.flatMap(({ ranges }) => ranges),
+    check: or(made.map(({ check }) => check)),
+    ordered: false,
+    probeable: true,
+    test: ({ quantity }: Rows) =>
+      anyRow(
+        quantity,
+        QUANTITY_WIDTH,
+        (at) =>
+          isOneOf(codes, quantity[at]) &&
+          cases.some(
+            ({ bounds, test }) =>
+              testRow(bounds, quantity, at, QUANTITY) &&
+              test(quantity[at + 3] as number, quantity[at + 4] as number, quantity[at + 5] as number),
+          ),
+      ),
+  }
+}
+
+export const numberLookup = (name: string, codes: readonly number[], text: string): Lookup => {
+  const { prefix, number } = readNumberValue(name, unescapeValue(text))
+  const bounds = numberBounds(prefix, number)
+  return {
+    table: 'ix_qty',
+    ...onColumns(codes, bounds),
+    ordered: false,
+    probeable: true,
+    test: ({ quantity }: Rows) =>
+      anyRow(quantity, QUANTITY_WIDTH, (at) => isOneOf(codes, quantity[at]) && testRow(bounds, quantity, at, QUANTITY)),
+  }
+}
+
+/** The same bounds on a composite's columns: those of its first ordered component, or of its second. */
+export const componentBounds = (
+  name: string,
+  hasher: Hasher,
+  kind: 'date' | 'quantity',
+  text: string,
+  now: number,
+  second: boolean,
+): { where: Fragment; test: (row: readonly unknown[], at: number) => boolean } => {
+  const places = second ? COMPOSITE.second : COMPOSITE.first
+  const rename = ({ text: sql, params }: Fragment): Fragment =>
+    new Fragment(
+      (second ? sql.replaceAll('x.lo', 'x.lo2').replaceAll('x.hi', 'x.hi2') : sql)
+        .replaceAll('x.code', 'x.val2')
+        .replaceAll('x.sys', 'x.sys2'),
+      params,
+    )
+  if (kind === 'date') {
+    const { prefix, range } = readDateValue(name, unescapeValue(text))
+    const bounds = dateBounds(prefix, range, now)
+    return {
+      where: rename(bounds.any),
+      test: (row, at) => bounds.test(row[at + places.low] as number, row[at + places.high] as number),
+    }
+  }
+  const [first = '', ...unit] = splitEscaped(text, '|')
+  const { prefix, number } = readNumberValue(name, unescapeValue(first))
+  // A composite keeps the code of a unit, not its display.
+  const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
+    ...one,
+    bounds: numberBounds(prefix, one.number),
+  }))
+  const noUnit = ({ text: sql, params }: Fragment): Fragment =>
+    sql.includes('x.unit') ? new Fragment('x.code = ?', params.slice(0, 1)) : new Fragment(sql, params)
+  return {
+    where: or(
+      cases.map(({ bounds, where }) => rename(and(where === undefined ? [bounds.any] : [bounds.any, noUnit(where)]))),
+    ),
+    test: (row, at) =>
+      cases.some(
+        ({ bounds, test }) => testRow(bounds, row, at, places) && test(row[at + 5] as number, row[at + 6] as number, 0),
+      ),
+  }
+}

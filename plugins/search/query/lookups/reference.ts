@@ -1,0 +1,69 @@
+/** References: ids, typed ids, URLs, versions. https://hl7.org/fhir/R4/search.html#reference */
+import { SearchEmpty, SearchValue } from '../../errors.ts'
+import type { ParameterColumn } from '../../index/registry.ts'
+import { and, isIn } from '../../sql/fragment.ts'
+import { unescapeValue } from '../escape.ts'
+import { anyRow, type Lookup } from '../lookup.ts'
+import { codesOf, type ValueContext } from '../value-context.ts'
+
+const ID = /^[A-Za-z0-9\-.]{1,64}$/
+const LITERAL = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-9\-.]{1,64})?$/
+
+/**
+ * Texts a reference may be stored under to be what a value asks for. A bare id may be of any of `types`; `only` is the
+ * type that a modifier or the parameter itself insists on.
+ */
+export const referenceTargets = (
+  { name, ownUrl }: Pick<ValueContext, 'name' | 'ownUrl'>,
+  text: string,
+  types: readonly string[],
+  only?: string,
+): readonly string[] => {
+  const value = ownUrl !== undefined && text.startsWith(`${ownUrl}/`) ? text.slice(ownUrl.length + 1) : text
+  const spelled = (path: string): readonly string[] => (ownUrl === undefined ? [path] : [path, `${ownUrl}/${path}`])
+  if (value === '') throw SearchEmpty(name)
+  const literal = LITERAL.exec(value)
+  if (literal !== null) return only !== undefined && literal[1] !== only ? [] : spelled(value)
+  if (ID.test(value)) {
+    if (types.length === 0)
+      throw SearchValue(name, 'a reference with its type, such as Patient/23: it may point at many')
+    // A relative canonical may look like an id.
+    const itself = only === undefined ? [value] : []
+    return [...types.flatMap((type) => spelled(`${type}/${value}`)), ...itself]
+  }
+  if (/^[a-z][a-z0-9+.-]*:/i.test(value)) return [value]
+  throw SearchValue(name, 'a reference: Type/id, id or a URL')
+}
+
+export const referenceLookup = (columns: readonly ParameterColumn[], targets: readonly number[]): Lookup => {
+  const codes = codesOf(columns)
+  return {
+    table: 'ix_ref',
+    where: and([isIn('x.param', codes), isIn('x.target', targets)]),
+    ordered: codes.length === 1 && targets.length === 1,
+    probeable: true,
+    test: ({ reference }) =>
+      anyRow(
+        reference,
+        2,
+        (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
+      ),
+  }
+}
+
+/** `only` is the type that a modifier names, `types` those that a bare id may be of. */
+export const referenceLookups = (
+  context: ValueContext,
+  values: readonly string[],
+  types: readonly string[],
+  only: string | undefined,
+): Lookup[] =>
+  [...Map.groupBy(context.columns, ({ refers }) => refers)].map(([refers, columns]) => {
+    // A parameter for references to Patient has no answer for another type.
+    if (only !== undefined && refers !== undefined && only !== refers) return referenceLookup(columns, [])
+    const narrowed = only ?? refers
+    const targets = values.flatMap((value) =>
+      referenceTargets(context, unescapeValue(value), narrowed === undefined ? types : [narrowed], narrowed),
+    )
+    return referenceLookup(columns, [...new Set(targets)].map(context.hasher.long))
+  })

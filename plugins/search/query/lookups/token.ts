@@ -1,0 +1,193 @@
+/** Tokens: codes with their systems, displays, typed identifiers. https://hl7.org/fhir/R4/search.html#token */
+import { IDENTIFIER, OF_TYPE, TEXT, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
+import { SearchEmpty, SearchValue } from '../../errors.ts'
+import { fold } from '../../index/fold.ts'
+import { type Rows, TEXT_WIDTH } from '../../index/index-entries.ts'
+import type { ParameterColumn } from '../../index/registry.ts'
+import { and, isIn, q } from '../../sql/fragment.ts'
+import { splitEscaped, unescapeValue } from '../escape.ts'
+import { anyRow, type Lookup } from '../lookup.ts'
+import { codesOf, type ValueContext } from '../value-context.ts'
+import { beginsWith } from './string.ts'
+
+export interface TokenValue {
+  /** Undefined: whatever system. Empty: none. */
+  readonly system: string | undefined
+  /** Undefined: whatever code. */
+  readonly code: string | undefined
+}
+
+export const readToken = (name: string, text: string): TokenValue => {
+  const parts = splitEscaped(text, '|')
+  if (parts.length > 2) throw SearchValue(name, 'a token: code, system|code, |code or system|')
+  const [first = '', second] = parts.map(unescapeValue)
+  if (second === undefined) {
+    if (first === '') throw SearchEmpty(name)
+    return { system: undefined, code: first }
+  }
+  if (first === '' && second === '') throw SearchEmpty(name)
+  return { system: first, code: second === '' ? undefined : second }
+}
+
+const tokenRows = (
+  codes: readonly number[],
+  values: readonly number[],
+  systems: readonly number[] | undefined,
+): Lookup => {
+  const where = [isIn('x.param', codes), isIn('x.val', values)]
+  if (systems !== undefined) where.push(isIn('x.sys', systems))
+  return {
+    table: 'ix_token',
+    where: and(where),
+    ordered: codes.length === 1 && values.length === 1 && systems?.length === 1,
+    probeable: systems !== undefined,
+    test: ({ token }: Rows) =>
+      anyRow(
+        token,
+        3,
+        (at) =>
+          codes.includes(token[at] as number) &&
+          values.includes(token[at + 1] as number) &&
+          (systems === undefined || systems.includes(token[at + 2] as number)),
+      ),
+  }
+}
+
+/** Values that share what they say of the system become one lookup. */
+const tokensOf = async (
+  context: ValueContext,
+  codes: readonly number[],
+  tokens: readonly { value: number | undefined; system: number | undefined }[],
+): Promise<Lookup[]> => {
+  const { systemsOf } = context
+  const bySystem = new Map<string, { values: number[]; systems: readonly number[] | undefined }>()
+  const lookups: Lookup[] = []
+  for (const { value, system } of tokens) {
+    if (value === undefined) {
+      const where = and([isIn('x.param', codes), q`x.sys = ${system as number}`])
+      lookups.push({
+        table: 'ix_token',
+        where,
+        ordered: false,
+        probeable: false,
+        test: ({ token }) => anyRow(token, 3, (at) => codes.includes(token[at] as number) && token[at + 2] === system),
+      })
+      continue
+    }
+    const systems = system === undefined ? await systemsOf(codes, value) : [system]
+    // A code nobody has used yet: no row can match, under whatever system.
+    const key = systems === undefined ? '*' : systems.join()
+    const group = bySystem.get(key)
+    if (group === undefined) bySystem.set(key, { values: [value], systems })
+    else group.values.push(value)
+  }
+  for (const { values, systems } of bySystem.values()) {
+    const lookup = tokenRows(codes, values, systems)
+    // Rows of a version that is not stored are judged by the code alone where no system was given.
+    lookups.push(
+      tokens.some(({ system }) => system === undefined)
+        ? { ...lookup, test: tokenRows(codes, values, undefined).test }
+        : lookup,
+    )
+  }
+  return lookups
+}
+
+export const hashToken = ({ hasher }: Pick<ValueContext, 'hasher'>, { system, code }: TokenValue) => ({
+  value: code === undefined ? undefined : hasher.code(code, system ?? ''),
+  system: system === undefined ? undefined : system === '' ? 0 : hasher.short(system),
+})
+
+/** Codes without a system, as they are kept under systems that have no case: a lookup of their own beside that of the codes. */
+export const caselessToken = (
+  hasher: ValueContext['hasher'],
+  { system, code }: TokenValue,
+): { readonly value: number; readonly systems: readonly number[] } | undefined => {
+  if (system !== undefined || code === undefined || hasher.caseless.size === 0) return undefined
+  const lower = code.toLowerCase()
+  return lower === code ? undefined : { value: hasher.long(lower), systems: [...hasher.caseless].map(hasher.short) }
+}
+
+/** Tokens as a column holds them: without a system that its codes imply. */
+const impliedTokens = async (
+  { implies }: ValueContext,
+  { implied }: ParameterColumn,
+  tokens: readonly TokenValue[],
+): Promise<readonly TokenValue[]> => {
+  if (implied === undefined) return tokens
+  const found: TokenValue[] = []
+  for (const token of tokens)
+    found.push(token.system && (await implies(implied, token.system)) ? { ...token, system: '' } : token)
+  return found
+}
+
+export const tokenLookups = async (
+  context: ValueContext,
+  values: readonly string[],
+  beside = 0,
+): Promise<readonly Lookup[]> => {
+  const tokens = values.map((value) => readToken(context.name, value))
+  const lookups: Lookup[] = []
+  const plain = context.columns.filter(({ implied }) => implied === undefined)
+  const parts = [
+    ...(plain.length > 0 ? [{ columns: plain, tokens }] : []),
+    ...(await Promise.all(
+      context.columns
+        .filter(({ implied }) => implied !== undefined)
+        .map(async (column) => ({ columns: [column], tokens: await impliedTokens(context, column, tokens) })),
+    )),
+  ]
+  for (const { columns, tokens: own } of parts)
+    lookups.push(
+      ...(await tokensOf(
+        context,
+        codesOf(columns, beside),
+        own.map((token) => hashToken(context, token)),
+      )),
+      ...own.flatMap((token) => {
+        const caseless = caselessToken(context.hasher, token)
+        return caseless === undefined ? [] : [tokenRows(codesOf(columns, beside), [caseless.value], caseless.systems)]
+      }),
+    )
+  return lookups
+}
+
+/** `:identifier` on a reference. */
+export const identifierLookups = (context: ValueContext, values: readonly string[]): Promise<readonly Lookup[]> =>
+  tokenLookups(context, values, IDENTIFIER)
+
+/** `:of-type` with system|code|value. */
+export const ofTypeLookups = (context: ValueContext, values: readonly string[]): Promise<Lookup[]> =>
+  tokensOf(
+    context,
+    codesOf(context.columns, OF_TYPE),
+    values.map((text) => {
+      const parts = splitEscaped(text, '|').map(unescapeValue)
+      const [system = '', code = '', value = ''] = parts
+      if (parts.length !== 3 || system === '' || code === '' || value === '')
+        throw SearchValue(context.name, 'system|code|value of an identifier')
+      return { value: context.hasher.long(`${code}${TEXT_SEPARATOR}${value}`), system: context.hasher.short(system) }
+    }),
+  )
+
+/** `:text`: displays that begin with the text; their rows hold the hash of the display. */
+export const textLookups = ({ name, columns, dialect }: ValueContext, values: readonly string[]): Lookup[] => {
+  const codes = codesOf(columns, TEXT)
+  return values.map((text) => {
+    const wanted = fold(unescapeValue(text))
+    if (wanted === '') throw SearchEmpty(name)
+    const displays = q`SELECT t.val FROM ix_text t WHERE ${isIn('t.param', codes)} AND ${beginsWith(dialect, 't.txt', 't.tail', wanted)}`
+    return {
+      table: 'ix_token',
+      where: q`${isIn('x.param', codes)} AND x.sys = 0 AND x.val IN (${displays})`,
+      ordered: false,
+      probeable: true,
+      test: ({ text: rows }) =>
+        anyRow(
+          rows,
+          TEXT_WIDTH,
+          (at) => codes.includes(rows[at] as number) && String(rows[at + 3] ?? rows[at + 1]).startsWith(wanted),
+        ),
+    }
+  })
+}

@@ -1,0 +1,70 @@
+/** URIs: exact, above and below at the slashes. https://hl7.org/fhir/R4/search.html#uri */
+import { SearchEmpty, SearchValue } from '../../errors.ts'
+import { toKey } from '../../index/fold.ts'
+import { and, isIn } from '../../sql/fragment.ts'
+import { unescapeValue } from '../escape.ts'
+import type { Lookup } from '../lookup.ts'
+import { codesOf, type ValueContext } from '../value-context.ts'
+import { prefixLookup, stringRow } from './string.ts'
+
+const MOST_ABOVE = 64
+
+/** `1.2-beta`, `1.2` and `1` of one canonical. */
+const versionsAbove = (url: string, version: string): readonly string[] => {
+  const found: string[] = []
+  for (
+    let at = version.length;
+    at > 0;
+    at = Math.max(version.lastIndexOf('.', at - 1), version.lastIndexOf('-', at - 1))
+  )
+    found.push(`${url}|${version.slice(0, at)}`)
+  return found.slice(0, MOST_ABOVE)
+}
+
+/** `http://a/b/c` and everything above it at a slash; of a canonical with a version, this one and those it begins with. */
+const above = (uri: string): readonly string[] => {
+  const [url, version] = splitVersion(uri)
+  if (version !== undefined) return versionsAbove(url, version)
+  const found: string[] = [url]
+  for (let at = url.length - 1; at > 0; at -= 1)
+    if (url.charAt(at) === '/' && !url.slice(0, at + 1).endsWith('://'))
+      found.push(url.slice(0, at), url.slice(0, at + 1))
+  return [...new Set(found)].slice(0, MOST_ABOVE)
+}
+
+/** A canonical and its version, when it has one. */
+const splitVersion = (uri: string): readonly [string, string | undefined] => {
+  const bar = uri.indexOf('|')
+  const version = bar === -1 ? '' : uri.slice(bar + 1)
+  return [bar === -1 ? uri : uri.slice(0, bar), version === '' ? undefined : version]
+}
+
+export const uriLookups = (
+  { hasher, columns, dialect, name }: ValueContext,
+  values: readonly string[],
+  modifier: string | undefined,
+): Lookup[] => {
+  const codes = codesOf(columns)
+  const exactly = (uris: readonly string[]): Lookup => {
+    const hashes = uris.map(hasher.long)
+    return {
+      table: 'ix_str',
+      where: and([isIn('x.param', codes), isIn('x.val', [...new Set(uris.map(toKey))]), isIn('x.exact', hashes)]),
+      ordered: codes.length === 1 && uris.length === 1,
+      probeable: true,
+      test: stringRow(codes, (_one, hash) => hashes.includes(hash as number)),
+    }
+  }
+  const uris = values.map(unescapeValue)
+  if (uris.some((uri) => uri === '')) throw SearchEmpty(name)
+  if (modifier !== undefined && uris.some((uri) => /^urn:/i.test(uri)))
+    throw SearchValue(name, `a URL, which :${modifier} needs: a URN has nothing above or below it`)
+  if (modifier === 'below')
+    return uris.flatMap((uri) => {
+      const [url, version] = splitVersion(uri)
+      if (version === undefined) return [prefixLookup(dialect, codes, url)]
+      const whole = `${url}|${version}`
+      return [exactly([whole]), ...['.', '-'].map((next) => prefixLookup(dialect, codes, whole + next))]
+    })
+  return [exactly(modifier === 'above' ? uris.flatMap(above) : uris)]
+}

@@ -1,0 +1,96 @@
+/** Prefix and number → conditions on rows that are points or ranges. https://hl7.org/fhir/R4/search.html#prefix */
+
+import type { NumberValue } from '../../model/decimal/implicit-precision.ts'
+import { add, compareRatios, decimal, magnitude, multiply, subtract } from '../../model/decimal/ratio.ts'
+import { compareExact, type ExactNumber, toExactNumber } from '../index/exact-number.ts'
+import { type Fragment, q, raw } from '../sql/fragment.ts'
+import type { Prefix } from './prefix.ts'
+
+/** Approximately: within a tenth of the value, as R4 recommends. */
+const APPROXIMATE = decimal(1n, -1)
+
+export interface NumberBounds {
+  /** On columns lo and hi of `x` and what is left of them. `narrow` may use that a row is a point. */
+  readonly any: Fragment
+  readonly narrow: Fragment
+  readonly test: (low: number, lowRest: string, high: number, highRest: string) => boolean
+}
+
+type End = 'lo' | 'hi'
+
+// The index is in the order of the doubles. What is left of a number is looked at where these are equal, and not at all
+// where the bound has nothing left: nothing is less than that.
+const atLeast = (end: End, { near, rest }: ExactNumber): Fragment => {
+  const [column, left] = [raw(`x.${end}`), raw(`x.${end}_rest`)]
+  return rest === '' ? q`${column} >= ${near}` : q`${column} >= ${near} AND (${column} > ${near} OR ${left} >= ${rest})`
+}
+const above = (end: End, { near, rest }: ExactNumber): Fragment => {
+  const [column, left] = [raw(`x.${end}`), raw(`x.${end}_rest`)]
+  return q`${column} >= ${near} AND (${column} > ${near} OR ${left} > ${rest})`
+}
+const below = (end: End, { near, rest }: ExactNumber): Fragment => {
+  const [column, left] = [raw(`x.${end}`), raw(`x.${end}_rest`)]
+  return rest === '' ? q`${column} < ${near}` : q`${column} <= ${near} AND (${column} < ${near} OR ${left} < ${rest})`
+}
+const atMost = (end: End, { near, rest }: ExactNumber): Fragment => {
+  const [column, left] = [raw(`x.${end}`), raw(`x.${end}_rest`)]
+  return q`${column} <= ${near} AND (${column} < ${near} OR ${left} <= ${rest})`
+}
+
+/** Rows cover [lo, hi]. Half a unit counts only for eq, ne and ap: to the others a number is what it says. */
+export const numberBounds = (prefix: Prefix, { value, low, high }: NumberValue): NumberBounds => {
+  switch (prefix) {
+    case 'eq': {
+      const [from, to] = [toExactNumber(low), toExactNumber(high)]
+      return {
+        any: q`${atLeast('lo', from)} AND ${below('hi', to)}`,
+        narrow: q`${atLeast('lo', from)} AND ${below('lo', to)}`,
+        test: (lo, loRest, hi, hiRest) => compareExact(lo, loRest, from) >= 0 && compareExact(hi, hiRest, to) < 0,
+      }
+    }
+    case 'ne': {
+      const [from, to] = [toExactNumber(low), toExactNumber(high)]
+      return {
+        any: q`((${below('lo', from)}) OR (${atLeast('hi', to)}))`,
+        narrow: q`((${below('lo', from)}) OR (${atLeast('lo', to)}))`,
+        test: (lo, loRest, hi, hiRest) => compareExact(lo, loRest, from) < 0 || compareExact(hi, hiRest, to) >= 0,
+      }
+    }
+    case 'ap': {
+      const [tenth, half] = [multiply(magnitude(value), APPROXIMATE), subtract(value, low)]
+      const near = compareRatios(tenth, half) > 0 ? tenth : half
+      const [from, to] = [toExactNumber(subtract(value, near)), toExactNumber(add(value, near))]
+      return {
+        any: q`${atMost('lo', to)} AND ${atLeast('hi', from)}`,
+        narrow: q`${atMost('lo', to)} AND ${atLeast('lo', from)}`,
+        test: (lo, loRest, hi, hiRest) => compareExact(lo, loRest, to) <= 0 && compareExact(hi, hiRest, from) >= 0,
+      }
+    }
+    default: {
+      const { end, holds, test } = SIDES[prefix]
+      const exact = toExactNumber(value)
+      return {
+        any: holds(end, exact),
+        narrow: holds('lo', exact),
+        test: (lo, loRest, hi, hiRest) =>
+          test(end === 'lo' ? compareExact(lo, loRest, exact) : compareExact(hi, hiRest, exact)),
+      }
+    }
+  }
+}
+
+interface Side {
+  readonly end: End
+  readonly holds: (end: End, value: ExactNumber) => Fragment
+  readonly test: (order: number) => boolean
+}
+
+/** What has an end on one side of the value: any part of it for gt, lt, ge and le, all of it for sa and eb. */
+const SIDES: Readonly<Record<Exclude<Prefix, 'eq' | 'ne' | 'ap'>, Side>> = {
+  gt: { end: 'hi', holds: above, test: (order) => order > 0 },
+  lt: { end: 'lo', holds: below, test: (order) => order < 0 },
+  ge: { end: 'hi', holds: atLeast, test: (order) => order >= 0 },
+  le: { end: 'lo', holds: atMost, test: (order) => order <= 0 },
+  sa: { end: 'lo', holds: above, test: (order) => order > 0 },
+  eb: { end: 'hi', holds: below, test: (order) => order < 0 },
+}

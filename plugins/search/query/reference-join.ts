@@ -1,0 +1,82 @@
+/**
+ * How references lead from resource to resource in the index: by `Type/id`, by a URL under this server's base, by a
+ * canonical. https://hl7.org/fhir/R4/references.html
+ */
+import type { OwnUrl } from '../../../kernel/index.ts'
+import type { Source } from '../../storage/row-source.ts'
+import { ABSOLUTE, CANONICAL } from '../definition/column-codes.ts'
+import type { ParameterColumn, Registry } from '../index/registry.ts'
+import type { Statements } from '../plan/plan.ts'
+import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
+
+/** One way along references of some columns. `r` stands for their rows, `t` for a row of what is referred to. */
+export interface Link {
+  /** Table of `t`: it has `rid`. */
+  readonly table: 'ix_res' | 'ix_ref'
+  /** Rows of the references. */
+  readonly reference: (r: string) => Fragment
+  /** What is referred to, whatever it is. */
+  readonly target: (t: string) => Fragment
+  /** They belong together; by a key of `t`, or by a key of `r`. */
+  readonly toTarget: (r: string, t: string) => Fragment
+  readonly toReference: (r: string, t: string) => Fragment
+}
+
+/** `types`: numbers of the types that are meant; undefined for any. `canonicals`: their columns of canonical names. */
+export interface Ends {
+  readonly types: readonly number[] | undefined
+  readonly canonicals: readonly number[]
+}
+
+const codesOf = (columns: readonly ParameterColumn[], beside: number): readonly number[] => [
+  ...new Set(columns.map(({ code }) => code + beside)),
+]
+
+const literal = (params: readonly number[], { types }: Ends, base: number): Link => {
+  const shift = base === 0 ? raw('') : q` + ${base}`
+  const back = base === 0 ? raw('') : q` - ${base}`
+  return {
+    table: 'ix_res',
+    reference: (r) => isIn(`${r}.param`, params),
+    target: (t) => (types === undefined ? raw('1 = 1') : isIn(`${t}.type`, types)),
+    toTarget: (r, t) => q`${raw(`${t}.ref`)} = ${raw(`${r}.target`)}${back}`,
+    toReference: (r, t) => q`${raw(`${r}.target`)} = ${raw(`${t}.ref`)}${shift}`,
+  }
+}
+
+const canonical = (params: readonly number[], { canonicals }: Ends): Link => {
+  const same = (r: string, t: string): Fragment => raw(`${t}.target = ${r}.target`)
+  return {
+    table: 'ix_ref',
+    reference: (r) => isIn(`${r}.param`, params),
+    target: (t) => isIn(`${t}.param`, canonicals),
+    toTarget: same,
+    toReference: same,
+  }
+}
+
+export const createLinks = (source: Source, statements: Statements, { hasher }: Pick<Registry, 'hasher'>) => {
+  const inUse = async (params: readonly number[]): Promise<boolean> => {
+    const { text, params: values } = q`SELECT 1 AS one FROM ix_ref x WHERE ${isIn('x.param', params)} LIMIT 1`
+    return (await source.get(statements(text), values)) !== undefined
+  }
+  /** Ways that lead anywhere: absolute references and canonicals are rare, and asked about only where there are any. */
+  return async (
+    columns: readonly ParameterColumn[],
+    ends: Ends,
+    ownUrl: OwnUrl | undefined,
+  ): Promise<readonly Link[]> => {
+    if (columns.length === 0) return []
+    const found = [literal(codesOf(columns, 0), ends, 0)]
+    const absolute = codesOf(columns, ABSOLUTE)
+    if (ownUrl !== undefined && (await inUse(absolute))) found.push(literal(absolute, ends, hasher.short(ownUrl)))
+    const named = codesOf(
+      columns.filter((one) => one.canonical === true),
+      CANONICAL,
+    )
+    if (named.length > 0 && ends.canonicals.length > 0 && (await inUse(named))) found.push(canonical(named, ends))
+    return found
+  }
+}
+
+export type Links = ReturnType<typeof createLinks>

@@ -1,0 +1,144 @@
+/** The parameters of a search, from query and form: those that steer the result, and the criteria. */
+import { ParameterValue } from '../../fhir/errors.ts'
+import type { Presentation, Summary } from '../../fhir/presentation/presentation-parameters.ts'
+import { SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+
+export const MOST_PARAMETERS = 200
+/** Chains and `_has` of one search. */
+export const MOST_LINKED = 10
+
+export interface Include {
+  readonly text: string
+  /** `*` for every type, with every parameter. */
+  readonly source: string
+  readonly parameter: string
+  readonly target: string | undefined
+  readonly iterate: boolean
+}
+
+export type Contained = 'false' | 'true' | 'both'
+export type Total = 'none' | 'estimate' | 'accurate'
+
+export interface SearchRequest {
+  readonly criteria: readonly (readonly [string, string])[]
+  readonly includes: readonly Include[]
+  readonly revincludes: readonly Include[]
+  readonly sort: string | undefined
+  /** Undefined: the server's own. */
+  readonly count: number | undefined
+  /** Undefined: a total where it costs nothing. */
+  readonly total: Total | undefined
+  readonly types: readonly string[] | undefined
+  /** Whether contained resources are searched, or only they. */
+  readonly contained: Contained
+  readonly containedType: 'container' | 'contained'
+  readonly page: string | undefined
+  readonly explain: boolean
+  readonly presentation: Presentation
+}
+
+const SUMMARIES = new Set(['true', 'text', 'data', 'count', 'false'])
+const CONTAINED = new Set(['true', 'false', 'both'])
+const CONTAINED_TYPES = new Set(['container', 'contained'])
+const TOTALS = new Set(['none', 'estimate', 'accurate'])
+/** Steering parameters that this server takes, for `/metadata` and messages. */
+export const RESULT_PARAMETERS = [
+  '_count',
+  '_sort',
+  '_total',
+  '_include',
+  '_revinclude',
+  '_summary',
+  '_elements',
+  '_type',
+  '_contained',
+  '_containedType',
+  '_format',
+  '_pretty',
+  '_explain',
+] as const
+
+const readInclude = (name: string, value: string): Include => {
+  const [head = '', modifier] = name.split(':')
+  if (modifier !== undefined && modifier !== 'iterate' && modifier !== 'recurse')
+    throw ParameterValue(head, 'the modifier :iterate or none')
+  const iterate = modifier !== undefined
+  const [source = '', parameter = '*', target, ...rest] = value.split(':')
+  if (source === '*' && value === '*')
+    return { text: `${name}=${value}`, source, parameter: '*', target: undefined, iterate }
+  if (rest.length > 0 || source === '' || parameter === '' || !value.includes(':'))
+    throw ParameterValue(head, 'Type:parameter, Type:parameter:TargetType, Type:* or *')
+  return { text: `${name}=${value}`, source, parameter, target, iterate }
+}
+
+const readFlag = (name: string, value: string | undefined): boolean => {
+  if (value === undefined || value === 'false') return false
+  if (value === 'true') return true
+  throw ParameterValue(name, 'true or false')
+}
+
+const readElements = (value: string | undefined): readonly string[] | undefined => {
+  if (value === undefined) return undefined
+  const elements = value.split(',').map((one) => one.trim())
+  if (elements.some((one) => !/^([A-Z][A-Za-z]*\.)?[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*$/.test(one)))
+    throw ParameterValue('_elements', 'names of elements, separated by commas')
+  return elements
+}
+
+/** Splits the parameters. `isSystem`: only a search over several types takes `_type`. */
+export const readSearch = (parameters: readonly (readonly [string, string])[], isSystem: boolean): SearchRequest => {
+  if (parameters.length > MOST_PARAMETERS)
+    throw SearchTooCostly(`${parameters.length} parameters, at most ${MOST_PARAMETERS} are allowed`)
+  const once = new Map<string, string>()
+  const criteria: (readonly [string, string])[] = []
+  const includes: Include[] = []
+  const revincludes: Include[] = []
+  let linked = 0
+  for (const [name, value] of parameters) {
+    if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
+    const head = name.split(':')[0] as string
+    if (head === '_include') includes.push(readInclude(name, value))
+    else if (head === '_revinclude') revincludes.push(readInclude(name, value))
+    else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
+      if (name === '_type' && !isSystem)
+        throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
+      if (once.has(name) && name !== '_format') throw ParameterValue(name, 'one value; it is given twice')
+      once.set(name, value)
+    } else {
+      if (name.startsWith('_has') || name.includes('.')) linked += 1
+      criteria.push([name, value])
+    }
+  }
+  if (linked > MOST_LINKED) throw SearchTooCostly(`${linked} chained parameters, at most ${MOST_LINKED} are allowed`)
+  const count = once.get('_count')
+  if (count !== undefined && !/^\d{1,9}$/.test(count)) throw ParameterValue('_count', 'a whole number, 0 or more')
+  const total = once.get('_total')
+  if (total !== undefined && !TOTALS.has(total)) throw ParameterValue('_total', 'none, estimate or accurate')
+  const summary = once.get('_summary')
+  if (summary !== undefined && !SUMMARIES.has(summary))
+    throw ParameterValue('_summary', 'true, text, data, count or false')
+  const types = once.get('_type')?.split(',')
+  const contained = once.get('_contained') ?? 'false'
+  if (!CONTAINED.has(contained)) throw ParameterValue('_contained', 'true, false or both')
+  const containedType = once.get('_containedType') ?? 'container'
+  if (!CONTAINED_TYPES.has(containedType)) throw ParameterValue('_containedType', 'container or contained')
+  return {
+    criteria,
+    includes,
+    revincludes,
+    sort: once.get('_sort'),
+    count: count === undefined ? undefined : Number(count),
+    total: total as Total | undefined,
+    types,
+    contained: contained as Contained,
+    containedType: containedType as SearchRequest['containedType'],
+    page: once.get('_page'),
+    explain: readFlag('_explain', once.get('_explain')),
+    presentation: {
+      format: once.get('_format'),
+      pretty: readFlag('_pretty', once.get('_pretty')),
+      summary: summary === undefined || summary === 'false' ? undefined : (summary as Summary),
+      elements: readElements(once.get('_elements')),
+    },
+  }
+}

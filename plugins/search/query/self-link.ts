@@ -1,0 +1,24 @@
+/** The parameters that the links of a page repeat: what was understood, `_count` as it is applied. */
+import type { SearchRequest } from './search-parameters.ts'
+
+export const linkParameters = (request: SearchRequest, count: number): URLSearchParams => {
+  const { presentation, types, contained, containedType, sort, total, includes, revincludes, explain } = request
+  const found = new URLSearchParams(request.criteria.map(([name, value]): [string, string] => [name, value]))
+  const add = (name: string, value: string | undefined): void => {
+    if (value !== undefined) found.append(name, value)
+  }
+  add('_type', types?.join(','))
+  add('_contained', contained === 'false' ? undefined : contained)
+  add('_containedType', contained === 'false' || containedType === 'container' ? undefined : containedType)
+  for (const { text } of [...includes, ...revincludes])
+    add(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1))
+  add('_sort', sort)
+  add('_total', total)
+  add('_summary', presentation.summary)
+  add('_elements', presentation.elements?.join(','))
+  add('_format', presentation.format)
+  add('_pretty', presentation.pretty ? 'true' : undefined)
+  add('_explain', explain ? 'true' : undefined)
+  add('_count', String(count))
+  return found
+}

@@ -1,0 +1,147 @@
+/**
+ * `_text` and `_content`: words that are all to be there, `OR`, `NOT`, parentheses, "words in a row" and beginnings*.
+ * https://hl7.org/fhir/R4/search.html#content
+ */
+
+import { SearchEmpty, SearchTooCostly, SearchUnsupportedParameter, SearchValue } from '../errors.ts'
+import { toWords } from '../index/full-text/resource-text.ts'
+import type { WordMode } from '../index/full-text/text-index.ts'
+import { type Fragment, q, raw } from '../sql/fragment.ts'
+import { allCondition, anyCondition, type Condition, type Named, notCondition } from './clause.ts'
+import { unescapeValue } from './escape.ts'
+import { short } from './parameter-name.ts'
+import { valuesOf } from './values.ts'
+
+const MOST_TERMS = 50
+const MOST_DEPTH = 16 // parentheses in one another
+const TOKEN = /\s*(?:(?<sign>[()]|-(?=["\p{L}\p{N}(]))|"(?<phrase>[^"]*)"(?<opens>\*?)|(?<word>[^\s()"]+))/uy
+
+interface Term {
+  readonly words: readonly string[]
+  /** The last word is only the beginning of one. */
+  readonly prefix: boolean
+}
+
+type Expression =
+  | { readonly kind: 'term'; readonly term: Term }
+  | { readonly kind: 'not'; readonly of: Expression }
+  | { readonly kind: 'and'; readonly parts: readonly Expression[] }
+  | { readonly kind: 'or'; readonly parts: readonly Expression[] }
+
+/** Undefined where a text holds no word at all. Throws 400 for what cannot be read. */
+export const readWordQuery = (name: string, text: string): Expression | undefined => {
+  const tokens: Record<string, string | undefined>[] = []
+  TOKEN.lastIndex = 0
+  while (TOKEN.lastIndex < text.trimEnd().length) {
+    const match = TOKEN.exec(text)
+    if (match === null) throw SearchValue(name, 'words to look for: a quote is not closed')
+    tokens.push(match.groups as Record<string, string | undefined>)
+  }
+  let at = 0
+  let terms = 0
+  const is = (word: string): boolean => tokens[at]?.word === word
+  const toTerm = (given: string, prefix: boolean): Expression | undefined => {
+    const words = toWords(given)
+    if (words === '') return undefined
+    terms += 1
+    if (terms > MOST_TERMS) throw SearchTooCostly(`"${name}" has more than ${MOST_TERMS} words`)
+    return { kind: 'term', term: { words: words.split(' '), prefix } }
+  }
+  const readOne = (depth: number): Expression | undefined => {
+    const token = tokens[at]
+    at += 1
+    if (token === undefined || token.sign === ')') throw SearchValue(name, 'words to look for: one is missing')
+    if (token.sign === '(') {
+      if (depth > MOST_DEPTH) throw SearchTooCostly(`"${name}" nests more than ${MOST_DEPTH} levels deep`)
+      const inside = readAny(depth + 1)
+      if (tokens[at]?.sign !== ')') throw SearchValue(name, 'words to look for: a parenthesis is not closed')
+      at += 1
+      return inside
+    }
+    if (token.sign === '-' || token.word === 'NOT') {
+      if (depth > MOST_DEPTH) throw SearchTooCostly(`"${name}" nests more than ${MOST_DEPTH} levels deep`)
+      const of = readOne(depth + 1)
+      return of === undefined ? undefined : { kind: 'not', of }
+    }
+    if (token.word === 'AND' || token.word === 'OR') throw SearchValue(name, 'words to look for: one is missing')
+    if (token.phrase !== undefined) return toTerm(token.phrase, token.opens === '*')
+    const word = token.word as string
+    return toTerm(word, word.endsWith('*'))
+  }
+  const join = (kind: 'and' | 'or', parts: readonly (Expression | undefined)[]): Expression | undefined => {
+    const present = parts.filter((one) => one !== undefined)
+    return present.length < 2 ? present[0] : { kind, parts: present }
+  }
+  const readAll = (depth: number): Expression | undefined => {
+    const parts = [readOne(depth)]
+    while (at < tokens.length && tokens[at]?.sign !== ')' && !is('OR')) {
+      if (is('AND')) at += 1
+      parts.push(readOne(depth))
+    }
+    return join('and', parts)
+  }
+  const readAny = (depth: number): Expression | undefined => {
+    const parts = [readAll(depth)]
+    while (is('OR')) {
+      at += 1
+      parts.push(readAll(depth))
+    }
+    return join('or', parts)
+  }
+  const found = readAny(0)
+  if (at < tokens.length) throw SearchValue(name, 'words to look for: a parenthesis is closed that was not opened')
+  return found
+}
+
+/** Rids of the resources with a term, of all types. */
+const ridsOf = (dialect: 'sqlite' | 'postgres', isNarrative: boolean, { words, prefix }: Term): Fragment => {
+  if (dialect === 'sqlite') {
+    const match = `${isNarrative ? 'narrative : ' : ''}"${words.join(' ')}"${prefix ? ' *' : ''}`
+    return q`SELECT x.rowid AS rid FROM ix_words x WHERE ix_words MATCH ${match}`
+  }
+  const flags = `${prefix ? '*' : ''}${isNarrative ? 'A' : ''}`
+  const query = words.map((word, at) => {
+    const own = at === words.length - 1 ? flags : isNarrative ? 'A' : ''
+    return own === '' ? `'${word}'` : `'${word}':${own}`
+  })
+  return q`SELECT x.rid AS rid FROM ix_words x WHERE x.words @@ to_tsquery('simple', ${query.join(' <-> ')})`
+}
+
+/** Those of one type. Each is looked up: PostgreSQL would rather read all resources of the type than guess how rare a word is. */
+const ofType = (dialect: 'sqlite' | 'postgres', type: number, rids: Fragment): Fragment =>
+  dialect === 'sqlite'
+    ? q`SELECT t.rid AS rid FROM (${rids}) f CROSS JOIN ix_res t WHERE t.type = ${type} AND t.rid = f.rid`
+    : q`SELECT t.rid AS rid FROM (${rids} OFFSET 0) f CROSS JOIN LATERAL (SELECT y.rid FROM ix_res y WHERE y.type = ${type} AND y.rid = f.rid OFFSET 0) t`
+
+export const createWordCriteria = (dialect: 'sqlite' | 'postgres', mode: WordMode) => {
+  const toCondition = (named: Named, type: number, isNarrative: boolean, asked: Expression): Condition => {
+    const inner = (one: Expression): Condition => toCondition(named, type, isNarrative, one)
+    if (asked.kind === 'not') return notCondition(named, inner(asked.of))
+    if (asked.kind === 'and') return allCondition(named, asked.parts.map(inner))
+    if (asked.kind === 'or') return anyCondition(named, asked.parts.map(inner))
+    const rids = ridsOf(dialect, isNarrative, asked.term)
+    return {
+      ...named,
+      probe: (d) => q`${raw(d)}.rid IN (${rids})`,
+      sources: [{ rids: ofType(dialect, type, rids), ordered: false }],
+    }
+  }
+  /** `type` is the number of the type searched. Throws 400. */
+  return (type: number, name: '_text' | '_content', value: string): Condition => {
+    if (mode === 'none' || (mode === 'narrative' && name === '_content'))
+      throw SearchUnsupportedParameter(name, `the setting full_text is "${mode}"`)
+    const named = {
+      text: `${name}=${short(value)}`,
+      understood: `words of the ${name === '_text' ? 'narrative' : 'resource'}`,
+    }
+    const asked = valuesOf(name, value).map((one) => readWordQuery(name, unescapeValue(one)))
+    const parts = asked.filter((one) => one !== undefined)
+    if (parts.length < asked.length) throw SearchEmpty(name)
+    return toCondition(
+      named,
+      type,
+      name === '_text',
+      parts.length === 1 ? (parts[0] as Expression) : { kind: 'or', parts },
+    )
+  }
+}

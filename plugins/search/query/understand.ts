@@ -1,0 +1,101 @@
+/** The parameters of a search by what they mean for each type; what is not understood is refused, or passed over when lenient. */
+import { isServerError } from '../../../kernel/index.ts'
+import { ElementUnknown } from '../../fhir/errors.ts'
+import type { FhirServer } from '../../fhir/parts.ts'
+import { withKnownElements } from '../../fhir/presentation/requested-elements.ts'
+import {
+  SearchChain,
+  SearchModifierNeeds,
+  SearchModifierUnknown,
+  SearchParameterUnknown,
+  SearchSort,
+  SearchUnsupportedParameter,
+} from '../errors.ts'
+import { type SortKey, toSortKeys } from '../plan/sort.ts'
+import type { Condition } from './clause.ts'
+import type { Asking } from './search-context.ts'
+import type { SearchRequest } from './search-parameters.ts'
+
+/** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
+const PASSED_OVER = new Set(
+  [
+    SearchParameterUnknown,
+    SearchUnsupportedParameter,
+    SearchModifierUnknown,
+    SearchModifierNeeds,
+    SearchChain,
+    SearchSort,
+    ElementUnknown,
+  ].map(({ key }) => key),
+)
+
+interface Ignored {
+  readonly name: string
+  readonly reason: string
+}
+
+/** What a search was understood as. */
+export interface Understood {
+  readonly request: SearchRequest
+  readonly ignored: readonly Ignored[]
+  /** By type: what the clauses mean there. */
+  readonly conditions: ReadonlyMap<string, readonly Condition[]>
+  readonly keys: readonly SortKey[]
+  readonly count: number
+}
+
+/** Throws 400 for what is not understood. */
+export const understand = async (
+  server: FhirServer,
+  request: SearchRequest,
+  types: readonly string[],
+  asking: Asking,
+  lenient: boolean,
+): Promise<Understood> => {
+  const { criteria } = server.search
+  const ignored: Ignored[] = []
+  const tolerate = (name: string, error: unknown): void => {
+    if (!lenient || !isServerError(error) || !PASSED_OVER.has(error.key)) throw error
+    if (!ignored.some((one) => one.name === name)) ignored.push({ name, reason: error.message })
+  }
+  const conditions = new Map<string, Condition[]>(types.map((type) => [type, []]))
+  const kept: (readonly [string, string])[] = []
+  for (const [name, value] of request.criteria) {
+    try {
+      const made: [string, Condition][] = []
+      for (const type of types) made.push([type, await criteria.toCondition(type, name, value, asking)])
+      for (const [type, condition] of made) conditions.get(type)?.push(condition)
+      kept.push([name, value])
+    } catch (error) {
+      tolerate(name, error)
+    }
+  }
+  let keys: readonly SortKey[] = []
+  let { sort } = request
+  if (sort !== undefined)
+    try {
+      if (types.length !== 1 && sort.split(',').some((one) => !/^-?_(lastUpdated|id)$/.test(one)))
+        throw SearchSort(sort.slice(0, 100), 'several types share only _lastUpdated and _id')
+      keys = toSortKeys(criteria, types[0] ?? 'Patient', sort)
+    } catch (error) {
+      tolerate('_sort', error)
+      sort = undefined
+    }
+  // What is included may be of another type.
+  const shown = request.includes.length + request.revincludes.length > 0 ? [...server.catalog.types.keys()] : types
+  const presentation = withKnownElements(
+    request.presentation,
+    shown.flatMap((type) => server.catalog.types.get(type) ?? []),
+    types.length === 1 ? (types[0] as string) : 'these types',
+    (name, error) => tolerate(`_elements=${name}`, error),
+  )
+  const { usual, most } = server.page
+  const wanted = request.count ?? usual
+  return {
+    request: { ...request, criteria: kept, sort, presentation },
+    ignored,
+    conditions,
+    keys,
+    count: Math.min(wanted, most),
+  }
+}

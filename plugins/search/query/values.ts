@@ -1,0 +1,16 @@
+/** The alternatives of one value: `a,b` asks for either. https://hl7.org/fhir/R4/search.html#combining */
+import { SearchEmpty, SearchTooCostly } from '../errors.ts'
+import { splitEscaped } from './escape.ts'
+import { short } from './parameter-name.ts'
+
+export const MOST_VALUES = 1_000 // values of one parameter; a larger set is better posted as several searches
+
+/** Throws 400 when there is none, or more than a search may have. */
+export const valuesOf = (name: string, value: string): readonly string[] => {
+  const values = splitEscaped(value, ',')
+  if (values.length > MOST_VALUES)
+    throw SearchTooCostly(`"${short(name)}" has ${values.length} values, at most ${MOST_VALUES} are allowed`)
+  const given = values.filter((one) => one !== '')
+  if (given.length === 0) throw SearchEmpty(short(name))
+  return given
+}

@@ -1,0 +1,208 @@
+/**
+ * References at work: where those of a resource point, which of their targets this server holds, and what refers to a
+ * resource. https://hl7.org/fhir/R4/references.html
+ */
+import { createPause, type OwnUrl } from '../../kernel/index.ts'
+import { andThen, type Eventually, type Sql, sql, type Transaction } from '../database/service.ts'
+import { findingsOf } from '../fhir/large/large-resource.ts'
+import { readReferences } from '../model/references/read-references.ts'
+import type { Links } from '../model/references/reference-walker.ts'
+import { DELETED, type VersionRow } from '../storage/tables.ts'
+import type { TypeCodes } from '../storage/type-codes.ts'
+import { StoredVersion } from '../storage/version.ts'
+import { CANONICAL, COLUMN_STEP } from './definition/column-codes.ts'
+import { absoluteTarget } from './index/convert/reference.ts'
+import type { Registry } from './index/registry.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A resource of this server, or one version of it. */
+export interface Target {
+  readonly type: string
+  readonly id: string
+  /** As written behind `/_history/`. */
+  readonly version?: string | undefined
+}
+
+/** Where a Reference points. */
+export type Pointing =
+  /** An identifier or a display alone. */
+  | { readonly to: 'nothing' }
+  /** A contained resource, or another entry of the same Bundle; without a type it is not there. */
+  | { readonly to: 'inside'; readonly type: string | undefined }
+  | { readonly to: 'here'; readonly type: string; readonly target: Target }
+  /** Another server, a URN, or what is no address. The type where the URL shows one. */
+  | { readonly to: 'elsewhere'; readonly type: string | undefined }
+
+export interface ReadReference {
+  /** Reference.reference; empty when there is none. */
+  readonly text: string
+  /** Types the element allows; none means all. */
+  readonly allowed: readonly string[]
+  /** Reference.type as the name of a resource type, where it is one. */
+  readonly stated: string | undefined
+  readonly pointing: Pointing
+}
+
+/** A current resource that refers to a target. */
+export interface Referrer {
+  /** `Patient/1` */
+  readonly target: string
+  readonly type: string
+  readonly id: string
+}
+
+/** A version of a target as it is stored: for `RestrictedChange.sees`. */
+export type TargetVersion = StoredVersion
+
+export interface References {
+  /** Every Reference, in the order of the resource. `ownUrl` tells which absolute ones point at this server. */
+  of(resource: Json, ownUrl: OwnUrl | undefined): readonly ReadReference[]
+  /** FHIRPath of each, in the same order: asked only when one has to be named. */
+  paths(resource: Json): readonly string[]
+  /**
+   * Places in `targets` of what is there: current, not deleted, in the version asked for. One statement; until COMMIT
+   * nobody deletes what was found.
+   */
+  held(transaction: Transaction, targets: readonly Target[]): Eventually<ReadonlySet<number>>
+  /** The same with what is held, to be decided on: a version for each of `targets`, or undefined. One statement. */
+  find(transaction: Transaction, targets: readonly Target[]): Eventually<readonly (TargetVersion | undefined)[]>
+  /** What refers to any of the resources now, `most` at most. */
+  referrers(
+    transaction: Transaction,
+    targets: readonly Target[],
+    ownUrl: OwnUrl | undefined,
+    most: number,
+  ): Promise<readonly Referrer[]>
+}
+
+const IS_THERE = `(r.flags & ${DELETED}) = 0`
+const versionIs = (version: string): string =>
+  `(${version} = 0 OR ${version} = r.ver OR EXISTS (SELECT 1 FROM history h WHERE h.rid = r.rid AND h.ver = ${version} AND (h.flags & ${DELETED}) = 0))`
+
+// Targets as [[type, id, version], …]; version 0 stands for whichever is current.
+// Locked as a foreign key locks: a deletion waits, an update does not.
+const HELD = `(SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r`
+const heldTargets = sql('fhir.held', {
+  sqlite: `SELECT w.key AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
+  postgres: `SELECT (w.at - 1)::int AS at FROM ${HELD}) f`,
+})
+// Fails, with a division by zero, unless so many are there; what is being deleted is not waited for.
+const presumeHeld = sql(
+  'fhir.held-presumed',
+  `SELECT 1 / (count(*) = ?::bigint)::int FROM (SELECT 1 FROM ${HELD} SKIP LOCKED) f) p`,
+)
+
+const FOUND_COLUMNS =
+  'coalesce(h.ver, r.ver) AS ver, coalesce(h.upd, r.upd) AS upd, CASE WHEN h.ver IS NULL THEN r.flags ELSE h.flags END AS flags, CASE WHEN h.ver IS NULL THEN r.body ELSE h.body END AS body'
+const findTargets = sql('fhir.find-targets', {
+  sqlite: `SELECT w.key AS at, r.rid AS rid, r.type AS type, r.id AS id, ${FOUND_COLUMNS} FROM json_each(?) w CROSS JOIN resource r LEFT JOIN history h ON h.rid = r.rid AND h.ver = (w.value ->> 2) WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
+  postgres: `SELECT (w.at - 1)::int AS at, f.* FROM (SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid, r.type, r.id, ${FOUND_COLUMNS} FROM resource r LEFT JOIN history h ON h.rid = r.rid AND h.ver = w.ver WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
+})
+
+/** Steps from one column of the index to the next, and looks for the targets in each that holds references. `others` hold none. */
+const referrersOf = (others: string, count: number): Sql => {
+  // References of contained resources are among those of their containers; their own columns lie below 0.
+  const columns =
+    'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x WHERE x.param > 0 UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
+  const isReference = `p.param % ${COLUMN_STEP} <> ${CANONICAL} AND p.param - p.param % ${COLUMN_STEP} NOT IN (${others === '' ? '-1' : others})`
+  const selected = 'f.target AS target, t.rid AS rid, t.type AS type, t.id AS id'
+  return sql(`fhir.referrers-${count}`, {
+    sqlite: `${columns} SELECT ${selected} FROM p CROSS JOIN json_each(?) w CROSS JOIN ix_ref f CROSS JOIN resource t WHERE ${isReference} AND f.param = p.param AND f.target = w.value AND t.rid = f.rid LIMIT ?`,
+    postgres: `${columns} SELECT ${selected} FROM p CROSS JOIN (SELECT value::bigint AS target FROM jsonb_array_elements_text(?::jsonb)) w CROSS JOIN LATERAL (SELECT x.target, x.rid FROM ix_ref x WHERE x.param = p.param AND x.target = w.target OFFSET 0) f JOIN resource t ON t.rid = f.rid WHERE ${isReference} LIMIT ?`,
+  })
+}
+
+interface ReferrerRow {
+  readonly target: number
+  readonly rid: number
+  readonly type: number
+  readonly id: string
+}
+
+const VERSION = /^[1-9]\d{0,8}$/
+const versionOf = ({ version }: Target): number =>
+  version === undefined ? 0 : VERSION.test(version) ? Number(version) : -1
+
+/** SQLite looks so many up in a few milliseconds, in which nobody else is answered. */
+const MOST_AT_ONCE = 500
+
+const heldInParts = async (transaction: Transaction, wanted: readonly unknown[]): Promise<ReadonlySet<number>> => {
+  const found = new Set<number>()
+  const pause = createPause()
+  for (let from = 0; from < wanted.length; from += MOST_AT_ONCE) {
+    const part = JSON.stringify(wanted.slice(from, from + MOST_AT_ONCE))
+    for (const { at } of await transaction.all<{ at: number }>(heldTargets, [part])) found.add(from + at)
+    await pause()
+  }
+  return found
+}
+
+const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
+
+export interface ReferencesParts {
+  readonly links: Links
+  readonly registry: Registry
+  readonly types: TypeCodes
+  /** The database works in this process. */
+  readonly isEmbedded: boolean
+}
+
+export const createReferences = ({ links, registry, types, isEmbedded }: ReferencesParts): References => {
+  let made: { readonly others: string; readonly statement: Sql } | undefined
+  let count = 0
+  // Parameters that are posted while the server runs bring columns, and others take them away.
+  const findReferrers = (): Sql => {
+    const others = registry.canonicalColumns.join(', ')
+    if (made?.others !== others) {
+      count += 1
+      made = { others, statement: referrersOf(others, count) }
+    }
+    return made.statement
+  }
+  const isType = (name: string): boolean => types.code(name) !== undefined
+  const keyOf = ({ type, id }: Target): string => `${type}/${id}`
+
+  return {
+    of: (resource, ownUrl) => findingsOf(resource)?.references ?? readReferences(links, isType, resource, ownUrl),
+    paths: (resource) => findingsOf(resource)?.paths ?? links.paths(resource),
+    held(transaction, targets) {
+      // A type that no package ever brought has no code, and no resources.
+      const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
+      if (isEmbedded && wanted.length > MOST_AT_ONCE) return heldInParts(transaction, wanted)
+      const asked = JSON.stringify(wanted)
+      // That they are there is by far the common case.
+      if (transaction.presume(presumeHeld, [wanted.length, asked])) return new Set(targets.keys())
+      return andThen(transaction.all<{ at: number }>(heldTargets, [asked]), toPlaces)
+    },
+    find(transaction, targets) {
+      const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
+      return andThen(
+        transaction.all<VersionRow & { readonly at: number }>(findTargets, [JSON.stringify(wanted)]),
+        (rows) => {
+          const found = new Array<StoredVersion | undefined>(targets.length).fill(undefined)
+          for (const row of rows) found[row.at] = new StoredVersion(types.name(row.type), row)
+          return found
+        },
+      )
+    },
+    async referrers(transaction, targets, ownUrl, most) {
+      const { long, short } = registry.hasher
+      const base = ownUrl === undefined ? undefined : short(ownUrl)
+      const keys = new Map<number, string>()
+      for (const target of targets) {
+        const key = keyOf(target)
+        const relative = long(key)
+        keys.set(relative, key)
+        if (base !== undefined) keys.set(absoluteTarget(relative, base), key)
+      }
+      const rows = await transaction.all<ReferrerRow>(findReferrers(), [JSON.stringify([...keys.keys()]), most])
+      const found = new Map<string, Referrer>()
+      for (const { target, rid, type, id } of rows) {
+        const key = keys.get(target) as string
+        found.set(`${rid} ${key}`, { target: key, type: types.name(type), id })
+      }
+      return [...found.values()]
+    },
+  }
+}

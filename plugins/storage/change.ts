@@ -1,0 +1,66 @@
+/** A change of one resource, as it is asked for and as it was made. */
+import type { Interaction } from '../../kernel/index.ts'
+import type { Findings } from '../fhir/large/findings.ts'
+import type { RestrictedChange } from '../fhir/service.ts'
+import type { Template } from '../model/json/template.ts'
+import type { WriteGuard } from '../search/access/write-guard.ts'
+import type { StoredVersion } from './version.ts'
+
+/** What If-Match and If-None-Match ask of the current version. */
+export interface Precondition {
+  /** Version numbers of If-Match; `'*'` asks that there is one. */
+  readonly ifMatch?: readonly number[] | '*'
+  /** If-None-Match: * */
+  readonly ifNoneMatch?: boolean
+}
+
+interface ChangeBase {
+  /** What a thread has found about it, where its content does not carry that: see large/. */
+  readonly findings?: Findings | undefined
+  readonly interaction: Interaction
+  readonly type: string
+  readonly precondition?: Precondition | undefined
+  /** What the ruling on the interaction lets this change do. */
+  readonly guard: WriteGuard
+}
+
+/** What a resource becomes. */
+export interface Content {
+  readonly resource: Record<string, unknown>
+  readonly template: Template
+  /** The JSON it was parsed from. */
+  readonly text: string
+}
+
+export type Change = ChangeBase & { readonly id: string } & (
+    | ({ readonly kind: 'create' | 'update' } & Content)
+    | {
+        readonly kind: 'revise'
+        /** The version that `content` was made from. */
+        readonly base: StoredVersion
+        /** Undefined leaves it as it is. */
+        readonly content: Content | undefined
+        /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
+        redo(current: StoredVersion): Content | undefined
+      }
+    | { readonly kind: 'delete' }
+  )
+
+/** What became of a change. `previous` is the version before, a deletion too. */
+export interface Changed {
+  readonly interaction: Interaction
+  readonly version: StoredVersion
+  readonly previous: StoredVersion | undefined
+  readonly resource: Record<string, unknown> | undefined
+  /** True when the resource did not exist (or was deleted) before. */
+  readonly created: boolean
+  /** False when nothing had to be written: deleting what is deleted, an update to what is stored. */
+  readonly written: boolean
+  /** For checks: what a caller with limited access may know. */
+  readonly restricted?: RestrictedChange | undefined
+}
+
+/** Which change a step is about: set as they go, so that a Bundle can name the entry when one throws. */
+export interface Progress {
+  interaction: Interaction | undefined
+}

@@ -1,0 +1,63 @@
+/** The version that a change makes: its number, stamp and bytes. */
+import type { Interaction } from '../../kernel/index.ts'
+import { findingsOf } from '../fhir/large/large-resource.ts'
+import { packBody } from './body/body.ts'
+import { joinParts, type PackedPart, packPart } from './body/compressed-parts.ts'
+import type { Change, Content } from './change.ts'
+import type { Store } from './storage.ts'
+import { DELETED, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
+import { StoredVersion } from './version.ts'
+import { toInstant } from './version-time.ts'
+
+const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
+  create: 'POST',
+  delete: 'DELETE',
+  patch: 'PATCH',
+}
+
+const methodOf = ({ interaction, kind }: Change): Method =>
+  (interaction.kind !== 'operation' ? METHOD_OF[interaction.kind] : kind === 'revise' ? 'PATCH' : METHOD_OF[kind]) ??
+  'PUT'
+
+/** Of the row of a change. */
+export const flagsOf = (change: Change, form: number): number =>
+  (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | form | (change.kind === 'delete' ? DELETED : 0)
+
+/** The parts of a large body that are packed already, and the values between them. */
+const interleave = (parts: readonly PackedPart[], values: readonly string[]): readonly PackedPart[] =>
+  parts.flatMap((part, at) => (at < values.length ? [part, packPart(values[at] as string)] : [part]))
+
+/** The next version as a row: its number, stamp and bytes. `rid` of a resource that is new, or of the version before. */
+export const nextVersion = (
+  { types, stamper }: Pick<Store, 'types' | 'stamper'>,
+  rid: number,
+  change: Change,
+  content: Content | undefined,
+  previous: StoredVersion | undefined,
+): StoredVersion => {
+  const version = (previous?.version ?? 0) + 1
+  const stamp = stamper.next(previous?.stamp)
+  const instant = toInstant(stamp)
+  const text = content?.template.fill(change.id, version, instant)
+  const parts = findingsOf(content?.resource)?.parts
+  const body =
+    text === undefined || content === undefined
+      ? undefined
+      : parts === undefined
+        ? packBody(text)
+        : joinParts(interleave(parts, content.template.values(change.id, version, instant)))
+  const row: VersionRow = {
+    rid,
+    type: types.code(change.type) ?? 0,
+    id: change.id,
+    ver: version,
+    upd: stamp,
+    flags: flagsOf(change, body?.form ?? 0),
+    body: body?.bytes ?? null,
+  }
+  return new StoredVersion(change.type, row, text)
+}
+
+/** Stands for what never was, so that deleting it answers like deleting what is deleted. */
+export const absent = (type: string, id: string): StoredVersion =>
+  new StoredVersion(type, { rid: 0, type: 0, id, ver: 0, upd: 0, flags: DELETED, body: null })

@@ -1,0 +1,19 @@
+/** If-Match and If-None-Match against the current version. RFC 9110, section 13.1. */
+import { Exists, NoMatch, VersionConflict } from '../fhir/errors.ts'
+import type { Change } from './change.ts'
+import type { StoredVersion } from './version.ts'
+
+/** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
+export const checkPrecondition = (
+  change: Pick<Change, 'precondition' | 'type' | 'id'>,
+  previous: StoredVersion | undefined,
+): void => {
+  const { precondition, type, id } = change
+  if (precondition === undefined) return
+  const exists = previous !== undefined && !previous.deleted
+  if (precondition.ifNoneMatch === true && exists) throw Exists(type, id)
+  if (precondition.ifMatch === undefined) return
+  if (!exists) throw NoMatch(type, id)
+  if (precondition.ifMatch !== '*' && !precondition.ifMatch.includes(previous.version))
+    throw VersionConflict(type, id, previous.version)
+}

@@ -1,0 +1,128 @@
+/** The tables of the storage. `resource` holds the current version of each resource, `history` the superseded ones. */
+import type { SchemaChange } from '../../kernel/index.ts'
+import { sql } from '../database/service.ts'
+
+/** Bits of the column `flags`: what a version is and how its body is stored. */
+export const DELETED = 1
+export const GZIP = 2
+/** Raw deflate with the dictionary of small bodies: what earlier builds wrote. */
+export const DEFLATED = 16
+/** See small.ts. */
+export const SMALL = 32
+/** How a body is packed. */
+export const FORM = GZIP | DEFLATED | SMALL
+/** The interaction that made the version, for history: 0 POST, 1 PUT, 2 DELETE, 3 PATCH. */
+export const METHOD_SHIFT = 2
+export const METHOD_BITS = 3
+export const METHODS = ['POST', 'PUT', 'DELETE', 'PATCH'] as const
+export type Method = (typeof METHODS)[number]
+
+const resource = (bytes: string, integer: string): string =>
+  `CREATE TABLE resource (rid ${integer} PRIMARY KEY, type integer NOT NULL, id varchar(64) NOT NULL, ver integer NOT NULL, upd bigint NOT NULL, flags integer NOT NULL, body ${bytes})`
+const history = (bytes: string): string =>
+  `CREATE TABLE history (rid bigint NOT NULL, ver integer NOT NULL, type integer NOT NULL, upd bigint NOT NULL, flags integer NOT NULL, body ${bytes}, PRIMARY KEY (rid, ver))`
+const shared = [
+  'CREATE TABLE resource_type (code integer PRIMARY KEY, name varchar(64) NOT NULL UNIQUE)',
+  'CREATE UNIQUE INDEX resource_id ON resource (type, id)',
+  // The order of all versions of a type: _lastUpdated and the history of a type.
+  'CREATE INDEX resource_upd ON resource (type, upd)',
+  'CREATE INDEX history_upd ON history (type, upd)',
+  // What was compiled from the installed packages, kept because compiling takes longer than starting should.
+  'CREATE TABLE catalog (fingerprint varchar(128) PRIMARY KEY, body text NOT NULL)',
+]
+
+export const migrations: readonly SchemaChange[] = [
+  {
+    name: 'fhir/0001-resources',
+    sql: {
+      // INTEGER PRIMARY KEY is the row's own number in SQLite: one tree less.
+      sqlite: [resource('blob', 'integer'), history('blob'), ...shared],
+      postgres: [
+        resource('bytea', 'bigint'),
+        history('bytea'),
+        // The server compresses; PostgreSQL trying again would cost and save nothing.
+        'ALTER TABLE resource ALTER COLUMN body SET STORAGE EXTERNAL',
+        'ALTER TABLE history ALTER COLUMN body SET STORAGE EXTERNAL',
+        ...shared,
+      ],
+    },
+  },
+]
+
+/** Nothing to change; a build that cannot read SMALL must not open the database any more. */
+export const smallBodyMigrations: readonly SchemaChange[] = [{ name: 'fhir/0006-small-bodies', sql: [] }]
+
+/** Numbers of one block: what a server takes from the sequence at once. */
+export const KEY_BLOCK = 64
+
+/** Several servers write on PostgreSQL: what each of them gives out alone comes from the database. */
+export const keyMigrations: readonly SchemaChange[] = [
+  {
+    name: 'fhir/0008-keys',
+    sql: {
+      sqlite: [],
+      postgres: [
+        `CREATE SEQUENCE resource_key INCREMENT BY ${KEY_BLOCK}`,
+        "SELECT setval('resource_key', (SELECT coalesce(max(rid), 0) + 1 FROM resource), false)",
+        'CREATE SEQUENCE resource_writer',
+      ],
+    },
+  },
+]
+
+/** A row of `resource`, or of `history` with its `id` joined. */
+export interface VersionRow {
+  readonly rid: number
+  readonly type: number
+  readonly id: string
+  readonly ver: number
+  readonly upd: number
+  readonly flags: number
+  readonly body: Buffer | null
+}
+
+const COLUMNS = 'rid, type, id, ver, upd, flags, body'
+const HISTORY_COLUMNS = 'h.rid, h.type, r.id, h.ver, h.upd, h.flags, h.body'
+
+export const readCurrent = sql('fhir.read', `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`)
+const lock = (name: string, strength: string) =>
+  sql(name, {
+    sqlite: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`,
+    postgres: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ? FOR ${strength}`,
+  })
+/** The same inside a transaction; on PostgreSQL it holds the row until COMMIT against whoever would change it. */
+export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
+/** Against those too that make references to it. */
+export const lockDoomed = lock('fhir.lock-doomed', 'UPDATE')
+export const holdName = sql('fhir.hold', {
+  sqlite: 'SELECT ? AS name',
+  postgres: 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l',
+})
+export const readSuperseded = sql(
+  'fhir.vread',
+  `SELECT ${HISTORY_COLUMNS} FROM resource r JOIN history h ON h.rid = r.rid WHERE r.type = ? AND r.id = ? AND h.ver = ?`,
+)
+export const insertResource = sql('fhir.insert', `INSERT INTO resource (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+export const archiveCurrent = sql(
+  'fhir.archive',
+  'INSERT INTO history (rid, ver, type, upd, flags, body) SELECT rid, ver, type, upd, flags, body FROM resource WHERE rid = ?',
+)
+export const updateResource = sql(
+  'fhir.update',
+  'UPDATE resource SET ver = ?, upd = ?, flags = ?, body = ? WHERE rid = ?',
+)
+export const readNewest = sql(
+  'fhir.newest',
+  // The newest of each type stands at an end of the index; the newest of all, in none.
+  'SELECT (SELECT max(rid) FROM resource) AS rid, (SELECT max(newest) FROM (SELECT (SELECT max(r.upd) FROM resource r WHERE r.type = t.code) AS newest FROM resource_type t) each_type) AS upd',
+)
+/** Numbers the servers that were started on this database. */
+export const nextWriter = sql('fhir.writer', {
+  sqlite: 'SELECT 0 AS number',
+  postgres: "SELECT nextval('resource_writer') AS number",
+})
+export const readTypes = sql('fhir.types', 'SELECT code, name FROM resource_type ORDER BY code')
+export const insertType = sql('fhir.type', 'INSERT INTO resource_type (code, name) VALUES (?, ?)')
+export const readCatalog = sql('fhir.catalog', 'SELECT body FROM catalog WHERE fingerprint = ?')
+export const clearCatalog = sql('fhir.catalog-clear', 'DELETE FROM catalog')
+export const insertCatalog = sql('fhir.catalog-insert', 'INSERT INTO catalog (fingerprint, body) VALUES (?, ?)')

@@ -1,0 +1,284 @@
+/**
+ * The one write path. Every change of a resource, single or in a Bundle, goes through `write` inside a transaction;
+ * hooks see it there, and `onCommit` after COMMIT returned.
+ */
+import {
+  type AuditFact,
+  type Committed,
+  createPause,
+  type FactDetails,
+  type RequestContext,
+  type Runners,
+  toIssues,
+  type Write,
+} from '../../kernel/index.ts'
+import { andThen, type Eventually, type Transaction } from '../database/service.ts'
+import { issuesOfEntry } from '../fhir/bundle/entry-error.ts'
+import { Contended, Deleted, NotFound, UpdateAsCreateOff } from '../fhir/errors.ts'
+import type { Findings } from '../fhir/large/findings.ts'
+import type { LargeBodies } from '../fhir/large/large-bodies.ts'
+import { findingsOf } from '../fhir/large/large-resource.ts'
+import type { RefusedChange, RestrictedChange, WriteCheck } from '../fhir/service.ts'
+import type { WriteGuard } from '../search/access/write-guard.ts'
+import type { Patients } from '../search/definition/patients.ts'
+import type { IndexRows } from '../search/index/index-writer.ts'
+import type { Change, Changed, Content, Progress } from './change.ts'
+import { isUnchanged } from './is-unchanged.ts'
+import { absent, flagsOf, nextVersion } from './next-version.ts'
+import { checkPrecondition } from './precondition.ts'
+import type { Store } from './storage.ts'
+import { archiveCurrent, insertResource, updateResource } from './tables.ts'
+import type { StoredVersion } from './version.ts'
+
+/** What an address takes where no resource is: there is nothing to update or patch. RFC 9110, section 15.5.6. */
+const NOTHING_THERE = { headers: { allow: 'GET, HEAD, DELETE' } }
+
+export interface WriterParts {
+  readonly store: Store
+  /** Checks of other plugins. */
+  readonly checks: readonly WriteCheck[]
+  readonly run: Runners
+  /** [conformance] update_as_create */
+  readonly updateAsCreate: boolean
+  readonly index: IndexRows
+  readonly patients: Patients
+  readonly large: Pick<LargeBodies, 'concernsVersion' | 'note'>
+}
+
+const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
+  if (before !== undefined) return before.then(next)
+  const made = next()
+  return made instanceof Promise ? made : undefined
+}
+
+/** Is one of the changes of the type that a check is for? */
+const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
+  type === undefined || changes.some(({ version }) => version.type === type)
+
+const toRestricted = (guard: WriteGuard, previous: StoredVersion | undefined): RestrictedChange => ({
+  get previous() {
+    if (previous === undefined || previous.deleted) return undefined
+    return JSON.parse(previous.text) as Record<string, unknown>
+  },
+  names: ({ type, id }) => guard.names(type, id),
+  sees: (found) => guard.sees(found),
+})
+
+export const createWrite = ({ store, run, updateAsCreate, index, checks, patients, large }: WriterParts) => {
+  const { types } = store
+  const followers = checks.filter((check) => check.committed !== undefined)
+
+  const save = (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Eventually<void> => {
+    const flags = flagsOf(change, next.form)
+    const body = next.deleted ? null : next.bytes
+    if (isNew) {
+      const code = types.code(next.type) ?? 0
+      return transaction.run(insertResource, [next.rid, code, next.id, next.version, next.stamp, flags, body])
+    }
+    return andThen(transaction.run(archiveCurrent, [next.rid]), () =>
+      transaction.run(updateResource, [next.version, next.stamp, flags, body, next.rid]),
+    )
+  }
+
+  const tellWrite = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
+    if (run.onWrite === null || !changed.written) return undefined
+    const { interaction, version, previous, resource } = changed
+    const write: Write = {
+      request,
+      interaction,
+      previous: previous?.deleted === false ? previous.toFact() : undefined,
+      next: version.toFact(),
+      resource,
+      transaction,
+    }
+    return run.onWrite(write)
+  }
+
+  const tellAudit = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
+    if (run.onAudit === null) return undefined
+    const { interaction, version, created } = changed
+    const status = version.deleted ? 204 : created ? 201 : 200
+    const details: FactDetails = { patients: () => patients.ofChange(changed, request.ownUrl) }
+    const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
+    return run.onAudit(fact)
+  }
+
+  const tell = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> =>
+    andThen(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
+
+  /** What is to be stored; undefined for a deletion. Throws 404, 405, 410 where there is nothing to change. */
+  const contentOf = (change: Change, previous: StoredVersion | undefined): Content | undefined => {
+    if (change.kind === 'delete') return undefined
+    const { type, id } = change
+    if (change.kind !== 'revise') {
+      const creates = previous === undefined || previous.deleted
+      if (change.kind === 'update' && creates && !updateAsCreate)
+        throw UpdateAsCreateOff(type, id, type).with(NOTHING_THERE)
+      return change
+    }
+    if (previous === undefined) throw NotFound(type, id)
+    if (previous.deleted) throw Deleted(type, id)
+    return previous.version === change.base.version ? change.content : change.redo(previous)
+  }
+
+  /** Throws Contended where a thread has to look first, or has looked at another version. */
+  const checkFindings = (
+    findings: Findings | undefined,
+    { type, id }: Change,
+    previous: StoredVersion | undefined,
+  ): void => {
+    const replaced = previous === undefined || previous.deleted ? undefined : previous
+    const isKnown =
+      findings === undefined ? !large.concernsVersion(replaced) : findings.before?.version === replaced?.version
+    if (isKnown) return
+    large.note(type, id)
+    throw Contended()
+  }
+
+  const applyTo = (
+    transaction: Transaction,
+    change: Change,
+    previous: StoredVersion | undefined,
+    isRehearsal: boolean,
+  ): Eventually<Changed> => {
+    const { interaction, type, id, guard } = change
+    checkPrecondition(change, previous)
+    const created = previous === undefined || previous.deleted
+    if (change.kind === 'delete' && created)
+      return {
+        interaction,
+        version: previous ?? absent(type, id),
+        previous,
+        resource: undefined,
+        created: false,
+        written: false,
+      }
+    const content = contentOf(change, previous)
+    if (content !== undefined) guard.content(id, content.resource)
+    const findings = change.findings ?? findingsOf(content?.resource)
+    const takesFindings = change.kind === 'delete' || content !== undefined
+    if (takesFindings && !isRehearsal) checkFindings(findings, change, previous)
+    // To a caller who may not read the resource, an unchanged version number would tell that the content was guessed.
+    const mayCompare = (current: StoredVersion): boolean => content === undefined || guard.reads(current)
+    if (change.kind !== 'delete' && previous !== undefined && !created && mayCompare(previous))
+      if (isUnchanged(previous, content, findings))
+        return { interaction, version: previous, previous, resource: undefined, created, written: false }
+    return andThen(previous?.rid ?? store.takeRid(), (rid) => {
+      const version = nextVersion(store, rid, change, content, previous)
+      const restricted = guard.restricts ? toRestricted(guard, previous) : undefined
+      const resource = content?.resource
+      const changed: Changed = { interaction, version, previous, resource, created, written: true, restricted }
+      return andThen(save(transaction, change, version, previous === undefined), () =>
+        isRehearsal ? changed : andThen(index.write(transaction, version, resource, previous, findings), () => changed),
+      )
+    })
+  }
+
+  /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
+  const apply = (transaction: Transaction, change: Change, isRehearsal = false): Eventually<Changed> => {
+    const { type, id, kind } = change
+    // A create has an id nobody else can know: there is nothing to look for.
+    if (kind === 'create') return applyTo(transaction, change, undefined, isRehearsal)
+    return store.lock(transaction, type, id, kind === 'delete').then((previous) => {
+      // Before anything else is said of the resource: preconditions tell its version, refusals whether it is there.
+      const { guard } = change
+      const allowed = guard.restricts ? guard.target(id, previous, store.within(transaction)) : undefined
+      return andThen(allowed, () => applyTo(transaction, change, previous, isRehearsal))
+    })
+  }
+
+  const throwFirst = (refusals: readonly RefusedChange[] | undefined, progress: Progress | undefined): void => {
+    const first = refusals?.[0]
+    if (refusals === undefined || first === undefined) return
+    const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
+      entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
+    )
+    if (progress !== undefined) progress.interaction = first.interaction
+    throw first.error.with({ issues })
+  }
+
+  /** Asks the checks about all changes at once: what one of them makes may be what another needs. `from` the first of them on. */
+  const confirm = (
+    request: RequestContext,
+    transaction: Transaction,
+    changes: readonly Changed[],
+    progress?: Progress,
+    from = 0,
+  ): Eventually<void> => {
+    for (let at = from; at < checks.length; at += 1) {
+      const check = checks[at] as WriteCheck
+      if (!concerns(check, changes)) continue
+      const asked = check.confirm?.(request, transaction, changes)
+      if (asked instanceof Promise)
+        return asked.then((refusals) => {
+          throwFirst(refusals, progress)
+          return confirm(request, transaction, changes, progress, at + 1)
+        })
+      throwFirst(asked, progress)
+    }
+  }
+
+  /** Tells the hooks of each change, `from` one of them on. */
+  const tellAll = (
+    request: RequestContext,
+    transaction: Transaction,
+    changes: readonly Changed[],
+    progress: Progress | undefined,
+    pause = createPause(),
+    from = 0,
+  ): Eventually<void> => {
+    if (run.onWrite === null && run.onAudit === null) return
+    for (let at = from; at < changes.length; at += 1) {
+      const changed = changes[at] as Changed
+      if (progress !== undefined) progress.interaction = changed.interaction
+      const told = tell(request, transaction, changed) ?? (changes.length > 1 ? pause() : undefined)
+      if (told instanceof Promise)
+        return told.then(() => tellAll(request, transaction, changes, progress, pause, at + 1))
+    }
+    if (progress !== undefined) progress.interaction = undefined
+  }
+
+  return {
+    /** Applies one change; throws 4xx and leaves the transaction to be undone. */
+    apply,
+    /** Asks the checks only: nobody is told. Throws 4xx. */
+    confirm,
+    /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
+    settle(
+      request: RequestContext,
+      transaction: Transaction,
+      changes: readonly Changed[],
+      progress?: Progress,
+    ): Eventually<void> {
+      // Refusals of a check name their entries themselves.
+      if (progress !== undefined) progress.interaction = undefined
+      return andThen(confirm(request, transaction, changes, progress), () =>
+        tellAll(request, transaction, changes, progress),
+      )
+    },
+    /** After COMMIT returned. A promise when the answer has to wait for something. */
+    committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
+      const written = changes.filter((changed) => changed.written)
+      const versions = written.map(({ version }) => version)
+      store.committed(versions)
+      index.committed(versions)
+      let later: Promise<void> | undefined
+      for (const check of followers)
+        if (concerns(check, written)) later = chain(later, () => check.committed?.(written))
+      if (run.onCommit === null || written.length === 0) return later
+      const committed: Committed = {
+        request,
+        changes: written.map(({ interaction, version, previous, resource }) => ({
+          interaction,
+          previous: previous?.deleted === false ? previous.toFact() : undefined,
+          next: version.toFact(),
+          resource,
+        })),
+      }
+      run.onCommit(committed)
+      return later
+    },
+  }
+}
+
+export type WritePath = ReturnType<typeof createWrite>
