@@ -6,12 +6,12 @@ import type { Logger } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
 import { caselessSystems } from '../search/definition/caseless-systems.ts'
-import {
-  type CompartmentDefinitionResource,
-  compileModel,
-  type SearchParameterResource,
-  type StoredModel,
-} from '../search/definition/compile-definitions.ts'
+import { compileModel } from '../search/definition/compile-definitions.ts'
+import type {
+  CompartmentDefinitionResource,
+  SearchParameterResource,
+  StoredModel,
+} from '../search/definition/stored-definitions.ts'
 import { type Unindexed, unindexed } from '../search/definition/unindexed.ts'
 import { clearCatalog, insertCatalog, readCatalog } from '../storage/tables.ts'
 import { compileLinks, type LinkElement, type StoredLinks } from './references/compile-reference-paths.ts'

@@ -11,8 +11,8 @@ import { isOwnBase } from '../../model/references/is-own-base.ts'
 import { readLiteral } from '../../model/references/literal.ts'
 import type { Changed } from '../../storage/change.ts'
 import type { StoredVersion } from '../../storage/version.ts'
-import type { StoredModel } from './compile-definitions.ts'
 import { namesNone, soleReference } from './sole-reference.ts'
+import type { StoredModel } from './stored-definitions.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
