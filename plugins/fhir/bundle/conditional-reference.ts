@@ -4,8 +4,8 @@
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import { indexedOf } from '../../search/index/indexed-json.ts'
+import { Contended } from '../../storage/errors.ts'
 import { authorize } from '../dispatch.ts'
-import { Contended } from '../errors.ts'
 import { matching } from '../interactions/conditional.ts'
 import { type FhirServer, typeOf } from '../parts.ts'
 import { isAboutResource } from './entry-interaction.ts'

@@ -5,7 +5,8 @@
  */
 import { counted } from '../../../kernel/index.ts'
 import type { Change } from '../../storage/change.ts'
-import { ManyMatches, NotFound, TooManyDeleted } from '../errors.ts'
+import { NotFound } from '../../storage/errors.ts'
+import { ManyMatches, TooManyDeleted } from '../errors.ts'
 import { isId, typeOf } from '../parts.ts'
 import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'

@@ -1,8 +1,8 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
+import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../../storage/errors.ts'
 import type { StoredVersion } from '../../storage/version.ts'
-import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import { type FhirServer, isId, typeOf } from '../parts.ts'

@@ -1,9 +1,10 @@
 /** The guard of changes by a caller who may see or change a part of the data. */
 import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { Contended, NotFound, OutsideAccess, RestrictionUnsupported } from '../../fhir/errors.ts'
+import { Contended, NotFound } from '../../storage/errors.ts'
 import type { Reads } from '../../storage/storage.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import { OutsideAccess, RestrictionUnsupported } from '../errors.ts'
 import type { Rows } from '../index/index-entries.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Subject } from '../query/clause.ts'

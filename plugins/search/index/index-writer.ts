@@ -5,8 +5,8 @@
 
 import { createPause } from '../../../kernel/index.ts'
 import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
-import { Contended } from '../../fhir/errors.ts'
 import type { ContainedList, Findings } from '../../fhir/large/findings.ts'
+import { Contended } from '../../storage/errors.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { Changes } from './change-counters.ts'
 import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'

@@ -1,12 +1,12 @@
 /** A search that was understood: what is asked for, of whom, and where its page begins. */
 import { isUtf8 } from 'node:buffer'
 import type { Ruling } from '../../../kernel/index.ts'
-import { NotUtf8 } from '../../fhir/errors.ts'
 import { checkAccept } from '../../fhir/http/media.ts'
 import { queryOf } from '../../fhir/interactions/query-of.ts'
 import type { Asked } from '../../fhir/interactions/request.ts'
 import type { FhirServer } from '../../fhir/parts.ts'
 import { readPairs, readPrefer } from '../../fhir/presentation/presentation-parameters.ts'
+import { NotUtf8 } from '../../model/errors.ts'
 import { type Access, OPEN, toAccess } from '../access/access-filter.ts'
 import { openPage, type PagePosition } from '../query/page-token.ts'
 import { type Scope, typesOf } from '../query/scope.ts'

@@ -1,8 +1,7 @@
 /** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
 import { withArticle } from '../../../kernel/index.ts'
-import { TypeForbidden } from '../../fhir/errors.ts'
 import type { Parameter } from '../definition/parameter.ts'
-import { SearchChain, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+import { SearchChain, SearchParameterUnknown, SearchTooCostly, TypeForbidden } from '../errors.ts'
 import { chainCondition, hasCondition, type OtherEnd } from './chain-condition.ts'
 import { anyCondition, type Condition, type Named, neverCondition } from './clause.ts'
 import { matches } from './clause-sql.ts'

@@ -1,8 +1,9 @@
 /** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
 import type { Ruling } from '../../../kernel/index.ts'
-import { NoCompartment, NotFound, ParameterValue } from '../../fhir/errors.ts'
 import type { AskedParams } from '../../fhir/interactions/request.ts'
 import { type FhirServer, isId, typeOf } from '../../fhir/parts.ts'
+import { NotFound } from '../../storage/errors.ts'
+import { NoCompartment, ParameterValue } from '../errors.ts'
 import type { SearchRequest } from './search-parameters.ts'
 
 export interface Scope {

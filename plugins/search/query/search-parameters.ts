@@ -1,7 +1,7 @@
 /** The parameters of a search, from query and form: those that steer the result, and the criteria. */
-import { ParameterValue } from '../../fhir/errors.ts'
+
 import type { Presentation, Summary } from '../../fhir/presentation/presentation-parameters.ts'
-import { SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+import { ParameterValue, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
 
 export const MOST_PARAMETERS = 200
 /** Chains and `_has` of one search. */
