@@ -11,6 +11,7 @@ import type { Patients } from '../search/definition/patients.ts'
 import type { Search } from '../search/open-search.ts'
 import type { References } from '../search/reference-index.ts'
 import type { Store } from '../storage/storage.ts'
+import type { WriteCheck } from '../storage/write-check.ts'
 import type { WritePath } from '../storage/write-path.ts'
 import type { Validator } from '../validation/service.ts'
 import type { CapabilityOptions } from './interactions/capabilities.ts'
@@ -18,7 +19,6 @@ import type { OwnedTypes } from './interactions/server-owned-types.ts'
 import type { LargeBodies } from './large/large-bodies.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
-import type { WriteCheck } from './service.ts'
 
 /** What is told of a read in a transaction belongs to it: whoever keeps it cannot open another one there. */
 const telling = (run: Runners, transaction: Transaction): Runners => {

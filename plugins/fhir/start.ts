@@ -13,6 +13,7 @@ import { openSearch } from '../search/open-search.ts'
 import { createReferences } from '../search/reference-index.ts'
 import { trackWrites } from '../storage/open-transactions.ts'
 import { openStore } from '../storage/storage.ts'
+import type { WriteCheck } from '../storage/write-check.ts'
 import { createWrite } from '../storage/write-path.ts'
 import type { Terminology } from '../terminology/service.ts'
 import type { Validator } from '../validation/service.ts'
@@ -27,7 +28,6 @@ import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { FhirServer } from './parts.ts'
 import { securityContextCheck } from './security-context-check.ts'
-import type { WriteCheck } from './service.ts'
 
 export interface LateParts {
   readonly database: Database
@@ -103,6 +103,7 @@ export const createLateServer = () => {
         links,
       })
       const patients = createPatients(catalog.search)
+      const observer = { ...search.index, patients: patients.ofChange }
       const updateAsCreate = conformance.update_as_create
       const threads = createThreads({
         definitions,
@@ -110,7 +111,7 @@ export const createLateServer = () => {
       })
       const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
       closing.push(() => large.close())
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients, large })
+      const write = createWrite({ store, run, updateAsCreate, observer, checks, large })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,

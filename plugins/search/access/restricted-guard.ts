@@ -4,6 +4,7 @@ import { andThen, type Eventually } from '../../database/service.ts'
 import { Contended, NotFound } from '../../storage/errors.ts'
 import type { Reads } from '../../storage/storage.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import type { ChangeRights, WriteGuard } from '../../storage/write-guard.ts'
 import { OutsideAccess, RestrictionUnsupported } from '../errors.ts'
 import type { Rows } from '../index/index-entries.ts'
 import type { Registry } from '../index/registry.ts'
@@ -12,7 +13,6 @@ import { type CompiledGrants, type CompileRight, compileGrants } from './compile
 import { extent } from './extent.ts'
 import { grantResult } from './grant-result.ts'
 import type { SecurityContexts } from './security-context.ts'
-import type { ChangeRights, WriteGuard } from './write-guard.ts'
 
 export interface GuardParts {
   readonly ruling: Ruling

@@ -4,13 +4,13 @@
  * answer about a version is worked out once.
  */
 import type { FactDetails, OwnUrl } from '../../../kernel/index.ts'
-import { findingsOf } from '../../fhir/large/large-resource.ts'
 import type { FhirServer } from '../../fhir/parts.ts'
 import type { Branch, Step } from '../../model/fhirpath/extraction/paths.ts'
 import { isOwnBase } from '../../model/references/is-own-base.ts'
 import { readLiteral } from '../../model/references/literal.ts'
 import type { Changed } from '../../storage/change.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import { indexFindingsOf } from '../index/index-findings.ts'
 import { namesNone, soleReference } from './sole-reference.ts'
 import type { StoredModel } from './stored-definitions.ts'
 
@@ -152,7 +152,7 @@ export const createPatients = (model: Parts): Patients => {
       else visit(resource, steps, 0, add)
   }
   const ofResource: Patients['ofResource'] = (type, id, resource, ownUrl) => {
-    const known = findingsOf(resource)?.patients
+    const known = indexFindingsOf(resource)?.patients
     if (known !== undefined) return known
     const found = new Set<string>()
     addAll(found, type, id, resource, ownUrl)
@@ -180,7 +180,7 @@ export const createPatients = (model: Parts): Patients => {
     },
     ofChange({ version, previous, resource }, ownUrl) {
       const { type, id } = version
-      if (findingsOf(resource) !== undefined) return ofResource(type, id, resource, ownUrl)
+      if (indexFindingsOf(resource) !== undefined) return ofResource(type, id, resource, ownUrl)
       const is = resource === undefined ? patients.ofVersion(version, ownUrl) : ofResource(type, id, resource, ownUrl)
       const was =
         previous === undefined || previous.version === version.version ? NONE : patients.ofVersion(previous, ownUrl)
