@@ -1,7 +1,7 @@
 /** What the FHIR plugin offers to others: places where they add to the capability statement and check what is written. */
 
 import { defineService } from '../../kernel/index.ts'
-import type { Reindex } from '../search/index/backfill/reindex.ts'
+import type { Reindexing } from '../search/index/reindexing.ts'
 import type { References } from '../search/reference-index.ts'
 import type { WriteCheck } from '../storage/write-check.ts'
 import type { CapabilityPart } from './capability.ts'
@@ -24,15 +24,11 @@ export type {
   OperationParameter,
 } from './operations/operation.ts'
 
-export interface Fhir {
+export interface Fhir extends Reindexing {
   /** In setup only: shown in /metadata. */
   describe(part: CapabilityPart): void
   /** In setup only. */
   check(check: WriteCheck): void
-  /** Before the start: columns that are not complete are left to `reindex`. For its command. */
-  deferIndexing(): void
-  /** Once started: rebuilds index rows. Throws `fhir/reindex-unknown`. */
-  readonly reindex: Reindex
   /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
   operation(operation: Operation): void
   /**

@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import { detailsOf } from '../../search/definition/patients.ts'
 import type { Changed, Progress } from '../../storage/change.ts'
 import type { WriteGuard } from '../../storage/write-guard.ts'
+import { detailsOf } from '../audit-details.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import {

@@ -6,11 +6,11 @@
 
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import { detailsOf } from '../../search/definition/patients.ts'
 import type { Change, Changed } from '../../storage/change.ts'
 import { Contended } from '../../storage/errors.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { WriteGuard } from '../../storage/write-guard.ts'
+import { detailsOf } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { change } from '../dispatch.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'

@@ -1,11 +1,11 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
 import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
+import { patientsIn } from '../../fhir/audit-details.ts'
 import type { Asked } from '../../fhir/interactions/request.ts'
 import { prepareVersions } from '../../fhir/large/prepare-versions.ts'
 import type { FhirServer } from '../../fhir/parts.ts'
 import { type SearchSet, toSearchSet } from '../../fhir/search/searchset.ts'
 import type { FoundPage } from '../../fhir/search/searchset-page.ts'
-import { patientsIn } from '../definition/patients.ts'
 import { ExplainRestricted, TypeForbidden } from '../errors.ts'
 import type { Condition } from '../query/clause.ts'
 import { shortenKeys } from '../query/page-keys.ts'

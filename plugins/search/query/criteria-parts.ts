@@ -1,9 +1,9 @@
 /** What criteria are made with. */
 import type { TypeCodes } from '../../storage/type-codes.ts'
-import type { Terminology } from '../../terminology/service.ts'
 import type { ImpliedSystems } from '../definition/implied-systems.ts'
 import type { WordMode } from '../index/full-text/text-index.ts'
 import type { Registry } from '../index/registry.ts'
+import type { CodeExpander } from './code-expander.ts'
 import type { Planner } from './plan-contract.ts'
 import type { Links } from './reference-join.ts'
 import type { ValueContext } from './value-context.ts'
@@ -19,7 +19,7 @@ export interface CriteriaParts {
   readonly implies: ImpliedSystems
   readonly wordMode: WordMode
   readonly links: Links
-  readonly terminology: Terminology | undefined
+  readonly terminology: CodeExpander | undefined
   /** Asked inside a transaction. */
   readonly isInside: boolean
 }

@@ -1,7 +1,9 @@
 /** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
 import type { Ruling } from '../../../kernel/index.ts'
 import type { AskedParams } from '../../fhir/interactions/request.ts'
-import { type FhirServer, isId, typeOf } from '../../fhir/parts.ts'
+import type { FhirServer } from '../../fhir/parts.ts'
+import { isId } from '../../model/is-id.ts'
+import { typeOf } from '../../model/type-of.ts'
 import { NotFound } from '../../storage/errors.ts'
 import { NoCompartment, ParameterValue } from '../errors.ts'
 import type { SearchRequest } from './search-parameters.ts'
