@@ -4,28 +4,18 @@
  */
 
 import { EARLIEST, LATEST } from '../../model/date/date-bounds.ts'
+import type { ParameterColumn } from '../definition/parameter.ts'
 import { SORTED_BY } from '../definition/supported.ts'
 import { WIDE } from '../definition/wide-ranges.ts'
 import { SearchSort } from '../errors.ts'
 import { typeOfReference } from '../index/convert/converters.ts'
 import { Rows, TEXT_WIDTH } from '../index/index-entries.ts'
-import type { ParameterColumn, Registry } from '../index/registry.ts'
+import type { Registry } from '../index/registry.ts'
 import type { Criteria } from '../query/criteria.ts'
 import { sortTexts } from '../query/sort-keys.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from '../sql/fragment.ts'
 import type { Direction } from './plan.ts'
-
-/** An index to go along in the order asked for, as `w`: a page then costs its own rows and what the checks refuse. */
-export interface Walk {
-  readonly table: string
-  readonly column: string
-  /** Parts that are each in order; merged when there are several. */
-  readonly parts: readonly Fragment[]
-  /** Lets one row of each resource through: the one that counts. */
-  readonly once: Fragment
-  /** Stands for the value of a resource that has none: behind it there is nothing to go along. */
-  readonly nothing: number
-}
+import type { Walk } from './walk.ts'
 
 export interface SortKey {
   readonly name: string

@@ -1,10 +1,10 @@
 /** `:missing`: bits of the resource row tell it. https://hl7.org/fhir/R4/search.html#modifiers */
 
 import { COLUMN_STEP } from '../definition/column-codes.ts'
+import type { Parameter } from '../definition/parameter.ts'
 import { SearchUnsupportedParameter, SearchValue } from '../errors.ts'
 import { MASK_BITS } from '../index/columns.ts'
 import type { Rows } from '../index/index-entries.ts'
-import type { Parameter } from '../index/registry.ts'
 import { type Condition, presenceCondition } from './clause.ts'
 
 export const presence = (type: number, name: string, { code, columns }: Parameter, value: string): Condition => {

@@ -1,6 +1,7 @@
 /** References: ids, typed ids, URLs, versions. https://hl7.org/fhir/R4/search.html#reference */
+
+import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
-import type { ParameterColumn } from '../../index/registry.ts'
 import { and, isIn } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
 import { anyRow, type Lookup } from '../lookup.ts'

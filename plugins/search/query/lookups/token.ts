@@ -1,9 +1,9 @@
 /** Tokens: codes with their systems, displays, typed identifiers. https://hl7.org/fhir/R4/search.html#token */
 import { IDENTIFIER, OF_TYPE, TEXT, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
+import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
 import { fold } from '../../index/fold.ts'
 import { type Rows, TEXT_WIDTH } from '../../index/index-entries.ts'
-import type { ParameterColumn } from '../../index/registry.ts'
 import { and, isIn, q } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
 import { anyRow, type Lookup } from '../lookup.ts'
