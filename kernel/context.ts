@@ -70,7 +70,10 @@ export interface RequestContextInit {
   readonly log: Logger
   /** Its `close` before it is finished means that the client went away; null for internal requests. */
   readonly response:
-    | (EventEmitter & { readonly writableFinished: boolean; setHeader(name: string, value: string): unknown })
+    | (EventEmitter & {
+        readonly writableFinished: boolean
+        setHeader(name: string, value: string | readonly string[]): unknown
+      })
     | null
 }
 
@@ -120,8 +123,11 @@ export class RequestContext {
     this.#response = init.response
   }
 
-  /** Adds a header to the answer, whatever that will be: before it is sent. */
-  setHeader(name: string, value: string): void {
+  /**
+   * Sets a header of the answer, whatever that will be: before it is sent. A list is sent as so many lines; of one name the
+   * last call counts, and a header of the answer itself comes before it.
+   */
+  setHeader(name: string, value: string | readonly string[]): void {
     this.#response?.setHeader(name, value)
   }
 

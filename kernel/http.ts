@@ -141,7 +141,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   /** Returned from an async hook, the reply holds the request there until the last byte, of a stream too, is out. */
   const sendReply = (reply: FastifyReply, answer: Reply): FastifyReply => {
     reply.code(answer.status)
-    if (answer.headers !== undefined) reply.headers(answer.headers)
+    for (const [name, value] of Object.entries(answer.headers ?? {}))
+      reply.header(name, typeof value === 'string' ? value : [...value])
+    // What a client still sends is not waited for: the connection ends with the answer.
+    if (isUnread(reply.request.raw)) reply.header('connection', 'close')
     return reply.send(answer.body)
   }
 
