@@ -24,6 +24,11 @@ export const createHooks = () => ({
   authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(['request'], 'authenticate'),
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
   admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
+  /**
+   * Called by the kernel behind `admit`, of routes that say `relay`, before the body is parsed: does another server answer?
+   * The first Reply wins. Who takes `request.body` gives one.
+   */
+  relay: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'relay'),
   /** Called once per interaction, so once per entry of a Bundle. A tap can refuse or narrow; it can never grant. */
   authorize: new AsyncSeriesHook<[RequestContext, Interaction, Ruling]>(
     ['request', 'interaction', 'ruling'],
