@@ -57,6 +57,8 @@ export interface MountOptions {
   readonly isHosts?: (response: ServerResponse) => boolean
   /** Of our own listener: answers what it can before the router is asked. */
   readonly front?: Front
+  /** Of our own listener: gives the connection of an answer another time in milliseconds than the usual one, or none. */
+  readonly stall?: (response: ServerResponse, ms: number | null) => void
 }
 
 /** What both ways to an answer do for a request. */
@@ -67,6 +69,9 @@ interface Shared {
 }
 
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+/** In an embedding, where the usual time is the host's. The socket of an injected request has no time. */
+const stallOf = ({ req: { socket } }: ServerResponse, ms: number | null): void => void socket.setTimeout?.(ms ?? 0)
+
 const UNREAD_BYTES = 64 * 1024 // less is read to the end for the sake of the connection
 
 /** A body that is still on its way and not worth waiting for. */
@@ -155,12 +160,13 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   }
 
   const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions, shared: Shared): void => {
-    const { front } = options
+    const { front, stall = stallOf } = options
     const { watchUsage, passHooks, askRelay } = shared
     scope.decorateRequest('ctx', null as unknown as RequestContext)
     scope.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
       const { config } = request.routeOptions
+      if (config.stallMs !== undefined) stall(reply.raw, config.stallMs)
       const begun = front?.begun(raw)
       const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), config)
       request.ctx = ctx
