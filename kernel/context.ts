@@ -57,6 +57,8 @@ export interface Interaction {
 }
 
 export interface RequestContextInit {
+  /** `http` when left out. */
+  readonly origin?: 'http' | 'server'
   readonly id: string
   readonly method: string
   readonly url: string
@@ -72,10 +74,14 @@ export interface RequestContextInit {
   readonly response:
     | (EventEmitter & { readonly writableFinished: boolean; setHeader(name: string, value: string): unknown })
     | null
+  /** Where there is no response: what gives the work up. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`. */
 export class RequestContext {
+  /** `server`: made by `host.request`. Nobody authenticated it, and `admit` and `meter` do not see it. */
+  readonly origin: 'http' | 'server'
   /** X-Request-Id: the caller's own when well-formed, else made here. */
   readonly id: string
   readonly method: string
@@ -106,6 +112,7 @@ export class RequestContext {
   #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
+    this.origin = init.origin ?? 'http'
     this.id = init.id
     this.method = init.method
     this.url = init.url
@@ -118,6 +125,7 @@ export class RequestContext {
     this.startedAt = init.startedAt
     this.#root = init.log
     this.#response = init.response
+    this.#signal = init.signal
   }
 
   /** Adds a header to the answer, whatever that will be: before it is sent. */
@@ -131,7 +139,7 @@ export class RequestContext {
     return this.#log
   }
 
-  /** Aborted when the client goes away. Made when asked for, by whoever starts slow work. */
+  /** Aborted when the client goes away; of a request of the server, by who made it. Made when asked for, by whoever starts slow work. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()

@@ -20,6 +20,7 @@ import { createPhases, type Phase } from './phase.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
+import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
 import type { DecodedSettings } from './settings/decode.ts'
@@ -106,6 +107,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
+  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
+  let ownUrl: OwnUrl | undefined = publicUrl
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
@@ -115,6 +118,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     services,
     readiness,
     lifecycles,
+    requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
     clock,
     random,
     log,
@@ -129,8 +133,6 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (phases.now === 'failed') return NotStarted()
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
-  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
-  let ownUrl: OwnUrl | undefined = publicUrl
   const house = createHttp({
     run,
     routes,
