@@ -76,5 +76,6 @@ export {
   Ruling,
 } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
+export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
 export { withArticle } from './with-article.ts'

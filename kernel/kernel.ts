@@ -21,6 +21,7 @@ import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
+import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
 import type { DecodedSettings } from './settings/decode.ts'
@@ -88,6 +89,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
+  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
+  let ownUrl: OwnUrl | undefined = publicUrl
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
@@ -97,6 +100,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     services,
     readiness,
     lifecycles,
+    requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
     clock,
     random,
     log,
@@ -111,8 +115,6 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (phases.now === 'failed') return NotStarted()
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
-  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
-  let ownUrl: OwnUrl | undefined = publicUrl
   const house = createHttp({
     run,
     routes,

@@ -93,9 +93,7 @@ const pairOf = (from: string, to: string): string => `${pluginOf(from)} → ${pl
  * Files that import each other in a circle today, by plugin: how many of each. No other circle may appear, none may
  * grow, and one that is gone leaves the list.
  */
-const CIRCLES: readonly Readonly<Record<string, number>>[] = [
-  { 'plugins/fhir': 48 },
-]
+const CIRCLES: readonly Readonly<Record<string, number>>[] = [{ 'plugins/fhir': 48 }]
 
 /** Tarjan: the sets of files each of which reaches the others by imports, of types too. */
 const circlesOf = (files: readonly Source[]): string[][] => {
