@@ -7,6 +7,7 @@ import * as ownErrors from './errors.ts'
 import * as largeErrors from './large/errors.ts'
 import * as operationErrors from './operations/errors.ts'
 import * as patchErrors from './patch/errors.ts'
+import * as sessionErrors from './session/errors.ts'
 
 export const allErrors = {
   ...modelErrors,
@@ -16,5 +17,6 @@ export const allErrors = {
   ...largeErrors,
   ...operationErrors,
   ...patchErrors,
+  ...sessionErrors,
   ...searchErrors,
 }

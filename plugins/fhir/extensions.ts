@@ -6,7 +6,9 @@ import { createOwnedTypes, type OwnedTypes } from './interactions/server-owned-t
 import type { OwnInvocation } from './operations/own.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
 import type { FhirServer } from './parts.ts'
-import type { Fhir } from './service.ts'
+import type { Fhir, Resources } from './service.ts'
+import { createResources } from './session/create-resources.ts'
+import type { SeatParts } from './session/seat.ts'
 
 export interface Additions {
   readonly parts: readonly CapabilityPart[]
@@ -15,18 +17,20 @@ export interface Additions {
   readonly owned: OwnedTypes
   /** Where they are added. */
   readonly service: Fhir
+  readonly resources: Resources
 }
 
 export interface AdditionsParts {
   /** Once it has started. */
   get(): FhirServer
   deferIndexing(): void
+  readonly request: SeatParts['request']
 }
 
 /** What reads by itself and for nobody in particular is not given up. */
 const NEVER = new AbortController().signal
 
-export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
+export const createAdditions = ({ get: server, deferIndexing, request }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
@@ -43,5 +47,5 @@ export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts):
       return server().references
     },
   }
-  return { parts, checks, operations, owned, service }
+  return { parts, checks, operations, owned, service, resources: createResources({ server, request }) }
 }

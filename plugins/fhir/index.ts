@@ -13,7 +13,7 @@ import { createAdditions } from './extensions.ts'
 import { directRoutes } from './http/direct-routes.ts'
 import { fhirRoutes } from './http/routes.ts'
 import { ownOperations } from './operations/own-operations.ts'
-import { Fhir } from './service.ts'
+import { Fhir, Resources } from './service.ts'
 import { createLateServer } from './start.ts'
 
 export default definePlugin({
@@ -22,18 +22,19 @@ export default definePlugin({
   config: { conformance: conformanceSection, fhir: fhirSection },
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
-  provides: [Fhir, Reindexing],
+  provides: [Fhir, Reindexing, Resources],
   migrations: allMigrations,
   errors: allErrors,
   commands: { reindex: async () => (await import('../search/commands/reindex.ts')).default },
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createLateServer()
-    const additions = createAdditions(late)
+    const additions = createAdditions({ ...late, request: host.request })
     tapNames(hooks, late.get)
     const validator = optional(Validator)
     for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
     provide(Fhir, additions.service)
     provide(Reindexing, additions.service)
+    provide(Resources, additions.resources)
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, ...additions }))
     for (const route of directRoutes(late.get)) direct(route)
     return {
@@ -41,8 +42,7 @@ export default definePlugin({
         host.busy('reading the definitions')
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(CodeExpander)
-        const shared = { ...host, ...needs, signal }
-        await late.open({ ...shared, ...additions, conformance, fhir, validator, terminology })
+        await late.open({ ...host, ...needs, ...additions, signal, conformance, fhir, validator, terminology })
       },
       stop: () => late.close(),
     }

@@ -12,7 +12,6 @@ export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from '../search
 export type { References, Referrer, TargetVersion } from '../search/reference-index.ts'
 export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/write-check.ts'
 export type { CapabilityPart } from './capability.ts'
-export type { Data, Held } from './operations/data.ts'
 export type { Inputs } from './operations/inputs.ts'
 export type {
   Invocation,
@@ -23,6 +22,23 @@ export type {
   OperationChanges,
   OperationParameter,
 } from './operations/operation.ts'
+export type { Matcher, MatchSubject } from './session/matcher.ts'
+export { Resources } from './session/resources.ts'
+export type {
+  Beside,
+  Held,
+  HistoryOptions,
+  Made,
+  NumberRange,
+  Page,
+  PastVersion,
+  Session,
+  SessionChange,
+  SessionChanged,
+  SessionReads,
+  Streamed,
+  Who,
+} from './session/session.ts'
 
 export interface Fhir extends Reindexing {
   /** In setup only: shown in /metadata. */

@@ -33,6 +33,8 @@ export interface Matching {
   readonly conditions: readonly Condition[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(server: FhirServer, limit: number): Promise<readonly StoredVersion[]>
+  /** False when the conditions hold codes of a value set, and one has changed since. */
+  areCurrent(): boolean
 }
 
 /** The criteria of a query. Throws 412 when there are none. */
@@ -91,6 +93,7 @@ export const matchingAll = async (
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
     },
+    areCurrent: () => expansions.areCurrent(),
   }
 }
 

@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/operations.html
  */
 import type { Interaction, RequestClass, RequestContext, Rights, Ruling } from '../../../kernel/index.ts'
-import type { Data } from './data.ts'
+import type { SessionReads } from '../session/session.ts'
 import type { Inputs } from './inputs.ts'
 
 export type OperationLevel = 'system' | 'type' | 'instance'
@@ -30,8 +30,11 @@ export interface Invocation {
   /** Of kind `operation`, with the type and id of the address. */
   readonly interaction: Interaction
   readonly inputs: Inputs
-  /** What this caller may see; inside a transaction, what was written there too. */
-  readonly data: Data
+  /**
+   * What this caller may see by the ruling of the invocation; inside a transaction, what was written there too. Its calls
+   * are no interactions of their own: the invocation is told, with whose data they gave.
+   */
+  readonly data: SessionReads
   /** For an operation that looks elsewhere than in `data`: it has to apply this, or to refuse where it restricts. */
   readonly ruling: Ruling
 }
