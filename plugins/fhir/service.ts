@@ -4,16 +4,15 @@ import { defineService } from '../../kernel/index.ts'
 import type { Reindexing } from '../search/index/reindexing.ts'
 import type { References } from '../search/reference-index.ts'
 import type { WriteCheck } from '../storage/write-check.ts'
-import type { CapabilityPart } from './capability.ts'
+import type { CapabilityPart } from './capability-part.ts'
 import type { Operation } from './operations/operation.ts'
 
 export type { ReadReference, Target } from '../model/references/read-reference.ts'
 export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from '../search/index/backfill/reindex.ts'
 export type { References, Referrer, TargetVersion } from '../search/reference-index.ts'
 export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/write-check.ts'
-export type { CapabilityPart } from './capability.ts'
-export type { Data, Held } from './operations/data.ts'
-export type { Inputs } from './operations/inputs.ts'
+export type { CapabilityPart } from './capability-part.ts'
+export type { Data, Held } from './operations/held-data.ts'
 export type {
   Invocation,
   Operation,
@@ -21,8 +20,8 @@ export type {
   OperationChange,
   OperationChanged,
   OperationChanges,
-  OperationParameter,
 } from './operations/operation.ts'
+export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
 
 export interface Fhir extends Reindexing {
   /** In setup only: shown in /metadata. */

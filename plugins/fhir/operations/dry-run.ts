@@ -8,7 +8,7 @@ import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { prepareBody } from '../large/prepare-write.ts'
-import type { OwnInvocation } from './own.ts'
+import type { OwnInvocation } from '../parts.ts'
 
 export type Rehearsed =
   | { readonly kind: 'create'; readonly json: string }

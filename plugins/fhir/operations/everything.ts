@@ -12,10 +12,12 @@ import { openPage, type PagePosition, sealPage } from '../../search/query/page-t
 import type { Asking } from '../../search/query/search-context.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { toSearchSet } from '../search/searchset.ts'
 import { readSeen } from './data.ts'
-import type { OperationAnswer, OperationParameter } from './operation.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
+import type { OperationAnswer } from './operation.ts'
+import type { OperationParameter } from './operation-parameter.ts'
+import type { OwnOperation } from './own.ts'
 import { planRecord, type RecordQuery } from './record.ts'
 
 interface Wanted extends RecordQuery {

@@ -6,9 +6,10 @@
 import { isExactObject, parseExactly } from '../../model/json/exact.ts'
 import { isIn, join, q } from '../../search/sql/fragment.ts'
 import { refuseRestricted } from '../dispatch.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { MetaTooMany } from './errors.ts'
 import type { OperationChanges } from './operation.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
+import type { OwnOperation } from './own.ts'
 
 type Json = Record<string, unknown>
 

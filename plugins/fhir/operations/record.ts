@@ -7,7 +7,7 @@ import type { Target } from '../../search/plan/referred.ts'
 import { anyCondition, type Condition, notCondition } from '../../search/query/clause.ts'
 import type { Plan } from '../../search/query/plan-contract.ts'
 import type { Asking } from '../../search/query/search-context.ts'
-import type { OwnInvocation } from './own.ts'
+import type { OwnInvocation } from '../parts.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */
 const CARE_DATES = [
