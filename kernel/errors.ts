@@ -103,6 +103,31 @@ export const NotFrozen = defineError(
   'exception',
   'A hook was called before all plugins were set up; call run.* at request time only.',
 )
+export const BodyTwice = defineError('kernel/body-twice', 500, 'exception', 'The body of a request is taken once.')
+export const BodyLate = defineError(
+  'kernel/body-late',
+  500,
+  'exception',
+  'The body of a request is taken only while relay is asked.',
+)
+export const RelayUnanswered = defineError(
+  'kernel/relay-unanswered',
+  500,
+  'exception',
+  'The plugin "%s" took the body of a request in relay and gave no Reply; nobody else can answer it.',
+)
+export const AddressLate = defineError(
+  'kernel/address-late',
+  500,
+  'exception',
+  'The address of a request is set in beforeRequest only: later hooks have judged by it.',
+)
+export const AddressMalformed = defineError(
+  'kernel/address-malformed',
+  500,
+  'exception',
+  'The address of a request is set to something that is no IP address.',
+)
 export const PeerRange = defineError(
   'kernel/peer-range',
   500,
@@ -181,6 +206,12 @@ export const ExpectationUnknown = defineError(
   417,
   'not-supported',
   'The header Expect asks for something other than 100-continue.',
+)
+export const ClientLeft = defineError(
+  'kernel/client-left',
+  503,
+  'incomplete',
+  'The client left before its request had arrived.',
 )
 export const MediaTypeRefused = defineError(
   'kernel/media-type-refused',

@@ -60,7 +60,9 @@ export {
   type SchemaChange,
   type Sections,
 } from './plugin.ts'
+export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'
+export type { RouteConfig } from './route-config.ts'
 export {
   ALL,
   type Compartment,

@@ -32,18 +32,25 @@ const MOST_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
 const BIGGEST = Number.MAX_VALUE
 
+/**
+ * The rows of resource `d`. The sign keeps SQLite from taking the primary key, which begins with the parameter: it would read
+ * the rows of all resources for each of them. PostgreSQL goes by the resource either way.
+ */
+const rowsOf = (d: string, codes: readonly number[]): Fragment =>
+  q`x.rid = ${raw(d)}.rid AND ${isIn('+x.param', codes)}`
+
 /** A number and what its double leaves of it: the latter tells only numbers apart that are one double. */
 const fromNumbers = (codes: readonly number[], descending: boolean, column: 'lo' | 'lo_rest') => {
   const direction = raw(descending ? 'DESC' : 'ASC')
   const nothing = column === 'lo' ? (descending ? -BIGGEST : BIGGEST) : ''
   return (d: string): Fragment =>
-    q`coalesce((SELECT x.${raw(column)} FROM ix_qty x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)} ORDER BY x.lo ${direction}, x.lo_rest ${direction} LIMIT 1), ${nothing})`
+    q`coalesce((SELECT x.${raw(column)} FROM ix_qty x WHERE ${rowsOf(d, codes)} ORDER BY x.lo ${direction}, x.lo_rest ${direction} LIMIT 1), ${nothing})`
 }
 
 const fromIndex =
   (table: string, value: string, codes: readonly number[], descending: boolean, nothing: string | number) =>
   (d: string): Fragment =>
-    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(${raw(value)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
+    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(${raw(value)}) FROM ${raw(table)} x WHERE ${rowsOf(d, codes)}), ${nothing})`
 
 const dateless = (descending: boolean): number => (descending ? EARLIEST * 2 : LATEST * 2)
 
