@@ -1,7 +1,7 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
-import type { ResourceType } from '../model/catalog.ts'
+import type { ResourceType } from '../model/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { OwnOperation } from './operations/own.ts'
 import type { FhirServer } from './parts.ts'

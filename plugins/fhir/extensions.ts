@@ -1,6 +1,6 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 
-import type { WriteCheck } from '../storage/write-check.ts'
+import type { WriteCheck } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import { createOwnedTypes, type OwnedTypes } from './interactions/owned-types.ts'
 import { createOperations, type Operations } from './operations/registry.ts'

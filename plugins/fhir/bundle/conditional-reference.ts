@@ -4,9 +4,9 @@
  */
 
 import type { RequestContext } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { indexedOf } from '../../search/index/indexed-json.ts'
-import { Contended } from '../../storage/errors.ts'
+import { typeOf } from '../../model/service.ts'
+import { indexedOf } from '../../search/thread-service.ts'
+import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { matching } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'

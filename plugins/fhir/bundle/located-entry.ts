@@ -1,6 +1,6 @@
 /** An entry of a transaction that was ruled on, and one whose resource is known. */
 import type { Ruling } from '../../../kernel/index.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { WriteGuard } from '../../storage/service.ts'
 import type { Target } from '../interactions/change.ts'
 import type { Step } from './entry-interaction.ts'
 

@@ -3,8 +3,8 @@
  * the resource that it makes does. https://hl7.org/fhir/R4/http.html#trules
  */
 
-import type { Links } from '../../model/references/reference-walker.ts'
-import { type Resolve, rewriteLinks } from '../../model/references/rewrite.ts'
+import type { Links } from '../../model/service.ts'
+import { type Resolve, rewriteLinks } from '../../model/service.ts'
 import { type HeldBefore, heldBefore } from './held-before.ts'
 import { createIdentities } from './identities.ts'
 import type { LinkSource } from './link-source.ts'

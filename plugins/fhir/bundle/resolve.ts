@@ -3,8 +3,8 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import { type Resolve, rewriteLinks } from '../../model/references/rewrite.ts'
+import type { ReadResource } from '../../model/service.ts'
+import { type Resolve, rewriteLinks } from '../../model/service.ts'
 import { refused } from '../dispatch.ts'
 import { interactionAbout, isContended } from '../interactions/change.ts'
 import type { FhirServer } from '../parts.ts'

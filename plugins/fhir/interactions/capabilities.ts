@@ -1,6 +1,6 @@
 /** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
 
-import { ParameterValue } from '../../search/errors.ts'
+import { ParameterValue } from '../../search/service.ts'
 import { toCapabilityStatement } from '../capability.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'

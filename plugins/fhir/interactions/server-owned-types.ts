@@ -1,7 +1,7 @@
 /** Types that a plugin of the server writes and nobody else: clients read them only. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 
 /** A JSON Patch can test what is there, so a patch needs the right to read as well. */

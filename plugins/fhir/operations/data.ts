@@ -1,10 +1,9 @@
 /** What an operation may look at: the resources that its caller may see. */
 
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { Deleted, NotFound } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import { Deleted, NotFound } from '../../storage/service.ts'
 import { matchingAll } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'

@@ -4,9 +4,8 @@
  */
 
 import { type ServerError, withArticle } from '../../../kernel/index.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import { itemsAt, membersAt } from '../../model/json/ranges.ts'
-import type { Member } from '../../model/json/scan.ts'
+import type { Member, ReadResource } from '../../model/service.ts'
+import { itemsAt, membersAt } from '../../model/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import {
   OperationBody,
