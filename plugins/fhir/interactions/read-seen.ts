@@ -1,8 +1,7 @@
 /** A version that a ruling lets be read. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { isId } from '../../model/service.ts'
+import { Deleted, NotFound, type StoredVersion, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 
 /** The current one, or one by its number. Throws 404 and 410; what may not be seen is not there. */

@@ -1,8 +1,7 @@
 /** The query of a stream or matcher: parameters that select, and what they stand for within a ruling. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { readSearch, type SearchRequest } from '../../search/query/search-parameters.ts'
-import type { Shown } from '../../search/query/search-query.ts'
+import { typeOf } from '../../model/service.ts'
+import { readSearch, type SearchRequest, type Shown } from '../../search/service.ts'
 import { type Matching, matchingAll } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'

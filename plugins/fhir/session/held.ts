@@ -1,5 +1,5 @@
 /** A stored version as plugins see it. */
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { Held, PastVersion, Streamed } from './session.ts'
 
 class HeldVersion implements Held {

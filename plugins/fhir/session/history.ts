@@ -1,6 +1,6 @@
 /** Versions of a resource, a type or all, newest first, page by page. */
 import type { Interaction } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
+import { typeOf } from '../../model/service.ts'
 import { findHistory } from '../interactions/history.ts'
 import { SessionKey } from './errors.ts'
 import { toPast } from './held.ts'

@@ -1,16 +1,13 @@
 /** The reading half of a session: each call is an interaction of HTTP, ruled on and told by the one dispatch. */
 import type { Interaction } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { findPage } from '../../search/plan/search-page.ts'
-import { scopeOf } from '../../search/query/scope.ts'
-import type { SearchEntry } from '../../search/query/search-query.ts'
+import { typeOf } from '../../model/service.ts'
+import { findPage, type SearchEntry, scopeOf, toMatcher, toSubject } from '../../search/service.ts'
 import { detailsOf, patientsIn, withDetails } from '../audit-details.ts'
 import { authorize, read, refused } from '../dispatch.ts'
 import { readSeen } from '../interactions/read-seen.ts'
 import { matchingOf, readPaged, readSelecting } from './criteria.ts'
 import { toHeld } from './held.ts'
 import { createHistory } from './history.ts'
-import { toMatcher, toSubject } from './match.ts'
 import type { Seat } from './seat.ts'
 import type { Held, SessionReads } from './session.ts'
 import { createStream } from './stream.ts'
@@ -63,9 +60,10 @@ export const createReads = (seat: Seat): SessionReads => ({
     const pairs = readSelecting(query)
     return read(server.run, request, { kind: 'search-type', type: name }, async (ruling) => {
       // Taken first: what parameters mean may change while this waits.
-      const { state } = server.search.registry
-      const matching = await matchingOf(server, request, ruling, name, pairs)
-      const result = toMatcher(server, name, pairs, ruling, state, matching)
+      const { registry } = server.search
+      const { state } = registry
+      const { conditions, areCurrent } = await matchingOf(server, request, ruling, name, pairs)
+      const result = toMatcher(registry, { type: name, pairs, ruling, state, conditions, areCurrent })
       return {
         result,
         status: 200,
@@ -77,7 +75,7 @@ export const createReads = (seat: Seat): SessionReads => ({
       }
     })
   },
-  subject: (of, resource) => toSubject(seat.open().server, of, resource),
+  subject: (of, resource) => toSubject(seat.open().server.search.registry, of, resource),
   async ruling(type) {
     const { server, request } = seat.open()
     const interaction: Interaction = { kind: 'search-type', type: typeOf(server, type).name }

@@ -1,8 +1,7 @@
 /** A change that a plugin makes from the current version: a patch whose work is a function. */
 import { isServerError } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { Contended, Deleted, NotFound } from '../../storage/errors.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import { NoneMatches } from '../errors.ts'
 import type { Addressed } from '../interactions/change.ts'
 import { locateMatch } from '../interactions/conditional.ts'

@@ -3,8 +3,8 @@
  * take the interactions of HTTP and their one dispatch; only the runners differ.
  */
 import type { RequestContext, Restriction, Runners, ServerRequest } from '../../../kernel/index.ts'
-import { createNameCheck } from '../../search/access/restriction-names.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { createNameCheck } from '../../search/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 import { SessionWho } from './errors.ts'
 import type { Who } from './session.ts'

@@ -1,7 +1,7 @@
 /** What a plugin may do with the data: the same interactions as over HTTP, by the same code, for whom it says. */
 import type { Caller, Issue, RequestContext, Restriction } from '../../../kernel/index.ts'
 import type { Eventually, Transaction } from '../../database/service.ts'
-import type { Matcher, MatchSubject } from './matcher.ts'
+import type { Matcher, MatchSubject } from '../../search/service.ts'
 
 /** For whom. A plugin says it once, and every call of the session is ruled on and told accordingly. */
 export type Who =

@@ -1,6 +1,6 @@
 /** Whose data an invocation has shown: told to the trail as one fact, however much it read. */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { patientsIn } from '../audit-details.ts'
 import type { FhirServer } from '../parts.ts'
 

@@ -1,6 +1,6 @@
 /** Reads that give much, page by page: ruled on for each page, told for each page or once with the number of all. */
 import type { FactDetails, Interaction, Ruling } from '../../../kernel/index.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { patientsIn } from '../audit-details.ts'
 import { read, refused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'

@@ -1,12 +1,10 @@
 /** Matchers from conditions: their tests are those that decide about rulings; what takes the index to tell has none. */
 import { grantsOf, type Ruling } from '../../../kernel/index.ts'
-import { indexedOf } from '../../search/index/indexed-json.ts'
-import type { Condition, Subject } from '../../search/query/clause.ts'
-import { keysOf, mostTelling, toNumber } from '../../search/query/match-key.ts'
-import type { Matching } from '../interactions/conditional.ts'
-import type { FhirServer } from '../parts.ts'
-import type { Matcher, MatchSubject } from './matcher.ts'
-import type { Held } from './session.ts'
+import { indexedOf } from '../index/indexed-json.ts'
+import type { Registry } from '../index/registry.ts'
+import type { Condition, Subject } from '../query/clause.ts'
+import { keysOf, mostTelling, toNumber } from '../query/match-key.ts'
+import type { Matcher, MatchSubject } from '../query/matcher.ts'
 
 class Tested implements MatchSubject {
   readonly type: string
@@ -28,9 +26,18 @@ class Tested implements MatchSubject {
   }
 }
 
+export interface SubjectVersion {
+  readonly type: string
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly lastUpdated: number
+  /** What `resource` was parsed from: it keeps the digits of long numbers. */
+  readonly json?: string | undefined
+}
+
 export const toSubject = (
-  { search: { registry } }: FhirServer,
-  { type, id, lastUpdated, json }: Pick<Held, 'type' | 'id' | 'lastUpdated'> & { readonly json?: string | undefined },
+  registry: Pick<Registry, 'extract' | 'hasher'>,
+  { type, id, lastUpdated, json }: SubjectVersion,
   resource: object,
 ): MatchSubject => {
   const content = resource as Record<string, unknown>
@@ -41,13 +48,13 @@ export const toSubject = (
 type Pairs = readonly (readonly [string, string])[]
 
 const APPROXIMATELY = /(^|[,$])ap/
-const OF_A_FILTER = /(^|[\s(])ap\s/
+const IN_A_FILTER = /\sap\s/
 
 /** Does its meaning change while nothing is written? "About now" does. */
-const changesWithTime = ({ search: { registry } }: FhirServer, type: string, pairs: Pairs): boolean =>
+const changesWithTime = (registry: Pick<Registry, 'parameters'>, type: string, pairs: Pairs): boolean =>
   pairs.some(([name, value]) => {
     const code = name.split(':')[0] as string
-    if (code === '_filter') return /\sap\s/.test(value) || OF_A_FILTER.test(value)
+    if (code === '_filter') return IN_A_FILTER.test(value)
     const kind = code === '_lastUpdated' ? 'date' : registry.parameters(type).get(code)?.type
     return (kind === 'date' || kind === 'composite') && APPROXIMATELY.test(value)
   })
@@ -55,25 +62,31 @@ const changesWithTime = ({ search: { registry } }: FhirServer, type: string, pai
 const grantedPairs = ({ restrictions }: Ruling, type: string): Pairs =>
   restrictions.flatMap((one) => grantsOf(one, type)).flatMap(({ query = '' }) => [...new URLSearchParams(query)])
 
-type Test = (subject: Subject) => boolean
-
-const testsOf = (conditions: readonly Condition[]): readonly Test[] | undefined => {
+const testsOf = (conditions: readonly Condition[]): readonly ((subject: Subject) => boolean)[] | undefined => {
   const tests = conditions.flatMap(({ test }) => test ?? [])
   return tests.length === conditions.length ? tests : undefined
 }
 
-/** `state` is that of the registry before the conditions were made. Null where it takes more than the resource. */
+export interface CompiledQuery {
+  readonly type: string
+  /** Its parameters. */
+  readonly pairs: Pairs
+  readonly ruling: Ruling
+  /** Of the registry, before the conditions were made. */
+  readonly state: Registry['state']
+  /** What parameters and ruling stand for. */
+  readonly conditions: readonly Condition[]
+  /** False when value sets that they name have changed since. */
+  areCurrent(): boolean
+}
+
+/** Null where it takes more than the resource. */
 export const toMatcher = (
-  server: FhirServer,
-  type: string,
-  pairs: Pairs,
-  ruling: Ruling,
-  state: FhirServer['search']['registry']['state'],
-  { conditions, areCurrent }: Matching,
+  registry: Pick<Registry, 'state' | 'parameters'>,
+  { type, pairs, ruling, state, conditions, areCurrent }: CompiledQuery,
 ): Matcher | null => {
   const tests = testsOf(conditions)
-  if (tests === undefined || changesWithTime(server, type, [...pairs, ...grantedPairs(ruling, type)])) return null
-  const { registry } = server.search
+  if (tests === undefined || changesWithTime(registry, type, [...pairs, ...grantedPairs(ruling, type)])) return null
   const parts = conditions.flatMap((one) => one.all ?? [one])
   const keys = mostTelling(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
   return {
