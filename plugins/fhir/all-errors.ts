@@ -1,7 +1,7 @@
 /** Every error of this plugin and of those that are composed with it, for the table of status codes. */
-import * as modelErrors from '../model/errors.ts'
-import * as searchErrors from '../search/errors.ts'
-import * as storageErrors from '../storage/errors.ts'
+import { modelErrors } from '../model/service.ts'
+import { searchErrors } from '../search/service.ts'
+import { storageErrors } from '../storage/service.ts'
 import * as bundleErrors from './bundle/errors.ts'
 import * as ownErrors from './errors.ts'
 import * as largeErrors from './large/errors.ts'

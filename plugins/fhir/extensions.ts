@@ -1,11 +1,10 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 
-import type { WriteCheck } from '../storage/write-check.ts'
-import type { CapabilityPart } from './capability.ts'
-import { createOwnedTypes, type OwnedTypes } from './interactions/server-owned-types.ts'
-import type { OwnInvocation } from './operations/own.ts'
+import type { WriteCheck } from '../storage/service.ts'
+import type { CapabilityPart } from './capability-part.ts'
+import { createOwnedTypes, type OwnedTypes } from './interactions/owned-types.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
-import type { FhirServer } from './parts.ts'
+import type { FhirServer, OwnInvocation } from './parts.ts'
 import type { Fhir } from './service.ts'
 
 export interface Additions {

@@ -2,9 +2,7 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
-import { tapNames } from '../search/access/restriction-names.ts'
-import { Reindexing } from '../search/index/reindexing.ts'
-import { CodeExpander } from '../search/query/code-expander.ts'
+import { CodeExpander, loadReindex, Reindexing, tapNames } from '../search/service.ts'
 import { Validator } from '../validation/service.ts'
 import { allErrors } from './all-errors.ts'
 import { allMigrations } from './all-migrations.ts'
@@ -25,7 +23,7 @@ export default definePlugin({
   provides: [Fhir, Reindexing],
   migrations: allMigrations,
   errors: allErrors,
-  commands: { reindex: async () => (await import('../search/commands/reindex.ts')).default },
+  commands: { reindex: loadReindex },
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createLateServer()
     const additions = createAdditions(late)

@@ -2,32 +2,29 @@
 import type { Static } from 'typebox'
 import type { Clock, Logger, Random, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { loadCatalog } from '../model/catalog.ts'
-import { createLinks } from '../model/references/reference-walker.ts'
-import { createElements } from '../model/snapshot/element-index.ts'
+import { createElements, createLinks, loadCatalog } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { createAccessEvaluator } from '../search/access/access-evaluator.ts'
-import { loadModel } from '../search/definition/load-model.ts'
-import { createPatients } from '../search/definition/patients.ts'
-import { createPostedWrites } from '../search/index/client-parameter-check.ts'
-import { openSearch } from '../search/open-search.ts'
-import type { CodeExpander } from '../search/query/code-expander.ts'
-import { createReferences } from '../search/reference-index.ts'
-import { trackWrites } from '../storage/open-transactions.ts'
-import { openStore } from '../storage/storage.ts'
-import type { WriteCheck } from '../storage/write-check.ts'
-import { createWrite } from '../storage/write-path.ts'
+import type { CodeExpander } from '../search/service.ts'
+import {
+  createAccessEvaluator,
+  createPostedWrites,
+  createReferences,
+  loadModel,
+  openSearch,
+} from '../search/service.ts'
+import { createPatients } from '../search/thread-service.ts'
+import type { WriteCheck } from '../storage/service.ts'
+import { createWrite, openStore, trackWrites } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
-import type { CapabilityPart } from './capability.ts'
+import type { CapabilityPart } from './capability-part.ts'
 import type { conformanceSection, fhirSection } from './config.ts'
 import { NotStarted } from './errors.ts'
-import type { OwnedTypes } from './interactions/server-owned-types.ts'
+import type { OwnedTypes } from './interactions/owned-types.ts'
 import { createLargeBodies } from './large/large-bodies.ts'
 import { threadDataOf } from './large/thread-data-of.ts'
 import { createThreads } from './large/threads.ts'
-import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
-import type { FhirServer } from './parts.ts'
+import type { FhirServer, OwnInvocation } from './parts.ts'
 import { securityContextCheck } from './security-context-check.ts'
 
 export interface LateParts {

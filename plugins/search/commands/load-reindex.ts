@@ -1,0 +1,2 @@
+/** The command, imported when it is run. */
+export const loadReindex = async () => (await import('./reindex.ts')).default
