@@ -61,6 +61,8 @@ export interface Interaction {
 }
 
 export interface RequestContextInit {
+  /** `http` when left out. */
+  readonly origin?: 'http' | 'server'
   readonly id: string
   readonly method: string
   readonly url: string
@@ -80,6 +82,8 @@ export interface RequestContextInit {
         setHeader(name: string, value: string | readonly string[]): unknown
       })
     | null
+  /** Where there is no response: what gives the work up. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What the kernel alone does to a request while it goes through the hooks. */
@@ -91,25 +95,24 @@ export interface Steps {
   giveUpgrade(request: RequestContext, take: () => Upgrade | undefined): void
 }
 
-export let steps: Steps
-
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`, and `address` before. */
 export class RequestContext {
-  static {
-    steps = {
-      openAddress: (request, isOpen) => {
-        request.#isAddressOpen = isOpen
-      },
-      giveBody: (request, body) => {
-        request.#body = body
-      },
-      giveUpgrade: (request, take) => {
-        request.#takeUpgrade = take
-      },
-      hasTakenBody: (request) => request.#body?.isTaken === true,
-    }
+  /** Among the private members, so that nobody but the kernel has them: see `steps`. */
+  static readonly steps: Steps = {
+    openAddress: (request, isOpen) => {
+      request.#isAddressOpen = isOpen
+    },
+    giveBody: (request, body) => {
+      request.#body = body
+    },
+    giveUpgrade: (request, take) => {
+      request.#takeUpgrade = take
+    },
+    hasTakenBody: (request) => request.#body?.isTaken === true,
   }
 
+  /** `server`: made by `host.request`. Nobody authenticated it, and `admit` and `meter` do not see it. */
+  readonly origin: 'http' | 'server'
   /** X-Request-Id: the caller's own when well-formed, else made here. */
   readonly id: string
   readonly method: string
@@ -144,6 +147,7 @@ export class RequestContext {
   #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
+    this.origin = init.origin ?? 'http'
     this.id = init.id
     this.method = init.method
     this.url = init.url
@@ -157,6 +161,7 @@ export class RequestContext {
     this.startedAt = init.startedAt
     this.#root = init.log
     this.#response = init.response
+    this.#signal = init.signal
   }
 
   /** The client's address behind trusted proxies. */
@@ -201,7 +206,7 @@ export class RequestContext {
     return this.#log
   }
 
-  /** Aborted when the client goes away. Made when asked for, by whoever starts slow work. */
+  /** Aborted when the client goes away; of a request of the server, by who made it. Made when asked for, by whoever starts slow work. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()
@@ -214,3 +219,6 @@ export class RequestContext {
     return this.#signal
   }
 }
+
+/** For the kernel's own files. */
+export const { steps } = RequestContext

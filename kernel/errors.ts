@@ -91,6 +91,18 @@ export const TapUnawaited = defineError(
   'exception',
   'The plugin "%s" taps the hook "%s" with tap() and a function that returns a promise; %s.',
 )
+export const ServiceEarly = defineError(
+  'kernel/service-early',
+  500,
+  'exception',
+  'The plugin "%s" asks for the service "%s" in its setup; what later() gives is good once all plugins are set up.',
+)
+export const ServerPurpose = defineError(
+  'kernel/server-purpose',
+  500,
+  'exception',
+  'The plugin "%s" makes a request of the server for a purpose that is none: 1 to 64 letters, digits, dots, hyphens or underscores.',
+)
 export const LateDeclaration = defineError(
   'kernel/late-declaration',
   500,

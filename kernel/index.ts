@@ -41,8 +41,9 @@ export type {
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export type { Issue, IssueCode } from './issue.ts'
-export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
+export { createKernel, type Kernel } from './kernel.ts'
 export { KERNEL_API } from './kernel-api.ts'
+export type { KernelOptions } from './kernel-options.ts'
 export { addLines, type Logger, type LogOptions } from './log.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
 export { type OwnUrl, toOwnUrl } from './own-url.ts'
@@ -75,6 +76,7 @@ export {
   Ruling,
 } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
+export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
 export type { Upgrade } from './upgrades.ts'
 export { asksForWebSocket } from './websocket-head.ts'
