@@ -225,6 +225,18 @@ export const ClientLeft = defineError(
   'incomplete',
   'The client left before its request had arrived.',
 )
+export const UpgradeRequired = defineError(
+  'kernel/upgrade-required',
+  426,
+  'not-supported',
+  'This address takes WebSockets of version 13; ask for one with Upgrade: websocket.',
+)
+export const UpgradeRefused = defineError(
+  'kernel/upgrade-refused',
+  400,
+  'not-supported',
+  'The header Upgrade asks for something other than a WebSocket, and the request has a body. Send it without that header.',
+)
 export const MediaTypeRefused = defineError(
   'kernel/media-type-refused',
   415,
