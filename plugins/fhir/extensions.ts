@@ -26,9 +26,6 @@ export interface AdditionsParts {
   readonly request: SeatParts['request']
 }
 
-/** What reads by itself and for nobody in particular is not given up. */
-const NEVER = new AbortController().signal
-
 export const createAdditions = ({ get: server, deferIndexing, request }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
@@ -40,7 +37,6 @@ export const createAdditions = ({ get: server, deferIndexing, request }: Additio
     operation: operations.add,
     owns: owned.add,
     deferIndexing,
-    stored: (type, name) => server().search.findCanonical(type, name, { signal: NEVER }),
     reindex: (scope, watch) => server().search.reindex(scope, watch),
     get references() {
       return server().references

@@ -58,11 +58,6 @@ export interface Fhir extends Reindexing {
    * `why` follows the name of the type: `is written by the audit trail`.
    */
   owns(type: string, why: string): void
-  /**
-   * While the server runs: the stored resource of a type that others call `url`, `url|version` or `Type/id`; of several
-   * the active one of the highest version. No ruling is asked: for definitions, never for data of patients.
-   */
-  stored(type: string, name: string): Promise<Readonly<Record<string, unknown>> | undefined>
   /** While the server runs: where references point, what they find, and what refers to a resource. */
   readonly references: References
 }
