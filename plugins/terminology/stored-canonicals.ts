@@ -36,7 +36,7 @@ const orNone = async <T>(work: Promise<T>): Promise<T | undefined> => {
 }
 
 /** https://hl7.org/fhir/R4/search.html#escaping */
-const escape = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
+const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
 
 /** The one that counts, or undefined. Asked by the server itself: for definitions, never for data of patients. */
 export const createFindStored =
@@ -47,8 +47,8 @@ export const createFindStored =
     if (id !== undefined) return named === type ? (await orNone(session.read(type, id)))?.parse() : undefined
     const { url, version } = readCanonical(name)
     if (url === '' || version === '') return undefined
-    const query = new URLSearchParams({ url: escape(url), _count: String(MOST) })
-    if (version !== undefined) query.set('version', escape(version))
+    const query = new URLSearchParams({ url: escaped(url), _count: String(MOST) })
+    if (version !== undefined) query.set('version', escaped(version))
     const page = await orNone(session.search(type, query.toString()))
     return page?.matches
       .map((held): Resource => held.parse())
