@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { AddressLate, AddressMalformed } from './errors.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { OpenBody, RawBody } from './raw-body.ts'
+import type { Upgrade } from './upgrades.ts'
 
 /** Cost and quota classes. Spec: [rate_limit.cost]; `admin` is for what shows the use of the server. */
 export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
@@ -60,6 +61,8 @@ export interface Interaction {
 }
 
 export interface RequestContextInit {
+  /** `http` when left out. */
+  readonly origin?: 'http' | 'server'
   readonly id: string
   readonly method: string
   readonly url: string
@@ -79,6 +82,8 @@ export interface RequestContextInit {
         setHeader(name: string, value: string | readonly string[]): unknown
       })
     | null
+  /** Where there is no response: what gives the work up. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What the kernel alone does to a request while it goes through the hooks. */
@@ -87,24 +92,27 @@ export interface Steps {
   openAddress(request: RequestContext, isOpen: boolean): void
   giveBody(request: RequestContext, body: OpenBody | undefined): void
   hasTakenBody(request: RequestContext): boolean
+  giveUpgrade(request: RequestContext, take: () => Upgrade | undefined): void
 }
-
-export let steps: Steps
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`, and `address` before. */
 export class RequestContext {
-  static {
-    steps = {
-      openAddress: (request, isOpen) => {
-        request.#isAddressOpen = isOpen
-      },
-      giveBody: (request, body) => {
-        request.#body = body
-      },
-      hasTakenBody: (request) => request.#body?.isTaken === true,
-    }
+  /** Among the private members, so that nobody but the kernel has them: see `steps`. */
+  static readonly steps: Steps = {
+    openAddress: (request, isOpen) => {
+      request.#isAddressOpen = isOpen
+    },
+    giveBody: (request, body) => {
+      request.#body = body
+    },
+    giveUpgrade: (request, take) => {
+      request.#takeUpgrade = take
+    },
+    hasTakenBody: (request) => request.#body?.isTaken === true,
   }
 
+  /** `server`: made by `host.request`. Nobody authenticated it, and `admit` and `meter` do not see it. */
+  readonly origin: 'http' | 'server'
   /** X-Request-Id: the caller's own when well-formed, else made here. */
   readonly id: string
   readonly method: string
@@ -134,10 +142,12 @@ export class RequestContext {
   #address: string
   #isAddressOpen = false
   #body: OpenBody | undefined
+  #takeUpgrade: (() => Upgrade | undefined) | undefined
   #log: Logger | undefined
   #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
+    this.origin = init.origin ?? 'http'
     this.id = init.id
     this.method = init.method
     this.url = init.url
@@ -151,6 +161,7 @@ export class RequestContext {
     this.startedAt = init.startedAt
     this.#root = init.log
     this.#response = init.response
+    this.#signal = init.signal
   }
 
   /** The client's address behind trusted proxies. */
@@ -174,6 +185,14 @@ export class RequestContext {
   }
 
   /**
+   * Takes the connection of a request for a WebSocket, in the handler of a route with `upgrade: true`; the handshake is the
+   * handler's. Once; undefined elsewhere, and when the client has left. `signal` aborts when the connection closes.
+   */
+  takeUpgrade(): Upgrade | undefined {
+    return this.#takeUpgrade?.()
+  }
+
+  /**
    * Sets a header of the answer, whatever that will be: before it is sent. A list is sent as so many lines; of one name the
    * last call counts, and a header of the answer itself comes before it.
    */
@@ -187,7 +206,7 @@ export class RequestContext {
     return this.#log
   }
 
-  /** Aborted when the client goes away. Made when asked for, by whoever starts slow work. */
+  /** Aborted when the client goes away; of a request of the server, by who made it. Made when asked for, by whoever starts slow work. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()
@@ -200,3 +219,6 @@ export class RequestContext {
     return this.#signal
   }
 }
+
+/** For the kernel's own files. */
+export const { steps } = RequestContext

@@ -91,6 +91,18 @@ export const TapUnawaited = defineError(
   'exception',
   'The plugin "%s" taps the hook "%s" with tap() and a function that returns a promise; %s.',
 )
+export const ServiceEarly = defineError(
+  'kernel/service-early',
+  500,
+  'exception',
+  'The plugin "%s" asks for the service "%s" in its setup; what later() gives is good once all plugins are set up.',
+)
+export const ServerPurpose = defineError(
+  'kernel/server-purpose',
+  500,
+  'exception',
+  'The plugin "%s" makes a request of the server for a purpose that is none: 1 to 64 letters, digits, dots, hyphens or underscores.',
+)
 export const LateDeclaration = defineError(
   'kernel/late-declaration',
   500,
@@ -212,6 +224,18 @@ export const ClientLeft = defineError(
   503,
   'incomplete',
   'The client left before its request had arrived.',
+)
+export const UpgradeRequired = defineError(
+  'kernel/upgrade-required',
+  426,
+  'not-supported',
+  'This address takes WebSockets of version 13; ask for one with Upgrade: websocket.',
+)
+export const UpgradeRefused = defineError(
+  'kernel/upgrade-refused',
+  400,
+  'not-supported',
+  'The header Upgrade asks for something other than a WebSocket, and the request has a body. Send it without that header.',
 )
 export const MediaTypeRefused = defineError(
   'kernel/media-type-refused',

@@ -76,5 +76,8 @@ export {
   Ruling,
 } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
+export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
+export type { Upgrade } from './upgrades.ts'
+export { asksForWebSocket } from './websocket-head.ts'
 export { withArticle } from './with-article.ts'

@@ -1,7 +1,8 @@
 /** createKernel(): configure → set up → freeze → listen → start → ready → stop. Nothing here outlives the kernel. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { Duplex } from 'node:stream'
+import type { FastifyInstance, FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import { createAddressReader, idleTrust } from './address.ts'
 import { systemClock, systemRandom } from './clock.ts'
@@ -10,7 +11,7 @@ import { describePlugins, type PluginDescription } from './describe.ts'
 import { NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
 import { createFreezer } from './freeze.ts'
 import { createHooks } from './hooks.ts'
-import { answerBroken, createHttp } from './http.ts'
+import { answerBare, answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
@@ -21,12 +22,13 @@ import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
+import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
 import type { DecodedSettings } from './settings/decode.ts'
+import { createStop } from './stop.ts'
+import { createUpgrades } from './upgrades.ts'
 
-const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
-const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
 const IDLE_MS = 50 // how often connections that became idle are closed meanwhile
 
 export interface Kernel {
@@ -37,6 +39,11 @@ export interface Kernel {
   readonly fastify: FastifyPluginCallback
   /** For a bare node:http server: `createServer(kernel.handler)`. Answers 503 until `start` is done. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
+  /**
+   * For the event `upgrade` of a host's server: `server.on('upgrade', kernel.upgrade)`, also where the kernel is mounted in a
+   * Fastify app, `app.server`. Make the server with `shouldUpgradeCallback: asksForWebSocket`, so that nothing else leaves HTTP.
+   */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** The instance behind a service token. */
   get<T>(service: Service<T>): T
   /** Opens the port and starts the plugins behind it; resolves with the address as soon as the port is open. */
@@ -88,6 +95,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
+  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
+  let ownUrl: OwnUrl | undefined = publicUrl
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
@@ -97,6 +106,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     services,
     readiness,
     lifecycles,
+    requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
     clock,
     random,
     log,
@@ -111,8 +121,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (phases.now === 'failed') return NotStarted()
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
-  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
-  let ownUrl: OwnUrl | undefined = publicUrl
+  const limits = { ...CONNECTION_LIMITS, ...options.limits }
+  const upgrades = createUpgrades(limits, answerBare)
   const house = createHttp({
     run,
     routes,
@@ -125,16 +135,27 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     random,
     log,
     isStopping: phases.isStopping,
+    upgrades,
   })
   let app: Promise<OwnApp> | undefined
   let made: OwnApp | undefined
   const ownApp = (): Promise<OwnApp> => {
-    app ??= createApp(house, { ...CONNECTION_LIMITS, ...options.limits }).then((own) => {
+    app ??= createApp(house, limits, upgrades).then((own) => {
       made = own
       return own
     })
     return app
   }
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (made !== undefined) made.handle(request, response)
+    else
+      ownApp().then(
+        (own) => own.handle(request, response),
+        (error) => answerBroken(response, error, log),
+      )
+  }
+  /** The router of an app that the kernel is mounted in. */
+  let hosted: FastifyInstance['routing'] | undefined
   const inFlight = createInFlight()
 
   const startAll = async (): Promise<void> => {
@@ -147,8 +168,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
       if (phases.isStopping()) throw error
       phases.enter('failed')
       readiness.failed()
-      lifecycles.abort()
-      await lifecycles.stop(clock.deadline(STOP_MS))
+      await stop.unstart()
       throw error
     }
     phases.enter('ready')
@@ -183,13 +203,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     return address
   }
 
-  const beginStop = (): void => {
-    if (phases.isStopping()) return
-    phases.enter('stopping')
-    readiness.stopping()
-    lifecycles.abort()
-  }
-  const closeApp = async (late: AbortSignal): Promise<void> => {
+  const closePort = async (late: AbortSignal): Promise<void> => {
     await opening?.catch(() => undefined)
     const own = await app?.catch(() => undefined)
     if (own === undefined) return
@@ -206,26 +220,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
       late.removeEventListener('abort', cut)
     }
   }
-  let failedToStop: readonly string[] = []
-  const stopAll = async (): Promise<void> => {
-    beginStop()
-    const awake = setInterval(() => undefined, STOP_MS) // a deadline alone does not keep a process alive
-    const finish = clock.deadline(FINISH_MS)
-    const late = clock.deadline(STOP_MS)
-    try {
-      await Promise.all([closeApp(finish), inFlight.finish(finish)])
-      failedToStop = await lifecycles.stop(late)
-    } finally {
-      clearInterval(awake)
-      phases.enter('stopped')
-      root.flush()
-    }
-  }
-  let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => {
-    stopped ??= stopAll()
-    return stopped
-  }
+  const stop = createStop({
+    phases,
+    readiness,
+    lifecycles,
+    upgrades,
+    inFlight,
+    clock,
+    closePort,
+    flushLog: () => root.flush(),
+  })
 
   return {
     get phase() {
@@ -245,18 +249,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
         next()
       })
       // First stop taking more on a connection, then let the host finish what is in flight, then stop what it stood on.
-      host.addHook('preClose', async () => beginStop())
-      host.addHook('onClose', stop)
+      host.addHook('preClose', async () => stop.begin())
+      host.addHook('onClose', stop.all)
+      hosted = host.routing
       house(host, { ...mountOptions, isHosts: (response) => !seen.has(response) }, done)
     },
     handler: (request, response) => {
       inFlight.add(response)
-      if (made !== undefined) return made.handle(request, response)
-      ownApp().then(
-        (own) => own.handle(request, response),
-        (error) => answerBroken(response, error, log),
-      )
+      handle(request, response)
     },
+    upgrade: (request, socket, head) => upgrades.receive(request, socket, head, hosted ?? handle),
     get: (service) => services.get(service),
     listen,
     start,
@@ -273,9 +275,9 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
             .filter((section) => section.plugin === plugin.name)
             .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`)),
       }),
-    stop,
+    stop: stop.all,
     get failedToStop() {
-      return failedToStop
+      return stop.failed
     },
   }
 }

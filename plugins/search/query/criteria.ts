@@ -72,7 +72,7 @@ export const createCriteria = (parts: CriteriaParts) => {
   }
 
   const simple = createSimpleCriteria(parts, parameterOf)
-  const general = createGeneralCriteria(codeOf)
+  const general = createGeneralCriteria(codeOf, registry.hasher.long)
   const words = createWordCriteria(parts.dialect, parts.wordMode)
   const linked = createLinkedCriteria(parts, parameterOf, toCondition)
   const filterOf = createFilterCriteria({
@@ -95,7 +95,7 @@ export const createCriteria = (parts: CriteriaParts) => {
   ): Condition | undefined => {
     const named = { text: `compartment ${of.type}/${of.id}`, understood: `in the compartment of ${of.type}/${of.id}` }
     const parts: Condition[] = []
-    if (type === of.type) parts.push(idCondition(named, codeOf(type), [of.id]))
+    if (type === of.type) parts.push(idCondition(named, codeOf(type), [of.id], registry.hasher.long))
     for (const code of registry.compartments[of.type]?.[type] ?? []) {
       const parameter = registry.parameters(type).get(code)
       if (parameter?.type !== 'reference') continue

@@ -49,6 +49,9 @@ export const referenceLookup = (columns: readonly ParameterColumn[], targets: re
         2,
         (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
       ),
+    keys: codes.flatMap((column) =>
+      targets.map((value) => ({ kind: 'reference' as const, column, value, system: undefined })),
+    ),
   }
 }
 
