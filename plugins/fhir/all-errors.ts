@@ -1,7 +1,4 @@
-/** Every error of this plugin and of those that are composed with it, for the table of status codes. */
-import { modelErrors } from '../model/service.ts'
-import { searchErrors } from '../search/service.ts'
-import { storageErrors } from '../storage/service.ts'
+/** Every error of this plugin, for the table of status codes. */
 import * as bundleErrors from './bundle/errors.ts'
 import * as ownErrors from './errors.ts'
 import * as largeErrors from './large/errors.ts'
@@ -10,13 +7,10 @@ import * as patchErrors from './patch/errors.ts'
 import * as sessionErrors from './session/errors.ts'
 
 export const allErrors = {
-  ...modelErrors,
-  ...storageErrors,
   ...ownErrors,
   ...bundleErrors,
   ...largeErrors,
   ...operationErrors,
   ...patchErrors,
   ...sessionErrors,
-  ...searchErrors,
 }

@@ -1,5 +1,6 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 
+import type { Reindexing } from '../search/service.ts'
 import type { WriteCheck } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import { createOwnedTypes, type OwnedTypes } from './interactions/owned-types.ts'
@@ -22,11 +23,11 @@ export interface Additions {
 export interface AdditionsParts {
   /** Once it has started. */
   get(): FhirServer
-  deferIndexing(): void
+  readonly reindexing: Reindexing
   readonly request: SeatParts['request']
 }
 
-export const createAdditions = ({ get: server, deferIndexing, request }: AdditionsParts): Additions => {
+export const createAdditions = ({ get: server, reindexing, request }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
@@ -36,8 +37,8 @@ export const createAdditions = ({ get: server, deferIndexing, request }: Additio
     check: (check) => void checks.push(check),
     operation: operations.add,
     owns: owned.add,
-    deferIndexing,
-    reindex: (scope, watch) => server().search.reindex(scope, watch),
+    deferIndexing: reindexing.deferIndexing,
+    reindex: reindexing.reindex,
     get references() {
       return server().references
     },

@@ -1,5 +1,5 @@
 /** What model offers to other plugins: JSON, dates, decimals, types, references and FHIRPath, each from its own file. */
-export { type Catalog, loadCatalog, type ResourceType } from './catalog.ts'
+export type { Catalog, ResourceType } from './catalog.ts'
 export { EARLIEST, LATEST, type Range, readMoment } from './date/date-bounds.ts'
 export { readSpan } from './date/date-range.ts'
 export { isDate, isDateTime, isInstant, isTime } from './date/is-date-time.ts'
@@ -15,7 +15,6 @@ export {
   readRatio,
   subtract,
 } from './decimal/ratio.ts'
-export * as modelErrors from './errors.ts'
 export { NotUtf8, UnknownType } from './errors.ts'
 export { loadExotic, type Nodes } from './fhirpath/extraction/interpreted.ts'
 export { type Branch, Exotic, type Step, type Test, toBranches } from './fhirpath/extraction/paths.ts'
@@ -56,6 +55,7 @@ export { itemsAt, membersAt, skipSpace } from './json/ranges.ts'
 export type { Member } from './json/scan.ts'
 export { type Template, toTemplate } from './json/template.ts'
 export { topLevelStrings } from './json/top-level-strings.ts'
+export { Model } from './model.ts'
 export type { StoredLinks } from './references/compile-reference-paths.ts'
 export { isOwnBase } from './references/is-own-base.ts'
 export { readLiteral } from './references/literal.ts'

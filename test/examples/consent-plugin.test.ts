@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import consentPlugin from '../../examples/consent-plugin.ts'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { named } from '../support/named-callers.ts'
 import { serverWith } from '../support/server-with.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
@@ -16,7 +16,7 @@ const CATEGORIES = 'http://terminology.hl7.org/CodeSystem/observation-category'
 
 test('a category that a patient denies to one caller is hidden from that caller, and from no other', async () => {
   const server = await serverWith({
-    plugins: [database, stubDefinitions(DEFINITIONS, PARAMETERS), named, consentPlugin, fhir],
+    plugins: [database, stubDefinitions(DEFINITIONS, PARAMETERS), named, consentPlugin, ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   const ask = async (method: 'GET' | 'PUT' | 'DELETE', url: string, user?: string, body?: Json) => {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { type MatchSubject, Resources } from '../../../plugins/fhir/service.ts'
 import type { Branch } from '../../../plugins/model/fhirpath/extraction/paths.ts'
 import { compileModel } from '../../../plugins/search/definition/compile-definitions.ts'
@@ -18,6 +17,7 @@ import { convertible, createConverters } from '../../../plugins/search/index/con
 import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'
 import { Rows } from '../../../plugins/search/index/index-entries.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -166,7 +166,7 @@ const asked: Question[] = []
 const without: string[] = []
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   const stored = new Set<Resource>()

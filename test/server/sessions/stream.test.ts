@@ -6,9 +6,9 @@ import * as assert from 'uvu/assert'
 import type { Kernel } from '../../../kernel/index.ts'
 import { createKernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { Resources, type Session, type Streamed } from '../../../plugins/fhir/service.ts'
 import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { all } from './callers.ts'
 
@@ -20,7 +20,7 @@ const chosen = process.env.TEST_DATABASE === 'postgres' ? postgresKind : sqliteK
 const fresh = await chosen.fresh()
 const start = async (): Promise<Kernel> => {
   const kernel = await createKernel({
-    plugins: [database, stubDefinitions(), fhir],
+    plugins: [database, stubDefinitions(), ...fhirPlugins],
     settings: { ...fresh.settings, fhir: { cache_bytes: 0 } },
     log: { stream: { write: () => undefined } },
   })

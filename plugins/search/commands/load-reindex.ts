@@ -1,2 +1,0 @@
-/** The command, imported when it is run. */
-export const loadReindex = async () => (await import('./reindex.ts')).default
