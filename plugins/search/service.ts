@@ -11,8 +11,8 @@ export {
   RestrictionUnsupported,
   TypeForbidden,
 } from './errors.ts'
+export { type FastPage, findFast } from './fast/find-fast.ts'
 export type { KeptEntries } from './fast/page-cache.ts'
-export { readUsualQuery } from './fast/simple-query.ts'
 export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './index/backfill/reindex.ts'
 export type { Extraction } from './index/extraction.ts'
 export type { ResourceWords } from './index/full-text/resource-text.ts'
