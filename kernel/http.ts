@@ -190,7 +190,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       const refused = checkHead(raw)
       // Whatever follows on a connection like that is not trusted to be a request.
       if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))
-      done(parts.refusal())
+      const closed = parts.refusal()
+      // Not through the handler of the route's scope, which would blame the plugin of the route.
+      if (closed === undefined) done()
+      else answerError(closed, request, reply)
     })
     if (passHooks !== null || askRelay !== null)
       scope.addHook('onRequest', async function runRequestHooks({ raw, ctx }, reply) {

@@ -38,7 +38,9 @@ export type {
   Write,
   WriteTransaction,
 } from './facts.ts'
+export type { Failure } from './failure.ts'
 export type { Runners } from './freeze.ts'
+export type { Gate } from './gates.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export type { Issue, IssueCode } from './issue.ts'
 export { createKernel, type Kernel } from './kernel.ts'

@@ -8,8 +8,10 @@ import { createAddressReader, idleTrust } from './address.ts'
 import { systemClock, systemRandom } from './clock.ts'
 import { configure } from './configure.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
-import { NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { Failed, NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { createFailureBoard, type Failure } from './failure.ts'
 import { createFreezer } from './freeze.ts'
+import { createGates } from './gates.ts'
 import { createHooks } from './hooks.ts'
 import { answerBare, answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
@@ -59,7 +61,9 @@ export interface Kernel {
   describe(): Promise<readonly PluginDescription[]>
   /** Finishes requests in flight, closes keep-alive connections, stops the plugins in reverse; at most ten seconds. */
   stop(): Promise<void>
-  /** Plugins that failed to stop, so that something may be lost; known when `stop` has resolved. */
+  /** A plugin has found that the server cannot go on: stop it. A process of its own ends with the code. Never rejects. */
+  readonly failed: Promise<Failure>
+  /** Plugins that failed to hand over or to stop, so that something may be lost; known when `stop` has resolved. */
   readonly failedToStop: readonly string[]
 }
 
@@ -95,6 +99,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
+  const gates = createGates()
+  const failures = createFailureBoard({ phases, readiness, lifecycles, log })
   const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
   let ownUrl: OwnUrl | undefined = publicUrl
   const { routes, direct } = setUpPlugins({
@@ -106,19 +112,23 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     services,
     readiness,
     lifecycles,
+    gates,
+    failures,
     requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
     clock,
     random,
     log,
   })
   freezer.freeze()
+  const gate = gates.close()
   phases.enter('set-up')
 
   /** Why no request is taken now. */
   const refusal = (): ServerError | undefined => {
-    if (phases.now === 'ready') return undefined
+    if (phases.now === 'ready') return gate === null ? undefined : gate()
     if (phases.isStopping()) return Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } })
-    if (phases.now === 'failed') return NotStarted()
+    if (phases.now === 'failed')
+      return failures.first === undefined ? NotStarted() : Failed().with({ headers: { connection: 'close' } })
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
   const limits = { ...CONNECTION_LIMITS, ...options.limits }
@@ -163,13 +173,15 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (idle !== undefined) log.warn(idle)
     try {
       await lifecycles.start(started)
-      if (phases.isStopping()) throw StoppedEarly()
+      if (phases.isStopping() || failures.first !== undefined) throw StoppedEarly()
     } catch (error) {
       if (phases.isStopping()) throw error
-      phases.enter('failed')
-      readiness.failed()
+      if (phases.now !== 'failed') {
+        phases.enter('failed')
+        readiness.failed('the start failed')
+      }
       await stop.unstart()
-      throw error
+      throw failures.first?.error ?? error
     }
     phases.enter('ready')
     readiness.started()
@@ -276,6 +288,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
             .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`)),
       }),
     stop: stop.all,
+    failed: failures.told,
     get failedToStop() {
       return stop.failed
     },

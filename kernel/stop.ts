@@ -24,7 +24,7 @@ export interface StopParts {
 export interface Stop {
   /** From now on nothing is taken. An embedding host calls it before it waits for its connections. */
   begin(): void
-  /** Begins, waits for what is in flight, then stops the plugins in reverse. */
+  /** Begins, waits for what is in flight and for plugins to hand over, then stops the plugins in reverse. */
   all(): Promise<void>
   /** After a start that failed: stops what was started. */
   unstart(): Promise<void>
@@ -37,6 +37,7 @@ export const createStop = (parts: StopParts): Stop => {
   let failed: readonly string[] = []
   let finish: AbortSignal | undefined
   let upgraded: Promise<void> | undefined
+  let handedOver: Promise<readonly string[]> | undefined
   let stopped: Promise<void> | undefined
 
   const begin = (): AbortSignal => {
@@ -46,6 +47,7 @@ export const createStop = (parts: StopParts): Stop => {
     lifecycles.abort()
     finish = clock.deadline(FINISH_MS)
     upgraded = upgrades.stop(finish)
+    handedOver = lifecycles.handOver(finish)
     return finish
   }
   const stopAll = async (): Promise<void> => {
@@ -53,8 +55,8 @@ export const createStop = (parts: StopParts): Stop => {
     const awake = setInterval(() => undefined, STOP_MS) // a deadline alone does not keep a process alive
     const late = clock.deadline(STOP_MS)
     try {
-      await Promise.all([closePort(finished), inFlight.finish(finished), upgraded])
-      failed = await lifecycles.stop(late)
+      const [kept = []] = await Promise.all([handedOver, closePort(finished), inFlight.finish(finished), upgraded])
+      failed = [...new Set([...kept, ...(await lifecycles.stop(late))])]
     } finally {
       clearInterval(awake)
       phases.enter('stopped')
