@@ -1,7 +1,6 @@
 /** Which targets of the references of some changes have to be looked for, and which of them a change may not name. */
 import type { OwnUrl } from '../../kernel/index.ts'
-import type { Eventually, Transaction } from '../database/service.ts'
-import { andThen } from '../database/service.ts'
+import { andThen, type Eventually, type Transaction } from '../database/service.ts'
 import type { MadeChange, ReadReference, References, Target } from '../fhir/service.ts'
 import type { KnownTargets } from './known-targets.ts'
 

@@ -4,8 +4,7 @@
  * answer about a version is worked out once.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Branch, Step } from '../../model/service.ts'
-import { isOwnBase, readLiteral } from '../../model/service.ts'
+import { type Branch, isOwnBase, readLiteral, type Step } from '../../model/service.ts'
 import type { Changed, StoredVersion } from '../../storage/service.ts'
 import { indexFindingsOf } from '../index/index-findings.ts'
 import { namesNone, soleReference } from './sole-reference.ts'

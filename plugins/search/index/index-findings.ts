@@ -23,7 +23,7 @@ export interface IndexFindings extends Findings {
   /** Rows that the version before does not have, each once, in lists of bounded length. */
   readonly added: readonly Rows[]
   readonly masks: readonly number[]
-  /** Keys of all rows of both versions: see usual/changes.ts. */
+  /** Keys of all rows of both versions: see change-counters.ts. */
   readonly keys: readonly number[]
   readonly absolutes: readonly number[]
   readonly contained: ContainedList

@@ -5,8 +5,7 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import type { Links, Shapes } from '../../model/service.ts'
-import { loadExotic, type Nodes } from '../../model/service.ts'
+import { type Links, loadExotic, type Nodes, type Shapes } from '../../model/service.ts'
 import { settleCaseless } from '../definition/caseless-systems.ts'
 import { createPostedCompiler, type PostedCompiler, type PostedRow } from '../definition/client-parameters.ts'
 import type { Parameter } from '../definition/parameter.ts'

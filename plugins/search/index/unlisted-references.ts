@@ -3,8 +3,7 @@
  * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
  */
 
-import type { Links } from '../../model/service.ts'
-import { createInside, readLiteral } from '../../model/service.ts'
+import { createInside, type Links, readLiteral } from '../../model/service.ts'
 import { ABSOLUTE } from '../definition/column-codes.ts'
 import { absoluteTarget } from './convert/reference.ts'
 import type { Hasher } from './hash.ts'
