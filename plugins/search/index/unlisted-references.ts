@@ -8,9 +8,6 @@ import { ABSOLUTE } from '../definition/column-codes.ts'
 import { absoluteTarget } from './convert/reference.ts'
 import type { Hasher } from './hash.ts'
 
-/** Expression of the column that holds them: one for each type. */
-export const REST = '%resource.references'
-
 /** From so many on a list is searched as a set. */
 const FEW = 16
 
