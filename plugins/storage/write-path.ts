@@ -64,6 +64,16 @@ const toRestricted = (guard: WriteGuard, previous: StoredVersion | undefined): R
   sees: (found) => guard.sees(found),
 })
 
+/** Whose data it was and is, by a thread that has looked at the same version; undefined where none has. */
+const patientsFound = (
+  change: Change,
+  findings: Findings | undefined,
+  previous: StoredVersion | undefined,
+): readonly string[] | undefined => {
+  if (findings !== undefined) return findings.patients
+  return change.kind === 'revise' && change.base.version === previous?.version ? change.patients : undefined
+}
+
 export const createWrite = ({ store, run, updateAsCreate, index, checks, patients, large }: WriterParts) => {
   const { types } = store
   const followers = checks.filter((check) => check.committed !== undefined)
@@ -162,12 +172,29 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     const mayCompare = (current: StoredVersion): boolean => content === undefined || guard.reads(current)
     if (change.kind !== 'delete' && previous !== undefined && !created && mayCompare(previous))
       if (isUnchanged(previous, content, findings))
-        return { interaction, version: previous, previous, resource: undefined, created, written: false }
+        return {
+          interaction,
+          version: previous,
+          previous,
+          resource: undefined,
+          created,
+          written: false,
+          patients: patientsFound(change, findings, previous),
+        }
     return andThen(previous?.rid ?? store.takeRid(), (rid) => {
       const version = nextVersion(store, rid, change, content, previous)
       const restricted = guard.restricts ? toRestricted(guard, previous) : undefined
       const resource = content?.resource
-      const changed: Changed = { interaction, version, previous, resource, created, written: true, restricted }
+      const changed: Changed = {
+        interaction,
+        version,
+        previous,
+        resource,
+        created,
+        written: true,
+        patients: patientsFound(change, findings, previous),
+        restricted,
+      }
       return andThen(save(transaction, change, version, previous === undefined), () =>
         isRehearsal ? changed : andThen(index.write(transaction, version, resource, previous, findings), () => changed),
       )

@@ -45,16 +45,18 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
     const json = revision.revise(current.text, current)
     return json === undefined ? undefined : readIncoming(server, Buffer.from(json), type, id)
   }
+  let patients: readonly string[] | undefined
   /** The same by a thread: of a large version, by a large patch, or to a large version. */
   const makeLarge = async (current: StoredVersion): Promise<Incoming | undefined> => {
     const { large } = server
     const place = { type, id, before: current }
     const { patch } = revision
     if (patch !== undefined && (large.concernsVersion(current) || large.concerns(patch.bytes))) {
-      // The bytes are handed over.
-      const sent = { form: patch.form, patch: Uint8Array.from(patch.bytes), links: patch.relink?.source() }
+      const sent = { form: patch.form, patch: patch.bytes, links: patch.relink?.source() }
       const body = await large.patch(request, place, sent)
-      return body === undefined ? undefined : readIncoming(server, body, type, id)
+      if (body.bytes !== undefined) return readIncoming(server, body, type, id)
+      patients = body.patients
+      return undefined
     }
     const json = revision.revise(current.text, current)
     if (json === undefined) return undefined
@@ -81,6 +83,7 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
     precondition,
     base,
     content,
+    patients,
     redo(current) {
       if (isLarge || server.large.concernsVersion(current)) throw Contended()
       const again = make(current)

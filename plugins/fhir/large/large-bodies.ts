@@ -5,6 +5,7 @@
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/catalog.ts'
 import type { ReadResource } from '../../model/json/parse.ts'
+import { templateOf } from '../../model/json/template.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 import { fromFailure } from './failure.ts'
@@ -24,10 +25,19 @@ export class UnreadableBody {
   }
 }
 
-/** A large body that was read. */
+/** A large body that was read. Its text is decoded when it is asked for: a write mostly needs none. */
 export interface LargeBody extends ReadResource {
+  /** In shared memory where it is large. */
+  readonly bytes: Uint8Array
   /** Why it may not be written. */
   readonly refusal?: ServerError | undefined
+}
+
+/** What a patch leaves as it is. */
+export interface Unpatched {
+  readonly bytes?: undefined
+  /** Whose data it is. */
+  readonly patients: readonly string[]
 }
 
 /** Where something is written, and what is there now. */
@@ -44,11 +54,8 @@ export interface LargeBodies {
   concernsVersion(version: StoredVersion | undefined): boolean
   /** A body read, checked and indexed for a write. */
   write(asking: Asking, place: Place, body: unknown): Promise<LargeBody | UnreadableBody>
-  /**
-   * The same of what a patch makes of what is there; undefined where it changes nothing. Throws 4xx for what cannot be
-   * patched so.
-   */
-  patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | undefined>
+  /** The same of what a patch makes of what is there. Throws 4xx for what cannot be patched so. */
+  patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | Unpatched>
   /** What goes out of the index with what is there. */
   remove(asking: Asking, place: Place): Promise<Findings>
   /** A body that was read and no more. */
@@ -72,14 +79,13 @@ const toText = (bytes: Uint8Array): string => {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
 }
 
-/** Text and bytes of a body. The bytes are handed over to the thread, so each body is decoded before. */
-const open = (body: unknown): { readonly text: string; readonly bytes: Uint8Array } => {
-  if (body instanceof Uint8Array) {
-    const text = toText(body)
-    return { text, bytes: body }
-  }
-  const { text } = body as ReadResource
-  return { text, bytes: Buffer.from(text) }
+const isRead = (body: unknown): body is ReadResource | LargeBody =>
+  typeof body === 'object' && body !== null && 'text' in body
+
+/** Of a body; those that were read here are encoded. */
+const bytesOf = (body: unknown): Uint8Array => {
+  if (body instanceof Uint8Array) return body
+  return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : Buffer.from((body as ReadResource).text)
 }
 
 const pack = ({ type, id, version, stamp, bytes, form }: StoredVersion): PackedVersion => ({
@@ -126,15 +132,32 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     if (failure !== undefined) throw fromFailure(failure)
     return outcome
   }
-  const toBody = (text: string, outcome: Examined): LargeBody => {
-    const { members = [], outline, refusal } = outcome.head
-    const resource = toLargeResource(text, members, toFindings(outcome), outline)
-    return { text, members, resource, outline, refusal: refusal && fromFailure(refusal) }
+  const toBody = (bytes: Uint8Array, outcome: Examined): LargeBody => {
+    const { members = [], pieces = [], slots, outline, refusal } = outcome.head
+    let decoded: string | undefined
+    const text = (): string => {
+      decoded ??= toText(bytes)
+      return decoded
+    }
+    return {
+      bytes,
+      get text() {
+        return text()
+      },
+      members,
+      resource: toLargeResource(text, members, pieces, toFindings(outcome), outline),
+      outline,
+      template: slots && templateOf(slots, text),
+      refusal: refusal && fromFailure(refusal),
+    }
   }
-  const tried = async (asking: Asking, text: string, task: Task): Promise<LargeBody | UnreadableBody> => {
+  const tried = async (
+    asking: Asking,
+    task: Extract<Task, { readonly task: 'write' | 'read' }>,
+  ): Promise<LargeBody | UnreadableBody> => {
     const outcome = await threads.run(task, asking.signal)
     const { failure } = outcome.head
-    return failure === undefined ? toBody(text, outcome) : new UnreadableBody(fromFailure(failure))
+    return failure === undefined ? toBody(task.body, outcome) : new UnreadableBody(fromFailure(failure))
   }
   const where = ({ ownUrl }: Asking, { type, id, before }: Place) => ({
     type,
@@ -146,31 +169,30 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     concerns: (body) =>
       body instanceof Uint8Array
         ? body.length >= least
-        : typeof body === 'object' && body !== null && 'text' in body && (body as ReadResource).text.length >= least,
+        : isRead(body) && ('bytes' in body ? body.bytes.length : body.text.length) >= least,
     // What is packed takes about a quarter.
     concernsVersion: (version) => version !== undefined && !version.deleted && version.weight >= least,
     async write(asking, place, body) {
-      const { text, bytes } = open(body)
-      return tried(asking, text, { task: 'write', body: bytes, ...where(asking, place) })
+      return tried(asking, { task: 'write', body: bytesOf(body), ...where(asking, place) })
     },
     async patch(asking, place, patch) {
       const outcome = await run(asking, { task: 'patch', ...patch, ...where(asking, place) })
-      const { text } = outcome.head
-      return text === undefined ? undefined : toBody(toText(text), outcome)
+      const { text, patients = [] } = outcome.head
+      return text === undefined ? { patients } : toBody(text, outcome)
     },
     async remove(asking, place) {
       return toFindings(await run(asking, { task: 'remove', ...where(asking, place) })) as Findings
     },
     async read(asking, body) {
-      const { text, bytes } = open(body)
-      return tried(asking, text, { task: 'read', body: bytes })
+      return tried(asking, { task: 'read', body: bytesOf(body) })
     },
     async check(asking, text, profiles) {
       return (await run(asking, { task: 'check', body: Buffer.from(text), profiles })).head.issues
     },
     async present(asking, version, type, presentation) {
       const { head } = await run(asking, { task: 'present', version: pack(version), type, presentation })
-      return Buffer.from(head.text as Uint8Array)
+      const { buffer, byteOffset, byteLength } = head.text as Uint8Array
+      return Buffer.from(buffer, byteOffset, byteLength)
     },
     async patients(asking, version) {
       return (

@@ -3,7 +3,7 @@
  * nobody waits for what nobody reads. It carries what a thread has found about it.
  */
 import type { Outline } from '../../model/json/outline.ts'
-import { objectLazily } from '../../model/json/parse-lazily.ts'
+import { objectFromPieces } from '../../model/json/parse-lazily.ts'
 import type { Member } from '../../model/json/scan.ts'
 import type { Findings } from './findings.ts'
 
@@ -15,14 +15,15 @@ interface Carrier {
   [FINDINGS]?: Findings
 }
 
-/** `members` lie in `text`, which was read strictly. */
+/** `members` lie in `text`, which was read strictly; `pieces` are those that are short. */
 export const toLargeResource = (
-  text: string,
+  text: () => string,
   members: readonly Member[],
+  pieces: readonly (string | undefined)[],
   findings: Findings | undefined,
   outline: Outline | undefined,
 ): Json => {
-  const resource = objectLazily(text, members, outline)
+  const resource = objectFromPieces(text, members, pieces, outline)
   if (findings !== undefined) Object.defineProperty(resource, FINDINGS, { value: findings })
   return resource
 }

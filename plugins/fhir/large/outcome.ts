@@ -5,6 +5,7 @@
 import type { Issue } from '../../../kernel/index.ts'
 import type { Outline } from '../../model/json/outline.ts'
 import type { Member } from '../../model/json/scan.ts'
+import type { Slots } from '../../model/json/template.ts'
 import type { Failure } from './failure.ts'
 import type { Before, ContainedList, Findings } from './findings.ts'
 
@@ -18,13 +19,18 @@ export interface Head {
   /** Why it cannot be read. */
   readonly failure?: Failure
   readonly members?: readonly Member[]
+  /** Those that are short. */
+  readonly pieces?: readonly (string | undefined)[]
+  /** Undefined where its meta is no object. */
+  readonly slots?: Slots | undefined
   readonly outline?: Outline
   /** Why it may not be written. */
   readonly refusal?: Failure
   readonly findings?: FindingsHead
   readonly issues?: readonly Issue[]
-  /** The resource as text. */
+  /** The resource as text, in shared memory. */
   readonly text?: Uint8Array
+  /** Of a version that is there. */
   readonly patients?: readonly string[]
 }
 

@@ -44,7 +44,7 @@ export const prepareChange = (server: FhirServer, ctx: RequestContext, change: C
     const place = { type, id, before }
     if (kind === 'delete') return { ...change, findings: await large.remove(ctx, place) }
     if (content === undefined) return change
-    const body = await large.write(ctx, place, content)
+    const body = await large.write(ctx, place, content.sent)
     return 'resource' in body ? { ...change, findings: findingsOf(body.resource) } : change
   }
   return complete()
