@@ -12,6 +12,8 @@ import { fromFailure } from './failure.ts'
 import type { Findings } from './findings.ts'
 import { toLargeResource } from './large-resource.ts'
 import type { Examined } from './outcome.ts'
+import { createOwnTurns } from './own-turns.ts'
+import { shareText } from './share-text.ts'
 import type { PackedVersion, PatchToApply, Task } from './task.ts'
 import type { Threads } from './threads.ts'
 
@@ -29,6 +31,8 @@ export class UnreadableBody {
 export interface LargeBody extends ReadResource {
   /** In shared memory where it is large. */
   readonly bytes: Uint8Array
+  /** Makes the text, which takes about a millisecond for each megabyte. */
+  decode(): void
   /** Why it may not be written. */
   readonly refusal?: ServerError | undefined
 }
@@ -83,9 +87,9 @@ const isRead = (body: unknown): body is ReadResource | LargeBody =>
   typeof body === 'object' && body !== null && 'text' in body
 
 /** Of a body; those that were read here are encoded. */
-const bytesOf = (body: unknown): Uint8Array => {
+const bytesOf = async (body: unknown): Promise<Uint8Array> => {
   if (body instanceof Uint8Array) return body
-  return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : Buffer.from((body as ReadResource).text)
+  return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : shareText((body as ReadResource).text)
 }
 
 const pack = ({ type, id, version, stamp, bytes, form }: StoredVersion): PackedVersion => ({
@@ -126,6 +130,7 @@ export interface LargeBodiesParts {
 
 export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBodies => {
   const noted = new Set<string>()
+  const ownTurns = createOwnTurns()
   const run = async ({ signal }: Pick<Asking, 'signal'>, task: Task): Promise<Examined> => {
     const outcome = await threads.run(task, signal)
     const { failure } = outcome.head
@@ -141,6 +146,7 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     }
     return {
       bytes,
+      decode: () => void text(),
       get text() {
         return text()
       },
@@ -173,7 +179,7 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     // What is packed takes about a quarter.
     concernsVersion: (version) => version !== undefined && !version.deleted && version.weight >= least,
     async write(asking, place, body) {
-      return tried(asking, { task: 'write', body: bytesOf(body), ...where(asking, place) })
+      return tried(asking, { task: 'write', body: await bytesOf(body), ...where(asking, place) })
     },
     async patch(asking, place, patch) {
       const outcome = await run(asking, { task: 'patch', ...patch, ...where(asking, place) })
@@ -184,10 +190,12 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
       return toFindings(await run(asking, { task: 'remove', ...where(asking, place) })) as Findings
     },
     async read(asking, body) {
-      return tried(asking, { task: 'read', body: bytesOf(body) })
+      const read = await tried(asking, { task: 'read', body: await bytesOf(body) })
+      if (!(read instanceof UnreadableBody)) await ownTurns.take(read.decode)
+      return read
     },
     async check(asking, text, profiles) {
-      return (await run(asking, { task: 'check', body: Buffer.from(text), profiles })).head.issues
+      return (await run(asking, { task: 'check', body: await shareText(text), profiles })).head.issues
     },
     async present(asking, version, type, presentation) {
       const { head } = await run(asking, { task: 'present', version: pack(version), type, presentation })
