@@ -182,8 +182,9 @@ export const createWriter = (
     try {
       lowerLevel()
       open()
-      // Reads of what is committed go on between the parts; whoever writes waits.
-      for (const _part of backlog.put()) if (isReadApart) await new Promise(setImmediate)
+      // Reads of what is committed go on between the parts; whoever writes waits. With one handle reads wait, too.
+      const breathe = createPause()
+      for (const _part of backlog.put()) await (isReadApart ? new Promise(setImmediate) : breathe())
       commit.run()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
