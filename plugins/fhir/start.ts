@@ -97,22 +97,23 @@ export const createLateServer = () => {
       }
       const posted = createPostedWrites({ registry, indexer, store, types: new Set(types) })
       const checks = [securityContextCheck, posted, ...given]
-      const evaluator = createAccessEvaluator({
-        search,
-        store,
-        now: () => clock.now(),
-        types: new Set(types),
-        links,
-      })
-      const patients = createPatients(model)
-      const observer = { ...search.index, patients: patients.ofChange }
-      const updateAsCreate = conformance.update_as_create
       const threads = createThreads({
         definitions,
         data: threadDataOf({ definitions, registry, links: catalog.links, types, wordMode: fhir.full_text, validator }),
       })
       const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
       closing.push(() => large.close())
+      const evaluator = createAccessEvaluator({
+        search,
+        store,
+        now: () => clock.now(),
+        types: new Set(types),
+        links,
+        largeRows: large.rows,
+      })
+      const patients = createPatients(model)
+      const observer = { ...search.index, patients: patients.ofChange }
+      const updateAsCreate = conformance.update_as_create
       const write = createWrite({ store, run, updateAsCreate, observer, checks, large })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {

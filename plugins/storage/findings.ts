@@ -2,6 +2,7 @@
  * What a thread has found about a large resource before its transaction, as far as the storage needs it. Others find more,
  * and extend this.
  */
+import type { ReadReference } from '../model/references/read-reference.ts'
 import type { PackedPart } from './body/compressed-parts.ts'
 
 export interface Findings {
@@ -15,6 +16,8 @@ export interface Findings {
         readonly version: number
         /** The next version has the same content. */
         readonly isSame: boolean
+        /** Undefined where nobody asked. */
+        readonly references: readonly ReadReference[] | undefined
       }
     | undefined
 }

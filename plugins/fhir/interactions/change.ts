@@ -142,7 +142,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
     return untilUncontended(server, async () => {
       tellFound(interaction)
       if (takesResource) {
-        const ready = prepareBody(server, ctx, { type, id: interaction.id }, body)
+        const ready = prepareBody(server, ctx, { type, id: interaction.id, guard }, body)
         body = ready instanceof Promise ? await ready : ready
       }
       const located = locate(body)
@@ -151,7 +151,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
       tellFound(about)
       if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
         // What it replaces is known only now.
-        const ready = prepareBody(server, ctx, { type, id: target.id }, body)
+        const ready = prepareBody(server, ctx, { type, id: target.id, guard }, body)
         body = ready instanceof Promise ? await ready : ready
       }
       const preparing = prepare(guard, target, body, ruling)

@@ -49,7 +49,7 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
   /** The same by a thread: of a large version, by a large patch, or to a large version. */
   const makeLarge = async (current: StoredVersion): Promise<Incoming | undefined> => {
     const { large } = server
-    const place = { type, id, before: current }
+    const place = { type, id, before: current, isGuarded: guard.restricts }
     const { patch } = revision
     if (patch !== undefined && (large.concernsVersion(current) || large.concerns(patch.bytes))) {
       const sent = { form: patch.form, patch: patch.bytes, links: patch.relink?.source() }
@@ -66,7 +66,11 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
   }
   const base = await server.store.read(type, id)
   // As in the transaction, and in the same order: the target, preconditions, then what is there.
-  const allowed = guard.target(id, base, server.store)
+  const found =
+    guard.restricts && base !== undefined && server.large.concernsVersion(base)
+      ? await server.large.remove(request, { type, id, before: base, isGuarded: true })
+      : undefined
+  const allowed = guard.target(id, base, server.store, found)
   if (allowed instanceof Promise) await allowed
   checkPrecondition({ type, id, precondition }, base)
   if (base === undefined) throw NotFound(type, id)
@@ -83,6 +87,7 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
     precondition,
     base,
     content,
+    findings: content === undefined ? found : undefined,
     patients,
     redo(current) {
       if (isLarge || server.large.concernsVersion(current)) throw Contended()

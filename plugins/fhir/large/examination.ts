@@ -15,7 +15,7 @@ import { type ResourceWords, wordsOf } from '../../search/index/full-text/resour
 import type { WordMode } from '../../search/index/full-text/text-index.ts'
 import type { Rows } from '../../search/index/index-entries.ts'
 import { indexedOf } from '../../search/index/indexed-json.ts'
-import { toRowLists } from '../../search/index/row-lists.ts'
+import { toRowLists, toSharedLists } from '../../search/index/row-lists.ts'
 import { unpackBody } from '../../storage/body/body.ts'
 import { packPart } from '../../storage/body/compressed-parts.ts'
 import { toInstant } from '../../storage/version-time.ts'
@@ -74,7 +74,7 @@ export const createExamination = (parts: ExaminationParts) => {
 
   /** Index rows, words and references. */
   const index = (
-    { type, id, ownUrl, before }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
+    { type, id, ownUrl, before, isGuarded }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
     read: ReadResource | undefined,
     slots: Slots | undefined,
     issues: readonly Issue[],
@@ -90,6 +90,8 @@ export const createExamination = (parts: ExaminationParts) => {
     const absolutes = new Set<number>()
     for (const one of [old, rows]) if (one !== undefined) addKeys(one, keys, absolutes)
     const lists: Part[] = []
+    if (isGuarded && rows !== undefined && old !== undefined)
+      for (const one of toSharedLists(rows, old)) lists.push({ list: 'shared', rows: one })
     const addRows = (list: 'added' | 'removed', some: Rows | undefined, others: Rows | undefined): void => {
       if (some !== undefined) for (const one of toRowLists(some, others)) lists.push({ list, rows: one })
     }
@@ -107,6 +109,9 @@ export const createExamination = (parts: ExaminationParts) => {
         lists.push({ list: 'references', references: some, paths: paths.slice(from, from + some.length) })
       }
     }
+    if (earlier !== undefined && isGuarded)
+      for (const some of slices(readReferences(links, isType, earlier, ownUrl), REFERENCES_OF_A_PART))
+        lists.push({ list: 'referencesBefore', references: some })
     const template = read && slots && templateOf(slots, () => read.text)
     const isPacked = read !== undefined && read.text.length >= LEAST_PACKED
     return {
@@ -114,6 +119,8 @@ export const createExamination = (parts: ExaminationParts) => {
         findings: {
           issues,
           parts: isPacked ? template?.fixed.map(packPart) : undefined,
+          hasShared: isGuarded,
+          present: rows?.present ?? [],
           masks: rows === undefined ? [] : extraction.masks(type, rows),
           // A key counts once for each change, however many rows have it.
           keys: [...new Set(keys)],
@@ -130,6 +137,7 @@ export const createExamination = (parts: ExaminationParts) => {
             earlier && {
               version: before.version,
               isSame: template?.fill(before.id, before.version, toInstant(before.stamp)) === textBefore,
+              present: old?.present ?? [],
               words: readWords(earlier),
             },
         },

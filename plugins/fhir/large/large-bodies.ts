@@ -6,6 +6,7 @@ import type { RequestContext, ServerError } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/catalog.ts'
 import type { ReadResource } from '../../model/json/parse.ts'
 import { templateOf } from '../../model/json/template.ts'
+import { type FoundRows, rowsOfBefore } from '../../search/index/index-findings.ts'
 import type { LargeVersions } from '../../storage/large-versions.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
@@ -50,6 +51,8 @@ export interface Place {
   readonly type: string
   readonly id: string
   readonly before: StoredVersion | undefined
+  /** The access of the caller is decided by the rows of both versions. */
+  readonly isGuarded: boolean
 }
 
 export interface LargeBodies extends LargeVersions {
@@ -61,6 +64,8 @@ export interface LargeBodies extends LargeVersions {
   patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | Unpatched>
   /** What goes out of the index with what is there. */
   remove(asking: Asking, place: Place): Promise<LargeFindings>
+  /** The index rows of a version; undefined for one that is not large. */
+  rows(asking: Asking, version: StoredVersion): Promise<FoundRows | undefined> | undefined
   /** A body that was read and no more. */
   read(asking: Asking, body: unknown): Promise<LargeBody | UnreadableBody>
   /** What $validate says of a text. */
@@ -103,16 +108,19 @@ const toFindings = ({ head: { findings }, parts, source }: Examined): LargeFindi
   const { before } = findings
   const listed = <L extends (typeof parts)[number]['list']>(name: L) =>
     parts.filter((part): part is Extract<typeof part, { list: L }> => part.list === name)
-  const rowsOf = (name: 'added' | 'removed') => parts.flatMap((part) => (part.list === name ? [part.rows] : []))
+  const rowsOf = (name: 'added' | 'removed' | 'shared') =>
+    parts.flatMap((part) => (part.list === name ? [part.rows] : []))
   return {
     ...findings,
     added: rowsOf('added'),
+    shared: findings.hasShared ? rowsOf('shared') : undefined,
     contained: listed('contained').flatMap(({ contained }) => contained),
     references: listed('references').flatMap(({ references }) => references),
     paths: listed('references').flatMap(({ paths }) => paths),
     before: before && {
       ...before,
       removed: rowsOf('removed'),
+      references: findings.hasShared ? listed('referencesBefore').flatMap(({ references }) => references) : undefined,
       contained: listed('containedBefore').flatMap(({ contained }) => contained),
     },
     source,
@@ -127,6 +135,9 @@ export interface LargeBodiesParts {
 
 export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBodies => {
   const noted = new Set<string>()
+  // What is packed takes about a quarter.
+  const concernsVersion = (version: StoredVersion | undefined): boolean =>
+    version !== undefined && !version.deleted && version.weight >= least
   const ownTurns = createOwnTurns()
   const run = async ({ signal }: Pick<Asking, 'signal'>, task: Task): Promise<Examined> => {
     const outcome = await threads.run(task, signal)
@@ -162,10 +173,11 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     const { failure } = outcome.head
     return failure === undefined ? toBody(task.body, outcome) : new UnreadableBody(fromFailure(failure))
   }
-  const where = ({ ownUrl }: Asking, { type, id, before }: Place) => ({
+  const where = ({ ownUrl }: Asking, { type, id, before, isGuarded }: Place) => ({
     type,
     id,
     ownUrl,
+    isGuarded,
     before: before === undefined || before.deleted ? undefined : pack(before),
   })
   return {
@@ -173,8 +185,7 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
       body instanceof Uint8Array
         ? body.length >= least
         : isRead(body) && ('bytes' in body ? body.bytes.length : body.text.length) >= least,
-    // What is packed takes about a quarter.
-    concernsVersion: (version) => version !== undefined && !version.deleted && version.weight >= least,
+    concernsVersion,
     async write(asking, place, body) {
       return tried(asking, { task: 'write', body: await bytesOf(body), ...where(asking, place) })
     },
@@ -185,6 +196,13 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     },
     async remove(asking, place) {
       return toFindings(await run(asking, { task: 'remove', ...where(asking, place) })) as LargeFindings
+    },
+    rows(asking, version) {
+      if (!concernsVersion(version)) return undefined
+      const place = { type: version.type, id: version.id, before: version, isGuarded: true }
+      return run(asking, { task: 'remove', ...where(asking, place) }).then((outcome) =>
+        rowsOfBefore(toFindings(outcome) as LargeFindings),
+      )
     },
     async read(asking, body) {
       const read = await tried(asking, { task: 'read', body: await bytesOf(body) })

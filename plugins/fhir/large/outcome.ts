@@ -12,8 +12,10 @@ import type { LargeFindings } from './findings.ts'
 
 /** Findings without their lists. */
 export interface FindingsHead
-  extends Omit<LargeFindings, 'added' | 'references' | 'paths' | 'contained' | 'before' | 'source'> {
-  readonly before: Omit<Before, 'removed' | 'contained'> | undefined
+  extends Omit<LargeFindings, 'added' | 'shared' | 'references' | 'paths' | 'contained' | 'before' | 'source'> {
+  readonly before: Omit<Before, 'removed' | 'contained' | 'references'> | undefined
+  /** The rows that both versions have are among the lists, all of them. */
+  readonly hasShared: boolean
 }
 
 export interface Head {
@@ -37,8 +39,9 @@ export interface Head {
 
 /** Some items of one list. */
 export type Part =
-  | { readonly list: 'added' | 'removed'; readonly rows: LargeFindings['added'][number] }
+  | { readonly list: 'added' | 'removed' | 'shared'; readonly rows: LargeFindings['added'][number] }
   | { readonly list: 'references'; readonly references: LargeFindings['references']; readonly paths: readonly string[] }
+  | { readonly list: 'referencesBefore'; readonly references: LargeFindings['references'] }
   | { readonly list: 'contained' | 'containedBefore'; readonly contained: ContainedList }
 
 export interface Outcome {

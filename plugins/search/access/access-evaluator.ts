@@ -8,6 +8,7 @@ import type { Links } from '../../model/references/reference-walker.ts'
 import type { Store } from '../../storage/storage.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
+import type { FoundRows } from '../index/index-findings.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Search } from '../open-search.ts'
 import type { Subject } from '../query/clause.ts'
@@ -38,15 +39,21 @@ export interface EvaluatorParts {
   /** Types of the installed packages. */
   readonly types: ReadonlySet<string>
   readonly links: Pick<Links, 'references'>
+  /** Rows of a large version, by a thread; undefined for one that is not large. */
+  readonly largeRows?:
+    | ((request: Context, version: StoredVersion) => Promise<FoundRows | undefined> | undefined)
+    | undefined
 }
 
 export const createAccessEvaluator = (parts: EvaluatorParts): AccessEvaluator =>
-  createOver(parts, createGrantCompiler(parts.search.registry), createSecurityContexts(parts.links))
+  createOver(parts, createGrantCompiler(parts.search.registry), createSecurityContexts(parts.links), new WeakMap())
 
 const createOver = (
   parts: EvaluatorParts,
   compiler: GrantCompiler,
   contextsOf: ReturnType<typeof createSecurityContexts>,
+  /** Of large versions that were met. */
+  given: WeakMap<StoredVersion, FoundRows>,
 ): AccessEvaluator => {
   const { search, store, now, types } = parts
   const { criteria, registry, executor } = search
@@ -71,12 +78,27 @@ const createOver = (
       )
     }
 
-  const subjectOf = ({ type, id, stamp, text }: StoredVersion): Subject => ({
-    type,
-    id,
-    stamp,
-    rows: registry.extract(parseIndexed(text)),
-  })
+  const givenRows = (version: StoredVersion): Subject['rows'] | undefined => {
+    const found = given.get(version)
+    return found?.source === registry.source ? found.rows : undefined
+  }
+  const subjectOf = (version: StoredVersion): Subject => {
+    const { type, id, stamp } = version
+    return { type, id, stamp, rows: givenRows(version) ?? registry.extract(parseIndexed(version.text)) }
+  }
+  const give = (version: StoredVersion, found: FoundRows): void => void given.set(version, found)
+  /** Has the rows of a large version extracted by a thread, where they decide. */
+  const withRows = (
+    request: Context,
+    compiled: readonly CompiledGrants[],
+    version: StoredVersion,
+  ): Promise<void> | undefined => {
+    const isDecided = givenRows(version) !== undefined || compiled.every(({ results }) => results.has(version))
+    const extracting = isDecided ? undefined : parts.largeRows?.(request, version)
+    return extracting?.then((found) => {
+      if (found !== undefined) give(version, found)
+    })
+  }
 
   /** Conditions on other resources hold for the present only: a past version with one is not shown. */
   const holdsByIndex = async (
@@ -116,7 +138,9 @@ const createOver = (
   ): Eventually<boolean> => {
     const told = extent(ruling, version.type, right)
     if (told !== 'some') return told === 'all'
-    return andThen(compilerFor(request, ruling)(version.type, right), (compiled) => holds(request, compiled, version))
+    return andThen(compilerFor(request, ruling)(version.type, right), (compiled) =>
+      andThen(withRows(request, compiled, version), () => holds(request, compiled, version)),
+    )
   }
 
   const contextsFor = (request: Context, ruling: Ruling, version: StoredVersion): SecurityContexts =>
@@ -168,6 +192,7 @@ const createOver = (
         rights,
         compile,
         subjectOf,
+        give,
         registry,
         now,
         types,
@@ -177,9 +202,11 @@ const createOver = (
     },
     inside: (transaction) =>
       createOver(
-        { ...parts, search: search.within(transaction), store: store.within(transaction) },
+        // A transaction waits for no thread.
+        { ...parts, search: search.within(transaction), store: store.within(transaction), largeRows: undefined },
         compiler,
         contextsOf,
+        given,
       ),
   }
 }
