@@ -2,7 +2,7 @@
  * What a thread has found about a large resource before its transaction, as far as the storage needs it. Others find more,
  * and extend this.
  */
-import type { ReadReference } from '../model/references/read-reference.ts'
+import type { ReadReference } from '../model/service.ts'
 import type { PackedPart } from './body/compressed-parts.ts'
 
 export interface Findings {

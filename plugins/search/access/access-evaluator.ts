@@ -4,10 +4,9 @@
  */
 import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
+import type { Links } from '../../model/service.ts'
+import type { Store, StoredVersion } from '../../storage/service.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Search } from '../open-search.ts'
@@ -21,6 +20,9 @@ import { createSecurityContexts, type SecurityContexts } from './security-contex
 
 type Context = Pick<RequestContext, 'ownUrl' | 'signal' | 'caller'>
 
+/** Rows of a large version, by a thread; undefined for one that is not large. */
+type LargeRows = (request: Context, version: StoredVersion) => Promise<FoundRows | undefined> | undefined
+
 export interface AccessEvaluator {
   /** The conditions that go into statements. */
   filter(request: Context, ruling: Ruling): Access
@@ -28,6 +30,8 @@ export interface AccessEvaluator {
   allows(request: Context, ruling: Ruling, right: Right, version: StoredVersion): Eventually<boolean>
   /** For changes of a type; all of `rights` must hold on what is there. */
   guardFor(request: Context, ruling: Ruling, type: string, rights: ChangeRights): Eventually<WriteGuard>
+  /** The same with the rows of large versions extracted by threads. */
+  extractingBy(largeRows: LargeRows): AccessEvaluator
   /** The same inside a transaction: it reads nothing outside. */
   inside(transaction: Transaction): AccessEvaluator
 }
@@ -39,10 +43,7 @@ export interface EvaluatorParts {
   /** Types of the installed packages. */
   readonly types: ReadonlySet<string>
   readonly links: Pick<Links, 'references'>
-  /** Rows of a large version, by a thread; undefined for one that is not large. */
-  readonly largeRows?:
-    | ((request: Context, version: StoredVersion) => Promise<FoundRows | undefined> | undefined)
-    | undefined
+  readonly largeRows?: LargeRows | undefined
 }
 
 export const createAccessEvaluator = (parts: EvaluatorParts): AccessEvaluator =>
@@ -200,6 +201,7 @@ const createOver = (
         caller: request.caller,
       })
     },
+    extractingBy: (largeRows) => createOver({ ...parts, largeRows }, compiler, contextsOf, given),
     inside: (transaction) =>
       createOver(
         // A transaction waits for no thread.
