@@ -18,7 +18,13 @@ export type { Extraction } from './index/extraction.ts'
 export type { ResourceWords } from './index/full-text/resource-text.ts'
 export type { WordMode } from './index/full-text/text-index.ts'
 export type { Rows } from './index/index-entries.ts'
-export type { Before, ContainedList, IndexFindings } from './index/index-findings.ts'
+export {
+  type Before,
+  type ContainedList,
+  type FoundRows,
+  type IndexFindings,
+  rowsOfBefore,
+} from './index/index-findings.ts'
 export type { ExtractionSource, Registry } from './index/registry.ts'
 export { Reindexing } from './index/reindexing.ts'
 export type { Search } from './open-search.ts'

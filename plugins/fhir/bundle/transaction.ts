@@ -186,7 +186,7 @@ export const transaction = async (
         const { id, found } = one.target
         const isWritten = kind === 'create' ? found === undefined : kind === 'update'
         const given = resolved.bodies.get(entry.index)
-        const address = { type, id: kind === 'create' ? undefined : id }
+        const address = { type, id: kind === 'create' ? undefined : id, guard: one.guard }
         const body = isWritten ? await prepareBody(server, ctx, address, given) : given
         const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
         if (ready.change !== undefined) return { ...ready, change: await prepareChange(server, ctx, ready.change) }
