@@ -132,6 +132,13 @@ export interface TransactOptions {
   readonly relaxed?: boolean
 }
 
+export interface AloneOptions {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
+  /** Called once, when another process is at it. */
+  readonly onWait?: () => void
+}
+
 export interface DatabaseStatus {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   /** Connections or reader threads: how many there may be, how many are busy, how many queries wait. */
@@ -166,6 +173,13 @@ export interface Database {
    * catches the error. Never call it from inside another `work`.
    */
   transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
+  /**
+   * Runs `work` while no other process on this database runs work of this name; the others wait, as long as it takes. So
+   * `work` looks first whether one of them has done it. On PostgreSQL the lock ends with its connection, which may be
+   * lost while `work` runs: what two processes must never do at once needs a lock in its transaction besides. Never call
+   * it from inside a transaction or another `alone`.
+   */
+  alone<T>(name: string, work: () => Promise<T>, options?: AloneOptions): Promise<T>
   /** MikroORM on the same connections, with the entities of all plugins. Imported on first use. */
   orm(): Promise<MikroORM>
   status(): DatabaseStatus

@@ -5,6 +5,7 @@
 import type { Reading, ReadingPlace, Transaction } from './contract.ts'
 
 export {
+  type AloneOptions,
   andThen,
   type Closing,
   Database,

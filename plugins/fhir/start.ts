@@ -63,7 +63,7 @@ export const createLateServer = () => {
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, conformance, fhir, log, busy, signal } = parts
       const { validator, checks: given, operations, owned, terminology } = parts
-      const catalog = await loadCatalog(database, definitions)
+      const catalog = await loadCatalog(database, definitions, { signal })
       const { model, caseless } = await loadModel(catalog, definitions, log)
       const types = [...catalog.types.keys()]
       const writes = trackWrites(database)
