@@ -107,6 +107,17 @@ export interface Transaction {
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */
   run(statement: Sql, params: readonly Param[]): Eventually<void>
   /**
+   * Until the end of this transaction no other one gets past here with the same name, in any process. SQLite has one
+   * writer, and lets nobody wait. When it cannot be had in time it fails with what `isHeldUp` tells.
+   */
+  hold(name: string): Eventually<void>
+  /**
+   * Waits for transactions of this process that came here with the same name and have not ended: before a statement that
+   * would wait for them in PostgreSQL, with a session that others need. Nothing once something was asked, because then it
+   * could wait for whoever waits for it. Fails as `hold` does.
+   */
+  queue(name: string): Eventually<void>
+  /**
    * Leaves it to a statement, which fails where it is not so, that something is as expected: true, and nothing was asked.
    * When it fails the transaction is undone and `work` runs again, which then is told false, as where asking is as
    * cheap: then it has to ask.

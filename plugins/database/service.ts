@@ -23,6 +23,8 @@ export {
   type TransactOptions,
 } from './contract.ts'
 
+export { isHeldUp } from './postgres/failure.ts'
+
 /** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
 export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {
   const { openFileReading } = await import('./sqlite/file-reading.ts')
