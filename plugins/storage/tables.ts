@@ -94,10 +94,6 @@ const lock = (name: string, strength: string) =>
 export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
 /** Against those too that make references to it. */
 export const lockDoomed = lock('fhir.lock-doomed', 'UPDATE')
-export const holdName = sql('fhir.hold', {
-  sqlite: 'SELECT ? AS name',
-  postgres: 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l',
-})
 export const readSuperseded = sql(
   'fhir.vread',
   `SELECT ${HISTORY_COLUMNS} FROM resource r JOIN history h ON h.rid = r.rid WHERE r.type = ? AND r.id = ? AND h.ver = ?`,

@@ -55,19 +55,22 @@ export type AddressChange = (server: FhirServer, asked: Asked) => Addressed
 export const interactionAbout = ({ interaction }: Addressed, { id, found }: Target): Interaction =>
   found === undefined ? interaction : { ...interaction, id }
 
-/** Others may change, between locating and the transaction, what was located; then all is done again, so often. */
+/** Others may change, between locating and the transaction, what was located; then all is done again, so often, */
 const MOST_ATTEMPTS = 10
+/** and so long: an attempt may have waited for a lock. */
+const PATIENCE_MS = 3_000
 
 export const isContended = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
 
 /** Repeats `work` while others were faster. */
-export const untilUncontended = async <T>({ store }: FhirServer, work: () => Promise<T>): Promise<T> => {
+export const untilUncontended = async <T>({ store, clock }: FhirServer, work: () => Promise<T>): Promise<T> => {
   const { database } = store
+  const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !isContended(error)) throw error
+      if (attempt === MOST_ATTEMPTS || !isContended(error) || clock.monotonic() > until) throw error
       // On SQLite it met changes of a group that is not committed yet: a search before that would not find them either.
       // On PostgreSQL they are committed: it waited for their lock.
       if (database.kind !== 'postgres') await database.transact(() => undefined)

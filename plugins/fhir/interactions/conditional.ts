@@ -2,9 +2,9 @@
  * Conditional interactions: the resource is the one that a search finds. The search runs before the transaction, and again
  * inside it; when the results differ, the interaction begins again. https://hl7.org/fhir/R4/http.html#cond-update
  *
- * Why two of them cannot both create what one criterion matches: each takes a lock on the type before it searches inside its
- * transaction (on SQLite there is one writer at a time), and keeps it until COMMIT. So the second one searches after the first one
- * has committed. That search must not use anything that was read from the database before the lock, so its conditions are
+ * Why two of them cannot both create what one criterion matches: each that has found nothing takes a lock on the type before it
+ * searches inside its transaction (on SQLite there is one writer at a time), and keeps it until COMMIT. So the second one searches
+ * after the first one has committed. Who has found something creates nothing, and locks what it has found instead. That search must not use anything that was read from the database before the lock, so its conditions are
  * built anew behind it: the systems of a code, the kinds of references in use, restrictions of the access ruling. The
  * codes of a value set are the exception, because the terminology cannot be asked inside a transaction: they are kept from
  * before, and the interaction begins again when a value set or code system has changed since. The lock does not depend on
@@ -83,9 +83,9 @@ export const locateMatches = async (
   return {
     found,
     async verify(here, transaction) {
-      await here.store.hold(transaction, `conditional/${type}`)
-      // Held first: what matches when it is asked again stays so until COMMIT.
-      for (const { id } of found) await here.store.lock(transaction, type, id)
+      if (found.length === 0) await here.store.hold(transaction, `conditional/${type}`)
+      // Held first: what matches when it is asked again stays so until COMMIT. In one order everywhere.
+      for (const id of found.map((version) => version.id).sort()) await here.store.lock(transaction, type, id)
       const now = await find(here)
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
     },
