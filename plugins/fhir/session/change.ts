@@ -131,13 +131,15 @@ const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
       })
     },
     async locate(one: Ruled): Promise<Located> {
-      const { wanted, addressed } = one
+      const { wanted, addressed, guard } = one
       const { interaction } = addressed
       return telling(interaction, async () => {
         const json = jsonOf(wanted)
         // The bytes may be handed to a thread: each attempt has its own.
         const read = (id: string | undefined): unknown =>
-          json === undefined ? undefined : prepareBody(server, request, { type: wanted.type, id }, Buffer.from(json))
+          json === undefined
+            ? undefined
+            : prepareBody(server, request, { type: wanted.type, id, guard }, Buffer.from(json))
         const body = await read(interaction.id)
         const target = await addressed.locate(body)
         const isFoundOnly = wanted.kind === 'update' && interaction.id === undefined && target.found !== undefined

@@ -1,8 +1,7 @@
 /** The query of a stream or matcher: parameters that select, and what they stand for within a ruling. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { typeOf } from '../../model/service.ts'
-import { readSearch, type SearchRequest, type Shown } from '../../search/service.ts'
-import { type Matching, matchingAll } from '../interactions/conditional.ts'
+import { findMatches, type Matching, readSearch, type SearchRequest, type Shown } from '../../search/service.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import { SessionParameter } from './errors.ts'
@@ -44,4 +43,4 @@ export const matchingOf = (
   ruling: Ruling,
   type: string,
   pairs: Pairs,
-): Promise<Matching> => matchingAll(server, request, ruling, typeOf(server, type).name, pairs)
+): Promise<Matching> => findMatches(server, request, ruling, typeOf(server, type).name, pairs)
