@@ -64,6 +64,6 @@ export const readIncoming = (
   checkType(server, read.resource, type)
   if (id === undefined || (isFound && read.resource.id === undefined)) checkWellFormed(read.resource, type)
   else checkId(read.resource, id)
-  const { resource, template = toTemplate(read) } = read
-  return { resource, template, sent: read, refusal: (read as LargeBody).refusal }
+  const { refusal, template = toTemplate(read) } = read as Partial<LargeBody>
+  return { resource: read.resource, template, sent: read, refusal }
 }

@@ -3,7 +3,7 @@
  * done by a thread, and given on in the shape that small bodies have.
  */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
-import { type ReadResource, type ResourceType, templateOf } from '../../model/service.ts'
+import { type ReadResource, type ResourceType, type Template, templateOf } from '../../model/service.ts'
 import { type FoundRows, rowsOfBefore } from '../../search/service.ts'
 import type { LargeVersions, StoredVersion } from '../../storage/service.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
@@ -32,6 +32,8 @@ export interface LargeBody extends ReadResource {
   readonly bytes: Uint8Array
   /** Makes the text, which takes about a millisecond for each megabyte. */
   decode(): void
+  /** Undefined where its meta is no object. */
+  readonly template?: Template | undefined
   /** Why it may not be written. */
   readonly refusal?: ServerError | undefined
 }

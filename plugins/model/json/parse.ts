@@ -19,7 +19,6 @@ import {
 import { locateSyntaxError } from './locate.ts'
 import type { Outline } from './outline.ts'
 import { endOfString, isSpace, type Member, scan } from './scan.ts'
-import type { Template } from './template.ts'
 
 const MOST_DEPTH = 100 // levels; real resources stay below twenty
 const MOST_MEMBERS = 1_000 // of one object; the widest type of R4 has less than a hundred
@@ -33,8 +32,6 @@ export interface ReadResource {
   readonly members: readonly Member[]
   /** Of a large text that a thread has read: where its parts lie. */
   readonly outline?: Outline | undefined
-  /** The same for `template.ts`. */
-  readonly template?: Template | undefined
 }
 
 interface ReadJson {
