@@ -1,6 +1,6 @@
 /** The steps that make the tables of this plugin and of those that are composed with it, in the order of a new database. */
 import type { SchemaChange } from '../../kernel/index.ts'
-import { exactMigrations } from '../search/index/exact-migrations.ts'
+import { exactMigrations, foldedMigrations } from '../search/index/exact-migrations.ts'
 import { wordMigrations } from '../search/index/full-text/text-tables.ts'
 import { displayMigrations, searchMigrations } from '../search/index/tables.ts'
 import { keyMigrations, migrations, smallBodyMigrations } from '../storage/tables.ts'
@@ -13,4 +13,5 @@ export const allMigrations: readonly SchemaChange[] = [
   ...smallBodyMigrations,
   ...exactMigrations,
   ...keyMigrations,
+  ...foldedMigrations,
 ]
