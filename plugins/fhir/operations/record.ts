@@ -4,7 +4,7 @@
  */
 import type { Access } from '../../search/access/access-filter.ts'
 import type { Target } from '../../search/plan/referred.ts'
-import { anyCondition, type Condition, notCondition } from '../../search/query/clause.ts'
+import { anyCondition, type Condition, idCondition, notCondition } from '../../search/query/clause.ts'
 import type { Plan } from '../../search/query/plan-contract.ts'
 import type { Asking } from '../../search/query/search-context.ts'
 import type { OwnInvocation } from './own.ts'
@@ -80,6 +80,21 @@ const insideConditions = async (
   return conditions.length > 1 ? anyCondition(named, conditions) : only
 }
 
+/** Others of the type it is about: a Patient that names this one in `link` lies in its compartment. */
+const othersConditions = (
+  { server, interaction }: OwnInvocation,
+  type: string,
+  code: number,
+): readonly Condition[] | undefined => {
+  const { registry } = server.search
+  const { type: root = '', id = '' } = interaction
+  const parameters = registry.parameters(type)
+  const members = registry.compartments[root]?.[type] ?? []
+  if (!members.some((one) => parameters.get(one)?.type === 'reference')) return undefined
+  const named = { text: `_id=${id}`, understood: `${root}/${id} itself` }
+  return [notCondition(named, idCondition(named, code, [id], registry.hasher.long))]
+}
+
 const outside = (inside: Condition | undefined): readonly Condition[] =>
   inside === undefined
     ? []
@@ -115,10 +130,11 @@ export const planRecord = async (
       targets.push({ type: code, conditions: [...outside(inside), ...since, ...read] })
 
     // The one it is about is shown first, and followed by itself.
-    const isMember = type === root ? isEvery : members[type] !== undefined && inside !== undefined
+    const others = type === root && !isEvery ? othersConditions(invocation, type, code) : []
+    const isMember = others !== undefined && (isEvery || (members[type] !== undefined && inside !== undefined))
     if (!isMember || seen === undefined) continue
     const dated = type === root ? [] : await careConditions(invocation, type, query, asking)
-    const conditions = [...(inside === undefined ? [] : [inside]), ...dated, ...seen]
+    const conditions = [...(inside === undefined ? [] : [inside]), ...others, ...dated, ...seen]
     const all = await search.planner(code, conditions)
     followed.push(all)
     if (isWanted) shown.push(since.length === 0 ? all : await search.planner(code, [...conditions, ...since]))
