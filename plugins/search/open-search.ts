@@ -1,11 +1,9 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../database/service.ts'
-import type { Links } from '../model/references/reference-walker.ts'
-import type { Shapes } from '../model/snapshot/members.ts'
+import type { Links, Shapes } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { type Source, sourceOf } from '../storage/row-source.ts'
-import type { Store } from '../storage/storage.ts'
+import { type Source, type Store, sourceOf } from '../storage/service.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
 import type { StoredModel } from './definition/stored-definitions.ts'
 import { createAbsolutes } from './fast/absolute-references.ts'

@@ -2,11 +2,11 @@
  * transaction: all entries or none, in one transaction of the database, in the order that R4 lays down.
  * https://hl7.org/fhir/R4/http.html#trules
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import type { Changed, Progress } from '../../storage/change.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { Changed, Progress, WriteGuard } from '../../storage/service.ts'
 import { detailsOf } from '../audit-details.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
@@ -14,7 +14,6 @@ import {
   interactionAbout,
   isContended,
   type Prepared,
-  type Target,
   tellOperation,
   untilUncontended,
 } from '../interactions/change.ts'
@@ -27,25 +26,13 @@ import { issuesOfEntry, issuesOfRefusal } from './entry-error.ts'
 import { type AskedEntry, type Step, toAsked, toStep } from './entry-interaction.ts'
 import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { DuplicateTarget } from './errors.ts'
+import type { Located, Ruled } from './located-entry.ts'
 import { refuseEntry } from './refuse-entry.ts'
 import { resolveLinks } from './resolve.ts'
 import { createBreath } from './yield.ts'
 
-/** An entry that is about to be performed. */
-export interface Ruled {
-  readonly step: Step
-  readonly ruling: Ruling
-  readonly guard: WriteGuard | undefined
-}
-
 interface Looking extends Ruled {
   readonly step: Extract<Step, { kind: 'look' }>
-}
-
-/** A change whose resource is known. */
-export interface Located extends Ruled {
-  readonly step: Extract<Step, { kind: 'change' }>
-  readonly target: Target
 }
 
 const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
@@ -53,7 +40,9 @@ const isLook = (one: Ruled): one is Looking => one.step.kind === 'look'
 
 const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
 const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
-const byType = (one: Located, other: Located): number => byText(typeOf(one), typeOf(other))
+/** Conditions that found nothing hold their type, the others what they found: in one order everywhere, too. */
+const inHoldOrder = (one: Located, other: Located): number =>
+  Number(one.target.found !== undefined) - Number(other.target.found !== undefined) || byText(keyOf(one), keyOf(other))
 const isDeletion = ({ step }: Pick<Ruled, 'step'>): boolean => step.entry.method === 'DELETE'
 /** `Type/id` of each resource it is about. */
 const namesOf = (one: Located): readonly string[] =>
@@ -199,7 +188,7 @@ export const transaction = async (
         const { id, found } = one.target
         const isWritten = kind === 'create' ? found === undefined : kind === 'update'
         const given = resolved.bodies.get(entry.index)
-        const address = { type, id: kind === 'create' ? undefined : id }
+        const address = { type, id: kind === 'create' ? undefined : id, guard: one.guard }
         const body = isWritten ? await prepareBody(server, ctx, address, given) : given
         const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
         if (ready.change !== undefined) return { ...ready, change: await prepareChange(server, ctx, ready.change) }
@@ -268,8 +257,7 @@ export const transaction = async (
       return performAll(opened, within(server, opened))
     }
     const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
-      // A condition holds its type: in one order everywhere, too.
-      for (const { target } of prepared.map(({ one }) => one).sort(byType)) await target.verify?.(here, opened)
+      for (const { target } of prepared.map(({ one }) => one).sort(inHoldOrder)) await target.verify?.(here, opened)
       await resolved.verify(here)
       const changed = await changeAll(opened, here)
       await confirmAll(here)

@@ -2,10 +2,12 @@
  * A page of a sorted search along the index of its first key. Only where many match: few are sooner collected and sorted.
  */
 import type { Plan } from '../query/plan-contract.ts'
+import type { SortKey } from '../query/sort-order.ts'
+import type { SortValue, Walk } from '../query/walk.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
+import { along, between, lacking, type Stretch, type Way } from './along.ts'
 import { type Direction, NEAR, nextTo } from './plan.ts'
-import { beyond, orderBy, type SortKey, selected } from './sort.ts'
-import { along, between, lacking, type SortValue, type Stretch, type Walk, type Way } from './walk.ts'
+import { beyond, orderBy, selected } from './sort.ts'
 
 /** A match: `rid`, and the values of the keys as `s0`, … */
 export type Placing = { readonly rid: number } & Readonly<Record<string, SortValue>>
