@@ -27,7 +27,7 @@ import { createSizes } from './plan/row-estimates.ts'
 import type { CodeExpander } from './query/code-expander.ts'
 import { type ContainedCriteria, createContainedCriteria } from './query/contained/contained-criteria.ts'
 import { type Criteria, createCriteria } from './query/criteria.ts'
-import type { Planner } from './query/plan-contract.ts'
+import type { Plan, Planner } from './query/plan-contract.ts'
 import { createLinks } from './query/reference-join.ts'
 import { q } from './sql/fragment.ts'
 import { createStatements } from './sql/statements.ts'
@@ -149,9 +149,12 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     }
 
     const links = createLinks(source, statements, registry)
+    const refine = createRefiner(isCommitted ? sizes : undefined)
     const asked = {
       registry,
       planner,
+      measure: (plan: Plan) =>
+        refine(plan, ({ text, params }) => source.slow<Record<string, number>>(statements(text), params), true),
       types,
       typeNames: parts.typeNames,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
@@ -163,13 +166,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       isInside: !isCommitted,
     } as const
     const criteria = createCriteria(asked)
-    const executor = createExecutor(
-      source,
-      types,
-      statements,
-      isCommitted ? store : undefined,
-      createRefiner(isCommitted ? sizes : undefined),
-    )
+    const executor = createExecutor(source, types, statements, isCommitted ? store : undefined, refine)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,

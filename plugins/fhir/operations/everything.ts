@@ -21,7 +21,7 @@ const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
   const types = inputs
     .all<string>('_type')
     .flatMap((list) => list.split(','))
-    .map((one) => typeOf(server, one.trim()).name)
+    .map((one) => typeOf(server, one.trim(), false).name)
   return {
     start: inputs.get('start'),
     end: inputs.get('end'),
