@@ -100,7 +100,7 @@ const isOwn = (error: unknown): boolean => error instanceof ServerError && error
 
 /** A refusal that says everything itself is no news for the log, and a starting server refuses a lot. */
 const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
-  status >= 500 && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
+  status >= 500 && extras.isExpected !== true && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
 
 /** 500 on a bare response: the routes themselves could not be mounted. */
 export const answerBroken = (response: ServerResponse, error: unknown, log: Logger): void => {

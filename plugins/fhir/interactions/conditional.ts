@@ -15,6 +15,7 @@ import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.
 import type { Transaction } from '../../database/service.ts'
 import { toAccess } from '../../search/access/access-filter.ts'
 import { ConditionalCriteria, ConditionalParameter, TypeForbidden } from '../../search/errors.ts'
+import { withProgress } from '../../search/index/indexing-refusal.ts'
 import type { Condition } from '../../search/query/clause.ts'
 import { createExpansions } from '../../search/query/expansions.ts'
 import { readSearch } from '../../search/query/search-parameters.ts'
@@ -80,7 +81,9 @@ export const matchingAll = async (
   // A filter names its parameters in its value.
   const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
   if (server.transaction === undefined) await server.search.catchUp?.(names)
-  const conditions = await build(server)
+  const conditions = await build(server).catch((error) => {
+    throw withProgress(error, ruling)
+  })
   return {
     conditions,
     async find(here, limit) {
