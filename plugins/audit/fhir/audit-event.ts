@@ -101,13 +101,19 @@ const patientOf = ({ patient }: Row): object | undefined =>
 const requestOf = ({ request }: Row): object | undefined =>
   request === null ? undefined : { what: { identifier: { value: unpackId(request) } }, type: REQUEST_ID }
 
+/** Of what is no doing of the server's own it is not a number, but tells of something hidden: with the outcome. */
 const numberOf = ({ number }: Row, kind: EventKind): object | undefined =>
-  number === null
+  number === null || !OWN.has(kind)
     ? undefined
     : { type: SYSTEM_OBJECT, detail: [{ type: kind === 'prune' ? 'upto' : 'count', valueString: String(number) }] }
 
-const outcomeEntity = ({ status }: Row): object | undefined =>
-  outcomeOf(status) === '0' ? undefined : { what: { reference: '#outcome' }, type: SYSTEM_OBJECT }
+const HIDDEN = [{ type: 'hidden', valueString: 'true' }]
+
+const outcomeEntity = ({ status, number }: Row, kind: EventKind): object | undefined => {
+  if (outcomeOf(status) === '0') return undefined
+  const detail = number === null || OWN.has(kind) ? {} : { detail: HIDDEN }
+  return { what: { reference: '#outcome' }, type: SYSTEM_OBJECT, ...detail }
+}
 
 const toOutcome = (status: number): object => {
   const code = ISSUES[status] ?? (status < 500 ? 'invalid' : 'exception')

@@ -51,7 +51,7 @@ export const readSeen = async (
   const isSeen =
     version !== undefined &&
     (ruling.restrictions.length === 0 || (await evaluator.allows(request, ruling, 'r', version)))
-  if (!isSeen) throw NotFound(type, id.slice(0, 64))
+  if (!isSeen) throw NotFound(type, id.slice(0, 64)).with({ hidden: version !== undefined })
   if (version.deleted) throw Deleted(type, id)
   return version
 }
