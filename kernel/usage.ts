@@ -9,6 +9,7 @@ import type { RequestContext } from './context.ts'
 import type { Runners } from './freeze.ts'
 
 const CLIENT_LEFT = 499 // what proxies write when there was nobody left to answer; never sent
+const SWITCHED = 101 // what the route wrote itself
 
 /** Up to where a connection was charged. */
 interface Charged {
@@ -30,7 +31,12 @@ export interface UsageWatch {
   refused(ctx: RequestContext, socket: Socket, status: number): void
 }
 
-export const createUsageWatch = (meter: NonNullable<Runners['meter']>, clock: Clock): UsageWatch => {
+/** `isTaken` tells of a response whose connection a route took for a WebSocket. */
+export const createUsageWatch = (
+  meter: NonNullable<Runners['meter']>,
+  clock: Clock,
+  isTaken: (response: ServerResponse) => boolean,
+): UsageWatch => {
   const connections = new WeakMap<Socket, Charged>()
 
   /** What crossed a connection since it was charged last. */
@@ -53,7 +59,7 @@ export const createUsageWatch = (meter: NonNullable<Runners['meter']>, clock: Cl
       const { socket } = request
       const began = clock.monotonic()
       const end = (): void => {
-        const status = response.headersSent ? response.statusCode : CLIENT_LEFT
+        const status = response.headersSent ? response.statusCode : isTaken(response) ? SWITCHED : CLIENT_LEFT
         const isCounted = typeof socket.bytesRead === 'number' && typeof socket.bytesWritten === 'number'
         // An injected request has no connection: what it has are the bodies.
         const { bytesIn, bytesOut } = isCounted

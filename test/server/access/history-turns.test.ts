@@ -3,8 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { watchTurns } from '../../support/watch-turns.ts'
@@ -65,7 +65,7 @@ const longest = async (work: () => Promise<unknown>): Promise<number> => {
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, searchDefinitions(), gate, references, fhir],
+    plugins: [database, searchDefinitions(), gate, references, ...fhirPlugins],
     settings: { conformance: { update_as_create: true }, fhir: { cache_bytes: 0 } },
   })
   const hidden = Array.from({ length: HIDDEN }, (_, at) => ({

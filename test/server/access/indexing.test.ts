@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
 
@@ -36,7 +36,7 @@ const ASKED = {
 } as const
 
 test('who may not find all resources of a type is not told how many are in the index, and the log says nothing', async () => {
-  const server = await serverWith({ plugins: [database, searchDefinitions(), gate, fhir] })
+  const server = await serverWith({ plugins: [database, searchDefinitions(), gate, ...fhirPlugins] })
   const post = (url: string, payload: object) =>
     server.inject({ method: 'POST', url, headers, payload: JSON.stringify(payload) })
   const entry = Array.from({ length: PATIENTS }, (_, at) => entryOf(at))

@@ -7,9 +7,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction, type Right } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import {
@@ -59,7 +59,7 @@ const ask = (method: string, url: string, body?: Json, more: Json = {}) =>
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), gate, validation, terminology, fhir],
+    plugins: [database, stubDefinitions('all'), gate, validation, terminology, ...fhirPlugins],
     settings: { conformance: { update_as_create: true, validation: 'structure' } },
   })
   for (const versions of VERSIONS) {
