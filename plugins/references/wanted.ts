@@ -83,7 +83,7 @@ export const wantedBy = (
 
 /** Texts of references that a change may not hold: true where the target is there and hidden from the caller. */
 export type MissingTexts = ReadonlyMap<string, boolean>
-const NO_TEXTS: MissingTexts = new Map()
+const NO_TEXTS: ReadonlyMap<string, boolean> = new Map()
 
 export type Missing = (kept: Kept) => MissingTexts
 
