@@ -58,6 +58,8 @@ export interface AuditFact {
   readonly status: number
   /** Version the interaction read or made. */
   readonly version?: number | undefined
+  /** Of a refusal: it concerned something that is there and hidden from the caller. The answer does not say so. */
+  readonly hidden?: boolean | undefined
   readonly details?: FactDetails | undefined
   /** Set for a change: the transaction it is made in. */
   readonly transaction?: WriteTransaction

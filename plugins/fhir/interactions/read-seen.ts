@@ -20,7 +20,10 @@ export const readSeen = async (
     version !== undefined &&
     (ruling.restrictions.length === 0 || (await evaluator.allows(request, ruling, 'r', version)))
   const named = id.slice(0, 64)
-  if (!isSeen) throw number === undefined ? NotFound(type, named) : VersionNotFound(String(number), type, named)
+  if (!isSeen) {
+    const refusal = number === undefined ? NotFound(type, named) : VersionNotFound(String(number), type, named)
+    throw refusal.with({ hidden: version !== undefined })
+  }
   if (version.deleted) throw number === undefined ? Deleted(type, id) : VersionDeleted(String(number), type, id)
   return version
 }

@@ -28,5 +28,5 @@ export interface Parameter {
   readonly targets: readonly string[]
   readonly components: readonly Kind[]
   /** Of its columns the one that is furthest behind; undefined when all are complete. */
-  readonly indexing: { readonly indexed: number; readonly expected: number } | undefined
+  readonly indexing: { readonly type: string; readonly indexed: number; readonly expected: number } | undefined
 }

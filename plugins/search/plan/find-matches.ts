@@ -6,6 +6,7 @@ import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
 import { toAccess } from '../access/access-filter.ts'
 import { TypeForbidden } from '../errors.ts'
+import { withProgress } from '../index/indexing-refusal.ts'
 import type { Condition } from '../query/clause.ts'
 import { createExpansions } from '../query/expansions.ts'
 import type { SearchView } from '../query/search-view.ts'
@@ -43,7 +44,9 @@ export const findMatches = async (
   // A filter names its parameters in its value.
   const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
   if (view.transaction === undefined) await view.search.catchUp?.(names)
-  const conditions = await build(view)
+  const conditions = await build(view).catch((error) => {
+    throw withProgress(error, ruling)
+  })
   return {
     conditions,
     async find(here, limit) {
