@@ -14,7 +14,8 @@
  *
  * Flags of settings (`--config`, `--sqlite`, …) are taken by every command beside its own, and are part of the settings.
  */
-import type { Kernel, KernelOptions } from './kernel.ts'
+import type { Kernel } from './kernel.ts'
+import type { KernelOptions } from './kernel-options.ts'
 import type { AnyPlugin } from './plugin.ts'
 import type { DecodedSettings } from './settings/decode.ts'
 import type { Layered } from './settings/layer.ts'

@@ -1,6 +1,6 @@
 /** Loads third-party plugins, and checks the settings against the sections that all plugins declare. */
 import { PluginSetup, ServiceForeign } from './errors.ts'
-import type { KernelOptions } from './kernel.ts'
+import type { KernelOptions } from './kernel-options.ts'
 import { loadPlugins } from './load.ts'
 import { refuseNamesakes } from './order.ts'
 import type { AnyPlugin } from './plugin.ts'

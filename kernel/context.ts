@@ -1,8 +1,11 @@
 /** What the server knows of one request: a fixed shape, built once, passed to every hook. */
 import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
 import type { Logger } from 'pino'
+import { AddressLate, AddressMalformed } from './errors.ts'
 import type { OwnUrl } from './own-url.ts'
+import type { OpenBody, RawBody } from './raw-body.ts'
 
 /** Cost and quota classes. Spec: [rate_limit.cost]; `admin` is for what shows the use of the server. */
 export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
@@ -57,6 +60,8 @@ export interface Interaction {
 }
 
 export interface RequestContextInit {
+  /** `http` when left out. */
+  readonly origin?: 'http' | 'server'
   readonly id: string
   readonly method: string
   readonly url: string
@@ -66,16 +71,43 @@ export interface RequestContextInit {
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
   readonly route: string | undefined
+  readonly relays?: boolean
   readonly startedAt: number
   readonly log: Logger
   /** Its `close` before it is finished means that the client went away; null for internal requests. */
   readonly response:
-    | (EventEmitter & { readonly writableFinished: boolean; setHeader(name: string, value: string): unknown })
+    | (EventEmitter & {
+        readonly writableFinished: boolean
+        setHeader(name: string, value: string | readonly string[]): unknown
+      })
     | null
+  /** Where there is no response: what gives the work up. */
+  readonly signal?: AbortSignal | undefined
 }
 
-/** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`. */
+/** What the kernel alone does to a request while it goes through the hooks. */
+export interface Steps {
+  /** Whether `setAddress` is taken. */
+  openAddress(request: RequestContext, isOpen: boolean): void
+  giveBody(request: RequestContext, body: OpenBody | undefined): void
+  hasTakenBody(request: RequestContext): boolean
+}
+
+/** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`, and `address` before. */
 export class RequestContext {
+  /** Among the private members, so that nobody but the kernel has them: see `steps`. */
+  static readonly steps: Steps = {
+    openAddress: (request, isOpen) => {
+      request.#isAddressOpen = isOpen
+    },
+    giveBody: (request, body) => {
+      request.#body = body
+    },
+    hasTakenBody: (request) => request.#body?.isTaken === true,
+  }
+
+  /** `server`: made by `host.request`. Nobody authenticated it, and `admit` and `meter` do not see it. */
+  readonly origin: 'http' | 'server'
   /** X-Request-Id: the caller's own when well-formed, else made here. */
   readonly id: string
   readonly method: string
@@ -91,37 +123,66 @@ export class RequestContext {
    * kernel listens at. Undefined where there is neither: then no absolute reference is this server's.
    */
   readonly ownUrl: OwnUrl | undefined
-  /** The client's address behind trusted proxies. */
-  readonly address: string
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
   /** The path as its plugin declared it, `/:type/:id`: it holds nothing that a client wrote. Undefined when none is met. */
   readonly route: string | undefined
+  /** True where the route says `relay`: the answer may come from another server. */
+  readonly relays: boolean
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS
   readonly #root: Logger
   readonly #response: RequestContextInit['response']
+  #address: string
+  #isAddressOpen = false
+  #body: OpenBody | undefined
   #log: Logger | undefined
   #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
+    this.origin = init.origin ?? 'http'
     this.id = init.id
     this.method = init.method
     this.url = init.url
     this.baseUrl = init.baseUrl
     this.ownUrl = init.ownUrl
-    this.address = init.address
+    this.#address = init.address
     this.headers = init.headers
     this.requestClass = init.requestClass
     this.route = init.route
+    this.relays = init.relays ?? false
     this.startedAt = init.startedAt
     this.#root = init.log
     this.#response = init.response
+    this.#signal = init.signal
   }
 
-  /** Adds a header to the answer, whatever that will be: before it is sent. */
-  setHeader(name: string, value: string): void {
+  /** The client's address behind trusted proxies. */
+  get address(): string {
+    return this.#address
+  }
+
+  /**
+   * Says where the request really comes from, when a server that is trusted has passed it on. In `beforeRequest` only:
+   * whoever is asked later has judged by it. Throws `AddressLate`, or `AddressMalformed` for what is no IP address.
+   */
+  setAddress(address: string): void {
+    if (!this.#isAddressOpen) throw AddressLate()
+    if (isIP(address) === 0) throw AddressMalformed()
+    this.#address = address
+  }
+
+  /** The body before it is parsed: while `relay` is asked, and where there is one. */
+  get body(): RawBody | undefined {
+    return this.#body
+  }
+
+  /**
+   * Sets a header of the answer, whatever that will be: before it is sent. A list is sent as so many lines; of one name the
+   * last call counts, and a header of the answer itself comes before it.
+   */
+  setHeader(name: string, value: string | readonly string[]): void {
     this.#response?.setHeader(name, value)
   }
 
@@ -131,7 +192,7 @@ export class RequestContext {
     return this.#log
   }
 
-  /** Aborted when the client goes away. Made when asked for, by whoever starts slow work. */
+  /** Aborted when the client goes away; of a request of the server, by who made it. Made when asked for, by whoever starts slow work. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()
@@ -144,3 +205,6 @@ export class RequestContext {
     return this.#signal
   }
 }
+
+/** For the kernel's own files. */
+export const { steps } = RequestContext

@@ -5,11 +5,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import type { RequestClass, RequestContext } from './context.ts'
+import type { RequestContext } from './context.ts'
 import { PluginRoutes } from './errors.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PassHooks } from './request-hooks.ts'
+import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
 import type { Turns } from './turns.ts'
 import type { UsageWatch } from './usage.ts'
@@ -54,7 +55,7 @@ export interface Begun {
 export interface MountedGet {
   readonly plugin: string
   readonly path: string
-  readonly requestClass: RequestClass
+  readonly config: RouteConfig
 }
 
 export interface DeclaredDirect {
@@ -71,6 +72,8 @@ export interface FrontParts {
   readonly begin: (request: IncomingMessage, response: ServerResponse, route: MountedGet) => RequestContext
   /** Null when no request hook is tapped. */
   readonly passHooks: PassHooks | null
+  /** True where `relay` is tapped: the router asks it of routes that say so. */
+  readonly relays: boolean
   readonly watchUsage: UsageWatch | null
 }
 
@@ -98,9 +101,14 @@ const mayMeet = (path: readonly string[], other: readonly string[]): boolean =>
   path.length === other.length || other.some((segment) => /[*?]/.test(segment))
 
 /** Undefined when it cannot be told which URLs of the path are another plugin's: then the router has to. */
-const openRoute = ({ plugin, route }: DeclaredDirect, all: readonly MountedGet[]): Opened | undefined => {
+const openRoute = (
+  { plugin, route }: DeclaredDirect,
+  all: readonly MountedGet[],
+  relays: boolean,
+): Opened | undefined => {
   const mounted = all.find((one) => one.plugin === plugin && one.path === route.path)
   if (mounted === undefined) throw PluginRoutes(plugin, `there is no GET ${route.path} behind its direct answer`)
+  if (relays && mounted.config.relay === true) return undefined
   const path = route.path.split('/').slice(1)
   const others = new Set<string>()
   for (const one of all) {
@@ -204,7 +212,7 @@ export const createFront = (turns: Turns): Front => {
     begun: (request) => begun.get(request),
     open(given) {
       parts = given
-      routes = given.direct.flatMap((one) => openRoute(one, given.mounted) ?? [])
+      routes = given.direct.flatMap((one) => openRoute(one, given.mounted, given.relays) ?? [])
     },
   }
 }

@@ -91,6 +91,18 @@ export const TapUnawaited = defineError(
   'exception',
   'The plugin "%s" taps the hook "%s" with tap() and a function that returns a promise; %s.',
 )
+export const ServiceEarly = defineError(
+  'kernel/service-early',
+  500,
+  'exception',
+  'The plugin "%s" asks for the service "%s" in its setup; what later() gives is good once all plugins are set up.',
+)
+export const ServerPurpose = defineError(
+  'kernel/server-purpose',
+  500,
+  'exception',
+  'The plugin "%s" makes a request of the server for a purpose that is none: 1 to 64 letters, digits, dots, hyphens or underscores.',
+)
 export const LateDeclaration = defineError(
   'kernel/late-declaration',
   500,
@@ -102,6 +114,31 @@ export const NotFrozen = defineError(
   500,
   'exception',
   'A hook was called before all plugins were set up; call run.* at request time only.',
+)
+export const BodyTwice = defineError('kernel/body-twice', 500, 'exception', 'The body of a request is taken once.')
+export const BodyLate = defineError(
+  'kernel/body-late',
+  500,
+  'exception',
+  'The body of a request is taken only while relay is asked.',
+)
+export const RelayUnanswered = defineError(
+  'kernel/relay-unanswered',
+  500,
+  'exception',
+  'The plugin "%s" took the body of a request in relay and gave no Reply; nobody else can answer it.',
+)
+export const AddressLate = defineError(
+  'kernel/address-late',
+  500,
+  'exception',
+  'The address of a request is set in beforeRequest only: later hooks have judged by it.',
+)
+export const AddressMalformed = defineError(
+  'kernel/address-malformed',
+  500,
+  'exception',
+  'The address of a request is set to something that is no IP address.',
 )
 export const PeerRange = defineError(
   'kernel/peer-range',
@@ -181,6 +218,12 @@ export const ExpectationUnknown = defineError(
   417,
   'not-supported',
   'The header Expect asks for something other than 100-continue.',
+)
+export const ClientLeft = defineError(
+  'kernel/client-left',
+  503,
+  'incomplete',
+  'The client left before its request had arrived.',
 )
 export const MediaTypeRefused = defineError(
   'kernel/media-type-refused',

@@ -1,7 +1,8 @@
 /** Turns hooks into runners once all plugins are set up: null where nobody taps, so an unused hook costs one comparison. */
 import { AsyncSeriesBailHook, type Hook } from 'tapable'
 import { blame } from './blame.ts'
-import { LateTap, NotFrozen, TapUnawaited } from './errors.ts'
+import { type RequestContext, steps } from './context.ts'
+import { Internal, LateTap, NotFrozen, RelayUnanswered, TapUnawaited } from './errors.ts'
 import type { HookName, Hooks } from './hooks.ts'
 
 type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
@@ -15,6 +16,7 @@ export type Runners = {
   readonly beforeRequest: Run<Hooks['beforeRequest']> | null
   readonly authenticate: Run<Hooks['authenticate']> | null
   readonly admit: Run<Hooks['admit']> | null
+  readonly relay: Run<Hooks['relay']> | null
   readonly authorize: Run<Hooks['authorize']> | null
   readonly onWrite: Run<Hooks['onWrite']> | null
   readonly onCommit: ((...args: Parameters<Hooks['onCommit']['call']>) => void) | null
@@ -51,6 +53,32 @@ const unawaited = (promise: PromiseLike<unknown>, plugin: string, hook: HookName
   return TapUnawaited(plugin, hook, instead)
 }
 
+/** Looks at what a tap did: gives the error to throw, or undefined. */
+type Look = (plugin: string, result: unknown, argument: unknown) => Error | undefined
+
+/** By hook, where a tap can leave something that nobody behind it can mend. */
+const LOOKS: Partial<Record<HookName, Look>> = {
+  relay: (plugin, result, request) =>
+    result === undefined && steps.hasTakenBody(request as RequestContext)
+      ? Internal().with({ cause: RelayUnanswered(plugin) })
+      : undefined,
+}
+
+/** The tap, and a look behind it where its hook has one. */
+const looked = (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] => {
+  const look = LOOKS[hook]
+  if (look === undefined) return fn
+  const checked = (result: unknown, argument: unknown): unknown => {
+    const fault = look(plugin, result, argument)
+    if (fault !== undefined) throw fault
+    return result
+  }
+  return (a, b, c) => {
+    const result = fn(a, b, c)
+    return isThenable(result) ? Promise.resolve(result).then((one) => checked(one, a)) : checked(result, a)
+  }
+}
+
 const nameAsync =
   (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] =>
   async (a, b, c) => {
@@ -79,7 +107,8 @@ const nameSync = (fn: Tap['fn'], plugin: string, hook: HookName, onLateThrow?: O
 const nameTaps = (hook: Hook<any, any>, name: HookName, onLateThrow?: OnLateThrow): void => {
   for (const tap of hook.taps as unknown as Tap[]) {
     const plugin = tap.plugin ?? tap.name
-    tap.fn = tap.type === 'sync' ? nameSync(tap.fn, plugin, name, onLateThrow) : nameAsync(tap.fn, plugin, name)
+    const fn = looked(tap.fn, plugin, name)
+    tap.fn = tap.type === 'sync' ? nameSync(fn, plugin, name, onLateThrow) : nameAsync(fn, plugin, name)
   }
 }
 

@@ -1,4 +1,5 @@
 /** Every hook: its kind, its arguments, who calls it and what a return value means. One hook, one question. */
+import type { Readable } from 'node:stream'
 import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
 import type { Caller, Interaction, RequestContext } from './context.ts'
 import type { AuditFact, Committed, Usage, Write } from './facts.ts'
@@ -8,8 +9,9 @@ import type { ServerError } from './server-error.ts'
 /** An answer given in place of the server's own. */
 export interface Reply {
   readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | Buffer | NodeJS.ReadableStream
+  /** A list is sent as so many lines of the name: `{ 'set-cookie': ['a=1', 'b=2'] }`. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: string | Buffer | Readable
 }
 
 /** A refusal of `admit`: the error to answer with. */
@@ -22,6 +24,11 @@ export const createHooks = () => ({
   authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(['request'], 'authenticate'),
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
   admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
+  /**
+   * Called by the kernel behind `admit`, of routes that say `relay`, before the body is parsed: does another server answer?
+   * The first Reply wins. Who takes `request.body` gives one.
+   */
+  relay: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'relay'),
   /** Called once per interaction, so once per entry of a Bundle. A tap can refuse or narrow; it can never grant. */
   authorize: new AsyncSeriesHook<[RequestContext, Interaction, Ruling]>(
     ['request', 'interaction', 'ruling'],

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { blame } from './blame.ts'
-import type { RequestClass, RequestContext } from './context.ts'
+import type { RequestContext } from './context.ts'
 import { type DeclaredDirect, type Front, type MountedGet, sendAnswer } from './direct.ts'
 import {
   BodyTooLarge,
@@ -25,7 +25,8 @@ import { refuseOtherMethods } from './other-methods.ts'
 import { toOutcome, toServerError } from './outcome.ts'
 import { reasonOf } from './reason.ts'
 import { type ContextParts, createContextBuilder } from './request-context.ts'
-import { createPassHooks, type PassHooks } from './request-hooks.ts'
+import { type AskRelay, createAskRelay, createPassHooks, type PassHooks } from './request-hooks.ts'
+import { checkRoute } from './route-config.ts'
 import { ServerError } from './server-error.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
 
@@ -33,10 +34,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The kernel's view of the request; set before any handler of a plugin runs. */
     ctx: RequestContext
-  }
-  interface FastifyContextConfig {
-    /** Cost and quota class of a route; `read` when unset. */
-    requestClass?: RequestClass
   }
 }
 
@@ -60,15 +57,21 @@ export interface MountOptions {
   readonly isHosts?: (response: ServerResponse) => boolean
   /** Of our own listener: answers what it can before the router is asked. */
   readonly front?: Front
+  /** Of our own listener: gives the connection of an answer another time in milliseconds than the usual one, or none. */
+  readonly stall?: (response: ServerResponse, ms: number | null) => void
 }
 
 /** What both ways to an answer do for a request. */
 interface Shared {
   readonly watchUsage: UsageWatch | null
   readonly passHooks: PassHooks | null
+  readonly askRelay: AskRelay | null
 }
 
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+/** In an embedding, where the usual time is the host's. The socket of an injected request has no time. */
+const stallOf = ({ req: { socket } }: ServerResponse, ms: number | null): void => void socket.setTimeout?.(ms ?? 0)
+
 const UNREAD_BYTES = 64 * 1024 // less is read to the end for the sake of the connection
 
 /** A body that is still on its way and not worth waiting for. */
@@ -141,7 +144,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   /** Returned from an async hook, the reply holds the request there until the last byte, of a stream too, is out. */
   const sendReply = (reply: FastifyReply, answer: Reply): FastifyReply => {
     reply.code(answer.status)
-    if (answer.headers !== undefined) reply.headers(answer.headers)
+    for (const [name, value] of Object.entries(answer.headers ?? {}))
+      reply.header(name, typeof value === 'string' ? value : [...value])
+    // What a client still sends is not waited for: the connection ends with the answer.
+    if (isUnread(reply.request.raw)) reply.header('connection', 'close')
     return reply.send(answer.body)
   }
 
@@ -154,14 +160,15 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   }
 
   const mountRequestHooks = (scope: FastifyInstance, prefix: string, options: MountOptions, shared: Shared): void => {
-    const { front } = options
-    const { watchUsage, passHooks } = shared
+    const { front, stall = stallOf } = options
+    const { watchUsage, passHooks, askRelay } = shared
     scope.decorateRequest('ctx', null as unknown as RequestContext)
     scope.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
+      const { config } = request.routeOptions
+      if (config.stallMs !== undefined) stall(reply.raw, config.stallMs)
       const begun = front?.begun(raw)
-      const requestClass = request.routeOptions.config.requestClass ?? 'read'
-      const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), requestClass)
+      const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), config)
       request.ctx = ctx
       if (watchUsage !== null && begun === undefined) watchUsage(ctx, raw, reply.raw, reply)
       // Through Fastify: Node sets every header of an answer one by one once it has been given one itself.
@@ -177,9 +184,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))
       done(parts.refusal())
     })
-    if (passHooks !== null)
-      scope.addHook('onRequest', async function runRequestHooks(request, reply) {
-        const answer = await (front?.begun(request.raw)?.passed ?? passHooks(request.ctx))
+    if (passHooks !== null || askRelay !== null)
+      scope.addHook('onRequest', async function runRequestHooks({ raw, ctx }, reply) {
+        let answer = await (front?.begun(raw)?.passed ?? passHooks?.(ctx))
+        if (answer === undefined && askRelay !== null && ctx.relays) answer = await askRelay(ctx, raw)
         return answer === undefined ? undefined : sendReply(reply, answer)
       })
     answerErrors(scope, options)
@@ -198,16 +206,17 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   /** One plugin's routes in a scope of their own; what fails there, at mounting or later, names it. */
   const mount = (
     scope: FastifyInstance,
-    { plugin, callback }: MountedRoutes,
+    { plugin, callback, bare }: MountedRoutes,
     options: MountOptions,
     mounted: MountedGet[],
   ): void => {
     const unmountable = (error: unknown) => PluginRoutes(plugin, reasonOf(error)).with({ cause: error })
     scope.register((outer, _outerOptions, outerDone) => {
       answerErrors(outer, options, plugin)
-      outer.addHook('onRoute', ({ method, url, config }) => {
-        if ([method].flat().includes('GET'))
-          mounted.push({ plugin, path: url, requestClass: config?.requestClass ?? 'read' })
+      outer.addHook('onRoute', (route) => {
+        checkRoute(route, bare)
+        const { method, url, config = {} } = route
+        if ([method].flat().includes('GET')) mounted.push({ plugin, path: url, config })
       })
       outer.register((own, ownOptions, done) => {
         try {
@@ -237,6 +246,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     const shared: Shared = {
       watchUsage: run.meter === null ? null : createUsageWatch(run.meter, clock),
       passHooks: createPassHooks(run),
+      askRelay: createAskRelay(run),
     }
     for (const routes of parts.routes) if (routes.bare) mount(app, routes, options, mounted)
     app.register((scope, _scopeOptions, scopeDone) => {
@@ -250,9 +260,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       scopeDone()
     })
     const { direct, refusal } = parts
-    const begin = (request: IncomingMessage, response: ServerResponse, { path, requestClass }: MountedGet) =>
-      buildContext(request, response, '', path, requestClass)
-    app.addHook('onReady', async () => options.front?.open({ direct, mounted, refusal, begin, ...shared }))
+    const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: MountedGet) =>
+      buildContext(request, response, '', path, config)
+    const relays = shared.askRelay !== null
+    app.addHook('onReady', async () => options.front?.open({ direct, mounted, refusal, begin, relays, ...shared }))
     done()
   }
 }

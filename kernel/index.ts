@@ -41,8 +41,9 @@ export type {
 export type { Runners } from './freeze.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export type { Issue, IssueCode } from './issue.ts'
-export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
+export { createKernel, type Kernel } from './kernel.ts'
 export { KERNEL_API } from './kernel-api.ts'
+export type { KernelOptions } from './kernel-options.ts'
 export { addLines, type Logger, type LogOptions } from './log.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
 export { type OwnUrl, toOwnUrl } from './own-url.ts'
@@ -59,7 +60,9 @@ export {
   type SchemaChange,
   type Sections,
 } from './plugin.ts'
+export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'
+export type { RouteConfig } from './route-config.ts'
 export {
   ALL,
   type Compartment,
@@ -73,5 +76,6 @@ export {
   Ruling,
 } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
+export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
 export { withArticle } from './with-article.ts'

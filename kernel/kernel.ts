@@ -1,9 +1,10 @@
 /** createKernel(): configure → set up → freeze → listen → start → ready → stop. Nothing here outlives the kernel. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import { createAddressReader, idleTrust } from './address.ts'
-import { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
+import { systemClock, systemRandom } from './clock.ts'
 import { configure } from './configure.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
 import { NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
@@ -11,41 +12,23 @@ import { createFreezer } from './freeze.ts'
 import { createHooks } from './hooks.ts'
 import { answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
+import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
-import { CONNECTION_LIMITS, type ConnectionLimits, createApp, type OwnApp, openPort } from './listen.ts'
-import { createLog, type LogOptions } from './log.ts'
+import { CONNECTION_LIMITS, createApp, type OwnApp, openPort } from './listen.ts'
+import { createLog } from './log.ts'
 import { orderPlugins, withNeeds } from './order.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
-import type { AnyPlugin } from './plugin.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
+import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
 import type { DecodedSettings } from './settings/decode.ts'
-import type { Layered } from './settings/layer.ts'
 
 const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
 const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
 const IDLE_MS = 50 // how often connections that became idle are closed meanwhile
-
-export interface KernelOptions {
-  readonly plugins: readonly AnyPlugin[]
-  /** Sections as server.toml has them, or settings layered from several places by the CLI. */
-  readonly settings?: object | Layered
-  readonly log?: LogOptions
-  readonly clock?: Clock
-  readonly random?: Random
-  /** Where relative paths of `[plugins] load` start; the working directory by default. */
-  readonly folder?: string
-  /**
-   * Starts these plugins and what they need, and only sets up the others: for a command that must not take part in what
-   * running servers do together.
-   */
-  readonly only?: readonly string[]
-  /** Time limits of connections to our own port, where they differ from the usual ones. */
-  readonly limits?: Partial<ConnectionLimits>
-}
 
 export interface Kernel {
   readonly phase: Phase
@@ -106,6 +89,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
+  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
+  let ownUrl: OwnUrl | undefined = publicUrl
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
@@ -115,6 +100,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     services,
     readiness,
     lifecycles,
+    requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
     clock,
     random,
     log,
@@ -129,8 +115,6 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (phases.now === 'failed') return NotStarted()
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
-  const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
-  let ownUrl: OwnUrl | undefined = publicUrl
   const house = createHttp({
     run,
     routes,

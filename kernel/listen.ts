@@ -123,7 +123,8 @@ export const createApp = async (
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): Promise<OwnApp> => {
   const { default: fastify } = await import('fastify')
-  const turns = createTurns()
+  const turns = createTurns((socket) => socket.setTimeout(limits.stallMs))
+  const stalls = new WeakSet<ServerResponse>()
   const front = createFront(turns)
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (front.answers(request, response)) return
@@ -147,8 +148,10 @@ export const createApp = async (
         },
         (request, response) => {
           handle(request, response)
-          // Most answers have left by now. A timer of the server's would be set anew four times for each of them.
-          if (!response.writableFinished) request.socket.setTimeout(limits.stallMs)
+          // Most answers have left by now. A timer of the server's would be set anew four times for each of them. One that
+          // has no socket waits for its turn, and the time is that of the answer before it.
+          if (!response.writableFinished && response.socket !== null && !stalls.has(response))
+            request.socket.setTimeout(limits.stallMs)
         },
       ),
     routerOptions: { maxParamLength: PARAM_CHARS },
@@ -165,7 +168,13 @@ export const createApp = async (
     // Without a type nothing is parsed.
     done(null, raw.readableEnded && headers['content-type'] !== undefined ? Readable.from([]) : payload),
   )
-  app.register(house, { front })
+  app.register(house, {
+    front,
+    stall(response, ms) {
+      stalls.add(response)
+      response.req.socket.setTimeout?.(ms ?? 0) // an injected request has none
+    },
+  })
   try {
     await app.ready()
   } catch (error) {

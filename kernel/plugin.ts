@@ -5,12 +5,14 @@ import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TObject } from 'typebox'
 import type { Clock, Random } from './clock.ts'
+import type { RequestContext } from './context.ts'
 import type { ErrorKind } from './define-error.ts'
 import type { DirectRoute } from './direct.ts'
 import type { Runners } from './freeze.ts'
 import type { Hooks } from './hooks.ts'
 import { withMark } from './kernel-api.ts'
 import type { Readiness } from './readiness.ts'
+import type { ServerRequest } from './server-request.ts'
 import type { Service } from './services.ts'
 
 /** Section path of server.toml (`audit`, `smart.oidc`) → TypeBox object. Several plugins may add keys to a section; a key has one owner. */
@@ -88,6 +90,13 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   provide<T>(service: Service<T>, instance: T): void
   /** A service listed in `uses`, if an enabled plugin provides it. */
   optional<T>(service: Service<T>): T | undefined
+  /**
+   * A service that may be set up after this plugin, and may need it: in setup only, to be called once all plugins are set
+   * up. It has no weight in the order; where no enabled plugin provides the service, the start stops.
+   */
+  later<T>(service: Service<T>): () => T
+  /** A request that the server makes itself. Throws 500 for a purpose that is none. */
+  request(given: ServerRequest): RequestContext
   /** Encapsulated: decorations stay inside. */
   routes(plugin: FastifyPluginCallback, options?: RouteOptions): void
   /** Answers GET requests of a route in front of the router, where that can be done at once. On our own port only. */

@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
-import { type RequestClass, RequestContext } from './context.ts'
+import { RequestContext } from './context.ts'
 import type { OwnUrl } from './own-url.ts'
+import type { RouteConfig } from './route-config.ts'
 
 export interface ContextParts {
   readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
@@ -21,14 +22,14 @@ export type ContextBuilder = (
   response: ServerResponse,
   prefix: string,
   route: string | undefined,
-  requestClass: RequestClass,
+  config: RouteConfig,
 ) => RequestContext
 
 const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
 
 export const createContextBuilder =
   ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts): ContextBuilder =>
-  (request, response, prefix, route, requestClass) => {
+  (request, response, prefix, route, { requestClass = 'read', relay = false }) => {
     const { headers, socket, url = '/', method = 'GET' } = request
     const given = headers['x-request-id']
     const secure = (socket as { encrypted?: boolean }).encrypted === true
@@ -42,6 +43,7 @@ export const createContextBuilder =
       headers,
       requestClass,
       route,
+      relays: relay,
       startedAt: clock.now(),
       log,
       response,

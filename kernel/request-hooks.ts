@@ -1,7 +1,9 @@
-/** beforeRequest → authenticate → admit: at once when nothing has to be waited for. */
-import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
+/** beforeRequest → authenticate → admit: at once when nothing has to be waited for. Behind them, for some routes, relay. */
+import type { IncomingMessage } from 'node:http'
+import { ANONYMOUS, type Caller, type RequestContext, steps } from './context.ts'
 import type { Runners } from './freeze.ts'
 import type { Refusal, Reply } from './hooks.ts'
+import { openBody } from './raw-body.ts'
 
 /** Gives the answer of a plugin, if there is one; throws, or rejects with, the refusal. */
 export type PassHooks = (ctx: RequestContext) => Promise<Reply | undefined> | Reply | undefined
@@ -27,10 +29,32 @@ export const createPassHooks = ({ beforeRequest, authenticate, admit }: Runners)
     const caller = authenticate(ctx)
     return caller instanceof Promise ? caller.then(known) : known(caller)
   }
+  if (beforeRequest === null) return identify
   return (ctx) => {
-    if (beforeRequest === null) return identify(ctx)
+    steps.openAddress(ctx, true)
     const answer = beforeRequest(ctx)
-    if (answer instanceof Promise) return answer.then((one) => one ?? identify(ctx))
-    return answer ?? identify(ctx)
+    const next = (one: Reply | undefined): ReturnType<PassHooks> => {
+      steps.openAddress(ctx, false)
+      return one ?? identify(ctx)
+    }
+    return answer instanceof Promise ? answer.then(next) : next(answer)
+  }
+}
+
+/** Gives the answer of a plugin in place of the route's, if there is one; before the body is parsed. */
+export type AskRelay = (ctx: RequestContext, raw: IncomingMessage) => Promise<Reply | undefined>
+
+/** Null when nobody taps `relay`. */
+export const createAskRelay = ({ relay }: Runners): AskRelay | null => {
+  if (relay === null) return null
+  return async (ctx, raw) => {
+    const body = openBody(raw)
+    steps.giveBody(ctx, body)
+    try {
+      return await relay(ctx)
+    } finally {
+      body?.close()
+      steps.giveBody(ctx, undefined)
+    }
   }
 }

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import type { DeclaredDirect } from './direct.ts'
-import { LateDeclaration, PluginPromise, PluginSetup } from './errors.ts'
+import { LateDeclaration, PluginNeeds, PluginPromise, PluginSetup, ServiceEarly } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import { hooksFor } from './freeze.ts'
 import type { Hooks } from './hooks.ts'
@@ -11,7 +11,9 @@ import type { Lifecycles } from './lifecycles.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import { reasonOf } from './reason.ts'
-import type { ServiceRegistry } from './services.ts'
+import { refuseOtherMajor } from './refuse-other-major.ts'
+import type { ServerRequests } from './server-request.ts'
+import type { Service, ServiceRegistry } from './services.ts'
 
 export interface SetUpParts {
   /** All plugins, and those of them that are enabled, in order. */
@@ -23,6 +25,7 @@ export interface SetUpParts {
   readonly services: ServiceRegistry
   readonly readiness: ReadinessBoard
   readonly lifecycles: Lifecycles
+  readonly requests: ServerRequests
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -54,13 +57,25 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
   const routes: MountedRoutes[] = []
   const direct: DeclaredDirect[] = []
   let current: AnyPlugin | undefined
+  let areAllSetUp = false
+  const asked: { readonly plugin: string; readonly name: string }[] = []
 
+  const laterFor =
+    (plugin: string) =>
+    <T>(service: Service<T>): (() => T) => {
+      refuseOtherMajor({ name: plugin, uses: [service] })
+      asked.push({ plugin, name: service.name })
+      return () => {
+        if (!areAllSetUp) throw ServiceEarly(plugin, service.name)
+        return services.get(service)
+      }
+    }
   const hostFor = (plugin: AnyPlugin): Host<any, any> => {
     const inSetup =
-      <A extends unknown[]>(name: string, declare: (...args: A) => void) =>
-      (...args: A): void => {
+      <A extends unknown[], R>(name: string, declare: (...args: A) => R) =>
+      (...args: A): R => {
         if (current !== plugin) throw LateDeclaration(plugin.name, name)
-        declare(...args)
+        return declare(...args)
       }
     return {
       hooks: hooksFor(parts.hooks, plugin.name, () => current === plugin),
@@ -74,6 +89,8 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       random,
       provide: inSetup('provide', services.provide),
       optional: (service) => (services.has(service) ? services.get(service) : undefined),
+      later: inSetup('later', laterFor(plugin.name)) as Host['later'],
+      request: (given) => parts.requests(plugin.name, given),
       routes: inSetup(
         'routes',
         (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
@@ -99,5 +116,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
     for (const service of plugin.provides ?? [])
       if (!services.has(service)) throw PluginPromise(plugin.name, service.name)
   }
+  for (const { plugin, name } of asked) if (!services.has({ name })) throw PluginNeeds(plugin, name)
+  areAllSetUp = true
   return { routes, direct }
 }

@@ -27,7 +27,8 @@ interface Connection {
   current: ServerResponse
 }
 
-export const createTurns = (): Turns => {
+/** `onTurn` is told of a request that had to wait, when its turn comes. */
+export const createTurns = (onTurn?: (socket: Socket) => void): Turns => {
   const connections = new WeakMap<Socket, Connection>()
   return {
     take(request, response, go) {
@@ -49,7 +50,9 @@ export const createTurns = (): Turns => {
       }
       if (before.writableFinished) return start()
       before.once('close', () => {
-        if (!socket.destroyed && !socket.writableEnded) start()
+        if (socket.destroyed || socket.writableEnded) return
+        onTurn?.(socket)
+        start()
       })
     },
     isFree({ socket }) {

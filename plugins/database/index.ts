@@ -2,13 +2,13 @@
 import { BUILD, definePlugin } from '../../kernel/index.ts'
 import { checkPostgresUrl } from './check-postgres-url.ts'
 import { clusterSection, databaseSection, fhirSection } from './config.ts'
+import { Database } from './contract.ts'
 import * as errors from './errors.ts'
 import { createLateDatabase } from './late.ts'
 import { lookInto } from './look-into.ts'
 import { openDatabase } from './open.ts'
 import { pinsMigration } from './pins-migration.ts'
 import * as postgresErrors from './postgres/errors.ts'
-import { Database } from './service.ts'
 import { backlogMigration } from './sqlite/backlog-tables.ts'
 
 export default definePlugin({

@@ -2,9 +2,10 @@
  * The Database service before the database is open. Other plugins hold it from setup on; start opens what is behind
  * it, and nobody may use it earlier.
  */
+
+import type { Database } from './contract.ts'
 import { DatabaseUnavailable } from './errors.ts'
-import type { Opened } from './open.ts'
-import type { Database } from './service.ts'
+import type { Opened } from './opening.ts'
 
 export interface LateDatabase {
   readonly database: Database

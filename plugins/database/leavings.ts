@@ -1,6 +1,6 @@
 /** What transactions left for their end, by the closing that gathers it. */
 import { isServerError } from '../../kernel/index.ts'
-import type { Closing, Transaction } from './service.ts'
+import type { Closing, Transaction } from './contract.ts'
 
 export class Leavings {
   readonly #items = new Map<Closing<any>, unknown[]>()

@@ -1,7 +1,7 @@
 /** Opens the database for reading alone, whatever its schema; a file and its folder are left as they were. */
 import type { Logger } from '../../kernel/index.ts'
+import type { Reading } from './contract.ts'
 import { DatabaseMissing, PostgresUrlMissing } from './errors.ts'
-import type { Reading } from './service.ts'
 
 /** `database` is the section of server.toml. */
 export const lookInto = async <T>(

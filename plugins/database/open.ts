@@ -1,36 +1,7 @@
 /** Opens the configured kind of database; only the driver that is configured is imported. */
-import type { EntitySchema } from '@mikro-orm/core'
-import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
+
 import { PostgresUrlMissing } from './errors.ts'
-import type { Database } from './service.ts'
-
-export interface OpenOptions {
-  readonly kind: 'sqlite' | 'memory' | 'postgres'
-  readonly sqlitePath: string
-  /** Bytes of the file that may be mapped. */
-  readonly sqliteMmapSize: number
-  /** Needed by the kind postgres. */
-  readonly postgresUrl: string | undefined
-  /** [cluster] db_pool; the kind's own default when unset. */
-  readonly pool: number | undefined
-  readonly release: string
-  readonly build: string
-  readonly plugins: readonly AnyPlugin[]
-  readonly entities: () => Promise<readonly EntitySchema<any>[]>
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Logger
-}
-
-/** An open database and what only its plugin may do with it. */
-export interface Opened {
-  readonly database: Omit<Database, 'look'>
-  /** One small query; throws or answers false when the database cannot be used. */
-  check(signal: AbortSignal): Promise<boolean>
-  /** False from when the file of the database was removed or replaced. */
-  isInPlace(): boolean
-  close(): Promise<void>
-}
+import type { Opened, OpenOptions } from './opening.ts'
 
 export const openDatabase = async (options: OpenOptions, signal: AbortSignal): Promise<Opened> => {
   if (options.kind === 'postgres') {

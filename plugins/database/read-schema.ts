@@ -1,9 +1,9 @@
 /** Reads what is recorded, without opening the database for anything else. A missing SQLite file has nothing recorded. */
+
 import type { Logger } from '../../kernel/index.ts'
 import { PostgresUrlMissing } from './errors.ts'
 import type { RecordedSchema } from './schema.ts'
-
-export const NOTHING_RECORDED: RecordedSchema = Object.freeze({ migrations: [], pins: {} })
+import { NOTHING_RECORDED } from './schema.ts'
 
 /** `database` is the section of server.toml. Throws when the database cannot be read. */
 export const readSchema = async (database: Readonly<Record<string, unknown>>, log: Logger): Promise<RecordedSchema> => {

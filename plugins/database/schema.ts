@@ -53,3 +53,5 @@ export const planSchema = (
 /** Compares `1.2.3` by number. */
 export const isNewer = (one: string, other: string): boolean =>
   one.localeCompare(other, 'en', { numeric: true, sensitivity: 'base' }) > 0
+
+export const NOTHING_RECORDED: RecordedSchema = Object.freeze({ migrations: [], pins: {} })

@@ -16,7 +16,7 @@ import {
 } from '../../kernel/index.ts'
 import { andThen, type Eventually } from '../database/service.ts'
 import { extent } from '../search/access/extent.ts'
-import { RestrictionUnsupported, TypeForbidden } from './errors.ts'
+import { RestrictionUnsupported, TypeForbidden } from '../search/errors.ts'
 
 const NO_RULING = Object.freeze(new Ruling()) as Ruling
 

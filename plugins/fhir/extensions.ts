@@ -1,10 +1,12 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
+
+import type { WriteCheck } from '../storage/write-check.ts'
 import type { CapabilityPart } from './capability.ts'
 import { createOwnedTypes, type OwnedTypes } from './interactions/server-owned-types.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
 import type { FhirServer } from './parts.ts'
-import type { Fhir, WriteCheck } from './service.ts'
+import type { Fhir } from './service.ts'
 
 export interface Additions {
   readonly parts: readonly CapabilityPart[]

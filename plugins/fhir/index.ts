@@ -3,13 +3,11 @@ import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { tapNames } from '../search/access/restriction-names.ts'
-import { exactMigrations } from '../search/index/exact-migrations.ts'
-import { wordMigrations } from '../search/index/full-text/text-tables.ts'
-import { displayMigrations, searchMigrations } from '../search/index/tables.ts'
-import { keyMigrations, migrations, smallBodyMigrations } from '../storage/tables.ts'
-import { Terminology } from '../terminology/service.ts'
+import { Reindexing } from '../search/index/reindexing.ts'
+import { CodeExpander } from '../search/query/code-expander.ts'
 import { Validator } from '../validation/service.ts'
 import { allErrors } from './all-errors.ts'
+import { allMigrations } from './all-migrations.ts'
 import { conformanceSection, fhirSection } from './config.ts'
 import { createAdditions } from './extensions.ts'
 import { directRoutes } from './http/direct-routes.ts'
@@ -24,16 +22,8 @@ export default definePlugin({
   config: { conformance: conformanceSection, fhir: fhirSection },
   needs: { database: Database, definitions: Definitions },
   uses: [Validator],
-  provides: [Fhir],
-  migrations: [
-    ...migrations,
-    ...searchMigrations,
-    ...wordMigrations,
-    ...displayMigrations,
-    ...smallBodyMigrations,
-    ...exactMigrations,
-    ...keyMigrations,
-  ],
+  provides: [Fhir, Reindexing],
+  migrations: allMigrations,
   errors: allErrors,
   commands: { reindex: async () => (await import('../search/commands/reindex.ts')).default },
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
@@ -43,13 +33,14 @@ export default definePlugin({
     const validator = optional(Validator)
     for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
     provide(Fhir, additions.service)
+    provide(Reindexing, additions.service)
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, ...additions }))
     for (const route of directRoutes(late.get)) direct(route)
     return {
       async start(signal) {
         host.busy('reading the definitions')
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
-        const terminology = optional(Terminology)
+        const terminology = optional(CodeExpander)
         const shared = { ...host, ...needs, signal }
         await late.open({ ...shared, ...additions, conformance, fhir, validator, terminology })
       },

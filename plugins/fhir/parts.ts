@@ -1,7 +1,7 @@
 /** What the interactions share: made at start, once the packages are installed. */
-import { type Clock, NoSuchRoute, type Random, type RequestContext, type Runners } from '../../kernel/index.ts'
+import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
-import type { Catalog, ResourceType } from '../model/catalog.ts'
+import type { Catalog } from '../model/catalog.ts'
 import type { Links } from '../model/references/reference-walker.ts'
 import type { Elements } from '../model/snapshot/element-index.ts'
 import type { Definitions } from '../packages/service.ts'
@@ -10,15 +10,14 @@ import type { Patients } from '../search/definition/patients.ts'
 import type { Search } from '../search/open-search.ts'
 import type { References } from '../search/reference-index.ts'
 import type { Store } from '../storage/storage.ts'
+import type { WriteCheck } from '../storage/write-check.ts'
 import type { WritePath } from '../storage/write-path.ts'
 import type { Validator } from '../validation/service.ts'
-import { UnknownType } from './errors.ts'
 import type { CapabilityOptions } from './interactions/capabilities.ts'
 import type { OwnedTypes } from './interactions/server-owned-types.ts'
 import type { LargeBodies } from './large/large-bodies.ts'
 import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
-import type { WriteCheck } from './service.ts'
 
 /** What is told of a read in a transaction belongs to it: whoever keeps it cannot open another one there. */
 const telling = (run: Runners, transaction: Transaction): Runners => {
@@ -66,21 +65,3 @@ export interface FhirServer {
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
   readonly page: { readonly usual: number; readonly most: number }
 }
-
-// What cannot be a type in any package is an address like any other.
-const TYPE_NAME = /^[A-Za-z]{1,64}$/
-
-/** The type addressed. Throws 404 for one that no package brought. */
-export const typeOf = ({ catalog }: FhirServer, name = ''): ResourceType => {
-  const type = catalog.types.get(name)
-  if (type === undefined) throw TYPE_NAME.test(name) ? UnknownType(name) : NoSuchRoute()
-  return type
-}
-
-// One or two dots alone are a step in a path: no client could address a resource of that name.
-const ID = /^(?!\.\.?$)[A-Za-z0-9\-.]{1,64}$/
-
-/** https://hl7.org/fhir/R4/datatypes.html#id */
-export const isId = (id: string): boolean => ID.test(id)
-
-export const urlOf = (request: RequestContext, type: string, id: string): string => `${request.baseUrl}/${type}/${id}`

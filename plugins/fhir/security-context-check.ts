@@ -4,8 +4,8 @@
  */
 
 import { readLiteral } from '../model/references/literal.ts'
+import type { WriteCheck } from '../storage/write-check.ts'
 import { SecurityContextUnusable } from './errors.ts'
-import type { WriteCheck } from './service.ts'
 
 export const securityContextCheck: WriteCheck = {
   name: 'security context',

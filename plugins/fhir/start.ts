@@ -7,14 +7,16 @@ import { createLinks } from '../model/references/reference-walker.ts'
 import { createElements } from '../model/snapshot/element-index.ts'
 import type { Definitions } from '../packages/service.ts'
 import { createAccessEvaluator } from '../search/access/access-evaluator.ts'
+import { loadModel } from '../search/definition/load-model.ts'
 import { createPatients } from '../search/definition/patients.ts'
 import { createPostedWrites } from '../search/index/client-parameter-check.ts'
 import { openSearch } from '../search/open-search.ts'
+import type { CodeExpander } from '../search/query/code-expander.ts'
 import { createReferences } from '../search/reference-index.ts'
 import { trackWrites } from '../storage/open-transactions.ts'
 import { openStore } from '../storage/storage.ts'
+import type { WriteCheck } from '../storage/write-check.ts'
 import { createWrite } from '../storage/write-path.ts'
-import type { Terminology } from '../terminology/service.ts'
 import type { Validator } from '../validation/service.ts'
 import type { CapabilityPart } from './capability.ts'
 import type { conformanceSection, fhirSection } from './config.ts'
@@ -27,7 +29,6 @@ import type { OwnInvocation } from './operations/own.ts'
 import type { Operations } from './operations/registry.ts'
 import type { FhirServer } from './parts.ts'
 import { securityContextCheck } from './security-context-check.ts'
-import type { WriteCheck } from './service.ts'
 
 export interface LateParts {
   readonly database: Database
@@ -47,7 +48,7 @@ export interface LateParts {
   readonly busy: (reason: string) => void
   /** Aborted when the server stops while it starts. */
   readonly signal: AbortSignal
-  readonly terminology: Terminology | undefined
+  readonly terminology: CodeExpander | undefined
 }
 
 export const createLateServer = () => {
@@ -62,7 +63,8 @@ export const createLateServer = () => {
     async open(parts: LateParts): Promise<void> {
       const { database, definitions, run, clock, random, conformance, fhir, log, busy, signal } = parts
       const { validator, checks: given, operations, owned, terminology } = parts
-      const catalog = await loadCatalog(database, definitions, log)
+      const catalog = await loadCatalog(database, definitions)
+      const { model, caseless } = await loadModel(catalog, definitions, log)
       const types = [...catalog.types.keys()]
       const writes = trackWrites(database)
       const store = await openStore({ database: writes.database, clock, types, cacheBytes: fhir.cache_bytes })
@@ -72,10 +74,10 @@ export const createLateServer = () => {
         random,
         clock,
         log,
-        model: catalog.search,
+        model,
         typeNames: types,
         shapes: catalog.shapes,
-        caseless: catalog.caseless,
+        caseless,
         links,
         store,
         settled: writes.settled,
@@ -102,7 +104,8 @@ export const createLateServer = () => {
         types: new Set(types),
         links,
       })
-      const patients = createPatients(catalog.search)
+      const patients = createPatients(model)
+      const observer = { ...search.index, patients: patients.ofChange }
       const updateAsCreate = conformance.update_as_create
       const threads = createThreads({
         definitions,
@@ -110,7 +113,7 @@ export const createLateServer = () => {
       })
       const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
       closing.push(() => large.close())
-      const write = createWrite({ store, run, updateAsCreate, index: search.index, checks, patients, large })
+      const write = createWrite({ store, run, updateAsCreate, observer, checks, large })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
         run,

@@ -1,21 +1,19 @@
 /**
- * What the installed packages make of this server: resource types, their summaries, their links, their search parameters. Compiled
- * once per set of packages and kept in the database, because reading all definitions takes longer than a start should.
+ * What the installed packages make of this server: resource types, their summaries, their links, and what others make of
+ * the definitions. Compiled once per set of packages and kept in the database, because reading all definitions takes longer
+ * than a start should.
  */
-import type { Logger } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
-import { caselessSystems } from '../search/definition/caseless-systems.ts'
-import {
-  type CompartmentDefinitionResource,
-  compileModel,
-  type SearchParameterResource,
-  type StoredModel,
-} from '../search/definition/compile-definitions.ts'
-import { type Unindexed, unindexed } from '../search/definition/unindexed.ts'
-import { clearCatalog, insertCatalog, readCatalog } from '../storage/tables.ts'
 import { compileLinks, type LinkElement, type StoredLinks } from './references/compile-reference-paths.ts'
-import { openShapes, type Shapes, type StoredShapes, storeShapes } from './snapshot/members.ts'
+import {
+  openShapes,
+  type Shapes,
+  type StoredShapes,
+  type StructureDefinition as Structure,
+  storeShapes,
+} from './snapshot/members.ts'
+import { clearCatalog, insertCatalog, readCatalog, removeCatalog } from './tables.ts'
 
 export interface ResourceType {
   readonly name: string
@@ -38,10 +36,12 @@ export interface ResourceType {
 export interface Catalog {
   readonly fhirVersion: string
   readonly types: ReadonlyMap<string, ResourceType>
-  readonly search: StoredModel
   readonly links: StoredLinks
-  /** Code systems whose codes are compared without case. */
-  readonly caseless: readonly string[]
+  /**
+   * What `make` makes of all StructureDefinitions. It is kept in the database as JSON, under the name of the part, until
+   * the installed packages or `layout` change.
+   */
+  compiled<T>(part: string, layout: number, make: (structures: readonly Structure[]) => Promise<T>): Promise<T>
   /** Members of every type: what a posted SearchParameter is compiled with. Read when first asked for. */
   shapes(): Promise<Shapes>
 }
@@ -50,13 +50,16 @@ interface StoredCatalog {
   readonly layout: number
   readonly fhirVersion: string
   readonly types: readonly ResourceType[]
-  readonly search: StoredModel
   readonly links: StoredLinks
-  readonly caseless: readonly string[]
+}
+
+interface StoredPart<T> {
+  readonly layout: number
+  readonly value: T
 }
 
 // Counts up when the compiled form changes, so that one made by an older build is not read.
-const LAYOUT = 8
+const LAYOUT = 9
 
 interface ElementDefinition extends LinkElement {
   readonly min: number
@@ -102,74 +105,78 @@ const isProfile = ({ kind, derivation }: StructureDefinition): boolean =>
 
 const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
 
+const readStructures = async (definitions: Definitions): Promise<readonly StructureDefinition[]> =>
+  (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>)
+
 interface Compiled {
   readonly stored: StoredCatalog
   readonly shapes: StoredShapes
-  readonly unindexed: readonly Unindexed[]
 }
 
-const compile = async (definitions: Definitions): Promise<Compiled> => {
-  const all = (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>)
+const compile = (all: readonly StructureDefinition[]): Compiled => {
   const structures = all.filter(isConcrete)
   const profiles = Map.groupBy(all.filter(isProfile), ({ type }) => type)
   const profilesOf = (type: string): readonly string[] => [...new Set(profiles.get(type)?.map(({ url }) => url))].sort()
   const types = [...new Map(structures.map((one) => [one.type, toType(one, profilesOf(one.type))])).values()].sort(
     (a, b) => (a.name < b.name ? -1 : 1),
   )
-  const parameters = (await definitions.all('SearchParameter')).map(parse<SearchParameterResource>)
-  const names = types.map(({ name }) => name)
-  const search = compileModel({
-    structures: all,
-    types: names,
-    parameters,
-    compartments: (await definitions.all('CompartmentDefinition')).map(parse<CompartmentDefinitionResource>),
-  })
   const stored: StoredCatalog = {
     layout: LAYOUT,
     fhirVersion: structures.find(({ type }) => type === 'Patient')?.fhirVersion ?? '4.0.1',
     types,
-    search,
     links: compileLinks(all),
-    caseless: caselessSystems(await definitions.all('CodeSystem')),
   }
-  return { stored, shapes: storeShapes(all), unindexed: unindexed(parameters, search, names) }
+  return { stored, shapes: storeShapes(all) }
 }
 
 /** Kept beside the catalog and not in it: a start that compiles nothing need not read it. */
-const shapesKey = (fingerprint: string): string => `${fingerprint}#shapes`
+const keyOf = (fingerprint: string, part: string): string => `${fingerprint}#${part}`
 
-/**
- * The catalog of the installed packages, from the database or, after an installation, compiled and stored. What cannot
- * be indexed is told in the log then, once.
- */
-export const loadCatalog = async (database: Database, definitions: Definitions, log: Logger): Promise<Catalog> => {
+/** The catalog of the installed packages, from the database or, after an installation, compiled and stored. */
+export const loadCatalog = async (database: Database, definitions: Definitions): Promise<Catalog> => {
   const { fingerprint } = definitions
-  const held = await database.get<{ body: string }>(readCatalog, [fingerprint])
-  let stored = held === undefined ? undefined : (JSON.parse(held.body) as StoredCatalog)
+  const read = async <T>(key: string): Promise<T | undefined> => {
+    const row = await database.get<{ body: string }>(readCatalog, [key])
+    return row === undefined ? undefined : (JSON.parse(row.body) as T)
+  }
+  // All of them parsed take some hundred MB: they are read once for the catalog and the first part, and let go then.
+  let structures: Promise<readonly StructureDefinition[]> | undefined
+  let stored = await read<StoredCatalog>(fingerprint)
   if (stored?.layout !== LAYOUT) {
-    const fresh = await compile(definitions)
+    structures = readStructures(definitions)
+    const fresh = compile(await structures)
     const body = JSON.stringify(fresh.stored)
     const shapes = JSON.stringify(fresh.shapes)
     await database.transact(async (transaction) => {
       await transaction.run(clearCatalog, [])
       await transaction.run(insertCatalog, [fingerprint, body])
-      await transaction.run(insertCatalog, [shapesKey(fingerprint), shapes])
+      await transaction.run(insertCatalog, [keyOf(fingerprint, 'shapes'), shapes])
     })
     stored = fresh.stored
-    for (const { url, reason } of fresh.unindexed)
-      log.warn({ parameter: url, reason }, 'a search parameter of a package cannot be indexed')
   }
-  const readShapes = async (): Promise<Shapes> => {
-    const row = await database.get<{ body: string }>(readCatalog, [shapesKey(fingerprint)])
-    return openShapes(JSON.parse(row?.body ?? '{}') as StoredShapes)
-  }
+  const readShapes = async (): Promise<Shapes> =>
+    openShapes((await read<StoredShapes>(keyOf(fingerprint, 'shapes'))) ?? {})
   let shapes: Promise<Shapes> | undefined
   return {
     fhirVersion: stored.fhirVersion,
     types: new Map(stored.types.map((type) => [type.name, type])),
-    search: stored.search,
     links: stored.links,
-    caseless: stored.caseless,
+    async compiled<T>(part: string, layout: number, make: (all: readonly Structure[]) => Promise<T>): Promise<T> {
+      const key = keyOf(fingerprint, part)
+      const held = await read<StoredPart<T>>(key)
+      if (held?.layout === layout) {
+        structures = undefined
+        return held.value
+      }
+      const value = await make(await (structures ?? readStructures(definitions)))
+      structures = undefined
+      const body = JSON.stringify({ layout, value } satisfies StoredPart<T>)
+      await database.transact(async (transaction) => {
+        await transaction.run(removeCatalog, [key])
+        await transaction.run(insertCatalog, [key, body])
+      })
+      return value
+    },
     shapes() {
       shapes ??= readShapes().catch((error) => {
         shapes = undefined

@@ -86,12 +86,6 @@ export const SearchPageExpired = defineError(
   'expired',
   'The page link is too old. Start again without _page.',
 )
-export const SearchFormType = defineError(
-  'fhir/search-form-type',
-  415,
-  'not-supported',
-  'A search is posted as application/x-www-form-urlencoded; "%s" is not supported.',
-)
 export const SearchIndexing = defineError(
   'fhir/search-indexing',
   503,
@@ -116,3 +110,53 @@ export const SearchPageForeign = defineError(
   'not-found',
   'There is no such page for this caller.',
 )
+export const NoCompartment = defineError(
+  'fhir/no-compartment',
+  404,
+  'not-supported',
+  '%s is not the type of a compartment; those are: %s.',
+)
+export const ConditionalCriteria = defineError(
+  'fhir/conditional-criteria',
+  412,
+  'required',
+  'A conditional interaction needs search parameters that say which resource is meant.',
+)
+export const ConditionalParameter = defineError(
+  'fhir/conditional-parameter',
+  400,
+  'not-supported',
+  'The parameter "%s" steers the result of a search; a conditional interaction takes only parameters that select.',
+)
+export const ParameterUnknown = defineError(
+  'fhir/parameter-unknown',
+  400,
+  'not-supported',
+  'The parameter "%s" is not supported here; known are: %s.',
+)
+export const ParameterValue = defineError('fhir/parameter-value', 400, 'value', 'The parameter %s takes %s.')
+export const RestrictionUnsupported = defineError(
+  'fhir/restriction-unsupported',
+  403,
+  'forbidden',
+  'Access is limited to part of the data, and this interaction cannot be limited to it.',
+)
+export const RestrictionUnusable = defineError(
+  'fhir/restriction-unusable',
+  500,
+  'exception',
+  'A plugin limits access by a search that this server cannot perform, so nothing is shown. The log of the server says why.',
+)
+export const ExplainRestricted = defineError(
+  'fhir/explain-restricted',
+  403,
+  'forbidden',
+  'How a search is performed depends on all resources, and access is limited to part of them. Leave out _explain.',
+)
+export const OutsideAccess = defineError(
+  'fhir/outside-access',
+  403,
+  'forbidden',
+  'The %s would lie outside the part of the data this access covers.',
+)
+export const TypeForbidden = defineError('fhir/type-forbidden', 403, 'forbidden', 'Access to %s is not allowed.')

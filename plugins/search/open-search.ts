@@ -6,9 +6,8 @@ import type { Shapes } from '../model/snapshot/members.ts'
 import type { Definitions } from '../packages/service.ts'
 import { type Source, sourceOf } from '../storage/row-source.ts'
 import type { Store } from '../storage/storage.ts'
-import type { Terminology } from '../terminology/service.ts'
-import type { StoredModel } from './definition/compile-definitions.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
+import type { StoredModel } from './definition/stored-definitions.ts'
 import { createAbsolutes } from './fast/absolute-references.ts'
 import { createUsualSearches, type UsualSearches } from './fast/fast-search.ts'
 import { createKeptPages } from './fast/page-cache.ts'
@@ -24,21 +23,24 @@ import { createExecutor, type Executor } from './plan/executor.ts'
 import { createTracer } from './plan/explain.ts'
 import { createFindCanonical } from './plan/find-canonical.ts'
 import { createIncluder, type Includer } from './plan/include.ts'
-import { createPlanner, createStatements, type Planner } from './plan/plan.ts'
+import { createPlanner } from './plan/plan.ts'
 import { createReferred, type Referred } from './plan/referred.ts'
 import { createRefiner } from './plan/refine.ts'
 import { createSizes } from './plan/row-estimates.ts'
+import type { CodeExpander } from './query/code-expander.ts'
 import { type ContainedCriteria, createContainedCriteria } from './query/contained/contained-criteria.ts'
 import { type Criteria, createCriteria } from './query/criteria.ts'
+import type { Planner } from './query/plan-contract.ts'
 import { createLinks } from './query/reference-join.ts'
 import { q } from './sql/fragment.ts'
+import { createStatements } from './sql/statements.ts'
 
 export interface Search {
   readonly registry: Registry
   readonly index: IndexRows
   readonly criteria: Criteria
   /** Undefined in a transaction, and where no plugin offers it. */
-  readonly terminology: Terminology | undefined
+  readonly terminology: CodeExpander | undefined
   /** The same for contained resources. */
   readonly containedCriteria: ContainedCriteria
   /** Quick answers to usual searches; undefined in a transaction. */
@@ -88,7 +90,7 @@ export interface SearchParts {
   readonly wordMode: WordMode
   /** Most bytes of resources kept in memory; where none are, no pages are either. */
   readonly cacheBytes: number
-  readonly terminology?: Terminology | undefined
+  readonly terminology?: CodeExpander | undefined
 }
 
 const MOST_SYSTEMS = 64
@@ -124,7 +126,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     return isKnown ? false : registry.refresh()
   }
   const sizes = createSizes(store.newestRid)
-  const over = (source: Source, terms: Terminology | undefined): Search => {
+  const over = (source: Source, terms: CodeExpander | undefined): Search => {
     const isCommitted = source === database
     const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
 

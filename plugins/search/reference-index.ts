@@ -2,9 +2,10 @@
  * References at work: where those of a resource point, which of their targets this server holds, and what refers to a
  * resource. https://hl7.org/fhir/R4/references.html
  */
+
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
 import { andThen, type Eventually, type Sql, sql, type Transaction } from '../database/service.ts'
-import { findingsOf } from '../fhir/large/large-resource.ts'
+import type { ReadReference, Target } from '../model/references/read-reference.ts'
 import { readReferences } from '../model/references/read-references.ts'
 import type { Links } from '../model/references/reference-walker.ts'
 import { DELETED, type VersionRow } from '../storage/tables.ts'
@@ -12,37 +13,10 @@ import type { TypeCodes } from '../storage/type-codes.ts'
 import { StoredVersion } from '../storage/version.ts'
 import { CANONICAL, COLUMN_STEP } from './definition/column-codes.ts'
 import { absoluteTarget } from './index/convert/reference.ts'
+import { indexFindingsOf } from './index/index-findings.ts'
 import type { Registry } from './index/registry.ts'
 
 type Json = Readonly<Record<string, unknown>>
-
-/** A resource of this server, or one version of it. */
-export interface Target {
-  readonly type: string
-  readonly id: string
-  /** As written behind `/_history/`. */
-  readonly version?: string | undefined
-}
-
-/** Where a Reference points. */
-export type Pointing =
-  /** An identifier or a display alone. */
-  | { readonly to: 'nothing' }
-  /** A contained resource, or another entry of the same Bundle; without a type it is not there. */
-  | { readonly to: 'inside'; readonly type: string | undefined }
-  | { readonly to: 'here'; readonly type: string; readonly target: Target }
-  /** Another server, a URN, or what is no address. The type where the URL shows one. */
-  | { readonly to: 'elsewhere'; readonly type: string | undefined }
-
-export interface ReadReference {
-  /** Reference.reference; empty when there is none. */
-  readonly text: string
-  /** Types the element allows; none means all. */
-  readonly allowed: readonly string[]
-  /** Reference.type as the name of a resource type, where it is one. */
-  readonly stated: string | undefined
-  readonly pointing: Pointing
-}
 
 /** A current resource that refers to a target. */
 export interface Referrer {
@@ -164,8 +138,8 @@ export const createReferences = ({ links, registry, types, isEmbedded }: Referen
   const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
   return {
-    of: (resource, ownUrl) => findingsOf(resource)?.references ?? readReferences(links, isType, resource, ownUrl),
-    paths: (resource) => findingsOf(resource)?.paths ?? links.paths(resource),
+    of: (resource, ownUrl) => indexFindingsOf(resource)?.references ?? readReferences(links, isType, resource, ownUrl),
+    paths: (resource) => indexFindingsOf(resource)?.paths ?? links.paths(resource),
     held(transaction, targets) {
       // A type that no package ever brought has no code, and no resources.
       const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])

@@ -1,10 +1,10 @@
 /** A change of one resource, as it is asked for and as it was made. */
 import type { Interaction } from '../../kernel/index.ts'
-import type { Findings } from '../fhir/large/findings.ts'
-import type { RestrictedChange } from '../fhir/service.ts'
 import type { Template } from '../model/json/template.ts'
-import type { WriteGuard } from '../search/access/write-guard.ts'
+import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
+import type { RestrictedChange } from './write-check.ts'
+import type { WriteGuard } from './write-guard.ts'
 
 /** What If-Match and If-None-Match ask of the current version. */
 export interface Precondition {
@@ -15,7 +15,7 @@ export interface Precondition {
 }
 
 interface ChangeBase {
-  /** What a thread has found about it, where its content does not carry that: see large/. */
+  /** What a thread has found about it, where its content does not carry that. */
   readonly findings?: Findings | undefined
   readonly interaction: Interaction
   readonly type: string

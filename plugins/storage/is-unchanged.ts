@@ -2,9 +2,9 @@
  * Would a change store the bytes that are stored already? Then it makes no new version: a client that sends the same resource
  * again leaves no trace in its history. R4 leaves that to the server: https://hl7.org/fhir/R4/http.html#update
  */
-import type { Findings } from '../fhir/large/findings.ts'
 import { storedLength } from './body/body.ts'
 import type { Content } from './change.ts'
+import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
 import { toInstant } from './version-time.ts'
 

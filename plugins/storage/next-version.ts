@@ -1,9 +1,9 @@
 /** The version that a change makes: its number, stamp and bytes. */
 import type { Interaction } from '../../kernel/index.ts'
-import { findingsOf } from '../fhir/large/large-resource.ts'
 import { packBody } from './body/body.ts'
 import { joinParts, type PackedPart, packPart } from './body/compressed-parts.ts'
 import type { Change, Content } from './change.ts'
+import { findingsOf } from './findings.ts'
 import type { Store } from './storage.ts'
 import { DELETED, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
 import { StoredVersion } from './version.ts'

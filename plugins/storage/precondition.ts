@@ -1,6 +1,7 @@
 /** If-Match and If-None-Match against the current version. RFC 9110, section 13.1. */
-import { Exists, NoMatch, VersionConflict } from '../fhir/errors.ts'
+
 import type { Change } from './change.ts'
+import { Exists, NoMatch, VersionConflict } from './errors.ts'
 import type { StoredVersion } from './version.ts'
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */

@@ -123,6 +123,3 @@ export const nextWriter = sql('fhir.writer', {
 })
 export const readTypes = sql('fhir.types', 'SELECT code, name FROM resource_type ORDER BY code')
 export const insertType = sql('fhir.type', 'INSERT INTO resource_type (code, name) VALUES (?, ?)')
-export const readCatalog = sql('fhir.catalog', 'SELECT body FROM catalog WHERE fingerprint = ?')
-export const clearCatalog = sql('fhir.catalog-clear', 'DELETE FROM catalog')
-export const insertCatalog = sql('fhir.catalog-insert', 'INSERT INTO catalog (fingerprint, body) VALUES (?, ?)')

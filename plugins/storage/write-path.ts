@@ -7,31 +7,33 @@ import {
   type Committed,
   createPause,
   type FactDetails,
+  type Interaction,
+  type Issue,
   type RequestContext,
   type Runners,
-  toIssues,
+  type ServerError,
   type Write,
 } from '../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../database/service.ts'
-import { issuesOfEntry } from '../fhir/bundle/entry-error.ts'
-import { Contended, Deleted, NotFound, UpdateAsCreateOff } from '../fhir/errors.ts'
-import type { Findings } from '../fhir/large/findings.ts'
-import type { LargeBodies } from '../fhir/large/large-bodies.ts'
-import { findingsOf } from '../fhir/large/large-resource.ts'
-import type { RefusedChange, RestrictedChange, WriteCheck } from '../fhir/service.ts'
-import type { WriteGuard } from '../search/access/write-guard.ts'
-import type { Patients } from '../search/definition/patients.ts'
-import type { IndexRows } from '../search/index/index-writer.ts'
 import type { Change, Changed, Content, Progress } from './change.ts'
+import type { ChangeObserver } from './change-observer.ts'
+import { Contended, Deleted, NotFound, UpdateAsCreateOff } from './errors.ts'
+import { type Findings, findingsOf } from './findings.ts'
 import { isUnchanged } from './is-unchanged.ts'
+import type { LargeVersions } from './large-versions.ts'
 import { absent, flagsOf, nextVersion } from './next-version.ts'
 import { checkPrecondition } from './precondition.ts'
 import type { Store } from './storage.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
 import type { StoredVersion } from './version.ts'
+import type { RefusedChange, RestrictedChange, WriteCheck } from './write-check.ts'
+import type { WriteGuard } from './write-guard.ts'
 
 /** What an address takes where no resource is: there is nothing to update or patch. RFC 9110, section 15.5.6. */
 const NOTHING_THERE = { headers: { allow: 'GET, HEAD, DELETE' } }
+
+/** What is told of the refusal of a check, and where that lies in what was sent. */
+export type IssuesOf = (error: ServerError, interaction: Interaction) => readonly Issue[]
 
 export interface WriterParts {
   readonly store: Store
@@ -40,9 +42,8 @@ export interface WriterParts {
   readonly run: Runners
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
-  readonly index: IndexRows
-  readonly patients: Patients
-  readonly large: Pick<LargeBodies, 'concernsVersion' | 'note'>
+  readonly observer: ChangeObserver
+  readonly large: LargeVersions
 }
 
 const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
@@ -64,7 +65,7 @@ const toRestricted = (guard: WriteGuard, previous: StoredVersion | undefined): R
   sees: (found) => guard.sees(found),
 })
 
-export const createWrite = ({ store, run, updateAsCreate, index, checks, patients, large }: WriterParts) => {
+export const createWrite = ({ store, run, updateAsCreate, observer, checks, large }: WriterParts) => {
   const { types } = store
   const followers = checks.filter((check) => check.committed !== undefined)
 
@@ -98,7 +99,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     if (run.onAudit === null) return undefined
     const { interaction, version, created } = changed
     const status = version.deleted ? 204 : created ? 201 : 200
-    const details: FactDetails = { patients: () => patients.ofChange(changed, request.ownUrl) }
+    const details: FactDetails = { patients: () => observer.patients(changed, request.ownUrl) }
     const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
     return run.onAudit(fact)
   }
@@ -169,7 +170,9 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       const resource = content?.resource
       const changed: Changed = { interaction, version, previous, resource, created, written: true, restricted }
       return andThen(save(transaction, change, version, previous === undefined), () =>
-        isRehearsal ? changed : andThen(index.write(transaction, version, resource, previous, findings), () => changed),
+        isRehearsal
+          ? changed
+          : andThen(observer.write(transaction, version, resource, previous, findings), () => changed),
       )
     })
   }
@@ -187,12 +190,14 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     })
   }
 
-  const throwFirst = (refusals: readonly RefusedChange[] | undefined, progress: Progress | undefined): void => {
+  const throwFirst = (
+    refusals: readonly RefusedChange[] | undefined,
+    issuesOf: IssuesOf,
+    progress: Progress | undefined,
+  ): void => {
     const first = refusals?.[0]
     if (refusals === undefined || first === undefined) return
-    const issues = refusals.flatMap(({ interaction: { entry }, error }) =>
-      entry === undefined ? toIssues(error) : issuesOfEntry(error, entry),
-    )
+    const issues = refusals.flatMap(({ interaction, error }) => issuesOf(error, interaction))
     if (progress !== undefined) progress.interaction = first.interaction
     throw first.error.with({ issues })
   }
@@ -202,6 +207,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
+    issuesOf: IssuesOf,
     progress?: Progress,
     from = 0,
   ): Eventually<void> => {
@@ -211,10 +217,10 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       const asked = check.confirm?.(request, transaction, changes)
       if (asked instanceof Promise)
         return asked.then((refusals) => {
-          throwFirst(refusals, progress)
-          return confirm(request, transaction, changes, progress, at + 1)
+          throwFirst(refusals, issuesOf, progress)
+          return confirm(request, transaction, changes, issuesOf, progress, at + 1)
         })
-      throwFirst(asked, progress)
+      throwFirst(asked, issuesOf, progress)
     }
   }
 
@@ -248,11 +254,12 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       request: RequestContext,
       transaction: Transaction,
       changes: readonly Changed[],
+      issuesOf: IssuesOf,
       progress?: Progress,
     ): Eventually<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      return andThen(confirm(request, transaction, changes, progress), () =>
+      return andThen(confirm(request, transaction, changes, issuesOf, progress), () =>
         tellAll(request, transaction, changes, progress),
       )
     },
@@ -261,7 +268,7 @@ export const createWrite = ({ store, run, updateAsCreate, index, checks, patient
       const written = changes.filter((changed) => changed.written)
       const versions = written.map(({ version }) => version)
       store.committed(versions)
-      index.committed(versions)
+      observer.committed(versions)
       let later: Promise<void> | undefined
       for (const check of followers)
         if (concerns(check, written)) later = chain(later, () => check.committed?.(written))

@@ -3,8 +3,8 @@ import { definePlugin } from '../../kernel/index.ts'
 import { Definitions } from '../packages/service.ts'
 import { conformanceSection } from './config.ts'
 import * as errors from './errors.ts'
-import { Validator } from './service.ts'
 import { createValidator } from './validator.ts'
+import { Validator } from './validator-contract.ts'
 
 export default definePlugin({
   name: 'validation',

@@ -6,7 +6,7 @@ import { type Compiled, compiledFrom } from './compiled.ts'
 import type { Level } from './config.ts'
 import { RulesRefused, StructureRefused } from './errors.ts'
 import { sampleOf } from './sample-of.ts'
-import type { AddedCheck, ValidationOptions, Validator } from './service.ts'
+import type { AddedCheck, ValidationOptions, Validator } from './validator-contract.ts'
 
 type Resource = Readonly<Record<string, unknown>>
 type Issues = readonly Issue[]

@@ -53,6 +53,7 @@ test('a hook nobody taps is null, and one that is tapped is a function', async (
   assert.equal(others, {
     beforeRequest: null,
     authenticate: null,
+    relay: null,
     authorize: null,
     onWrite: null,
     onCommit: null,

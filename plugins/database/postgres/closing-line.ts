@@ -13,7 +13,7 @@
  * members run alone, locks first. `harden` takes a session without a turn. Other processes hold the audit head only
  * between its update and COMMIT, with every row lock already taken. waits.test.ts tries the orders on a model.
  */
-import { sql } from '../service.ts'
+import { sql } from '../contract.ts'
 import { CommitUnknown } from './errors.ts'
 import { ConnectionLost } from './server-error.ts'
 import type { OpenTransaction } from './transaction.ts'

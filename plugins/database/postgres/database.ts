@@ -1,9 +1,9 @@
 /** The Database service on PostgreSQL: a pool of sessions, each statement prepared once, writes in few round trips. */
 import type { MikroORM } from '@mikro-orm/core'
+import { type Param, type Sql, sql } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
-import type { Opened, OpenOptions } from '../open.ts'
+import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf } from '../schema.ts'
-import { type Param, type Sql, sql } from '../service.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { inspectServer } from './inspect.ts'

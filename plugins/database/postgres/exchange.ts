@@ -2,7 +2,7 @@
  * Groups of prepared statements in one round trip. Everything is written at once; a group that fails undoes itself and
  * leaves the groups behind it alone. Statements of a group outside BEGIN are one transaction, committed with its end.
  */
-import type { Param, Sql } from '../service.ts'
+import type { Param, Sql } from '../contract.ts'
 import { type Columns, NO_COLUMNS, readColumns } from './columns.ts'
 import { bindMessage, closeMessage, prepareMessages, RUN_PORTAL, SYNC } from './messages.ts'
 import { ConnectionLost, readServerError } from './server-error.ts'

@@ -1,6 +1,6 @@
 /** A session that reads: nothing is migrated, prepared or locked. */
 import type { Logger } from '../../../kernel/index.ts'
-import type { Reading } from '../service.ts'
+import type { Reading } from '../contract.ts'
 import { createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { fromPostgres } from './failure.ts'

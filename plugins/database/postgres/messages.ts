@@ -1,5 +1,5 @@
 /** What is sent to prepare and run statements. https://www.postgresql.org/docs/17/protocol-message-formats.html */
-import type { Param } from '../service.ts'
+import type { Param } from '../contract.ts'
 
 const PARSE = 0x50
 const DESCRIBE = 0x44

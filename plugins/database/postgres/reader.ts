@@ -2,8 +2,9 @@
  * Small reads. Each takes an idle session at once; while all are busy reads gather, and whichever session comes free
  * takes many of them in one round trip. So eight sessions serve hundreds of readers.
  */
+
+import type { Param, Sql } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
-import type { Param, Sql } from '../service.ts'
 import { PoolExhausted } from './errors.ts'
 import { fromPostgres, isLost } from './failure.ts'
 import type { Loan, Pool } from './pool.ts'

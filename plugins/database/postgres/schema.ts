@@ -1,5 +1,5 @@
 /** Brings the schema of a PostgreSQL database up to date, one server at a time. Spec: Versioning 4. */
-import type { OpenOptions } from '../open.ts'
+import type { OpenOptions } from '../opening.ts'
 import { changesOf, MIGRATION_TABLE, planSchema, type RecordedSchema } from '../schema.ts'
 import { checkRights } from './check-rights.ts'
 import type { Session } from './session.ts'

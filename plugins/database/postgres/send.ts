@@ -2,7 +2,7 @@
  * One group of statements on a session. No answer for a while may mean a long statement, a connection that leads
  * nowhere, or a server that stands still: another session asks the server which, and only the first is waited for.
  */
-import { sql } from '../service.ts'
+import { sql } from '../contract.ts'
 import type { Connector } from './client.ts'
 import type { Step, StepResult } from './exchange.ts'
 import { isUnfit } from './failure.ts'

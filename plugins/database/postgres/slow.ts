@@ -1,6 +1,7 @@
 /** Queries that may take long: each has a session to itself, and ends on the server when whoever asked goes away. */
+
+import { type Param, type Sql, sql } from '../contract.ts'
 import { QueryCancelled } from '../errors.ts'
-import { type Param, type Sql, sql } from '../service.ts'
 import type { Connector } from './client.ts'
 import { fromPostgres } from './failure.ts'
 import type { Pool } from './pool.ts'

@@ -2,9 +2,10 @@
  * One transaction. What has no answer is kept back and travels with the next statement that has one, or with COMMIT: a
  * transaction that only writes needs no session until its end, and is a single round trip.
  */
+
+import { insertNow, type Param, type Sql, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import { Leavings } from '../leavings.ts'
-import { insertNow, type Param, type Sql, sql, type Transaction } from '../service.ts'
 import { CommitUnknown } from './errors.ts'
 import type { Step, StepResult } from './exchange.ts'
 import { isLost } from './failure.ts'

@@ -1,5 +1,5 @@
 /** Transactions on the sessions of a pool: those that only write share a COMMIT, those that leave something close in a line. */
-import { type Database, type Eventually, sql, type Transaction } from '../service.ts'
+import { type Database, type Eventually, sql, type Transaction } from '../contract.ts'
 import { createClosingLine, type Relaxed, relax } from './closing-line.ts'
 import { fromPostgres, isRefusal, kindOfFailure, mayGoThrough } from './failure.ts'
 import type { Loan, Pool } from './pool.ts'

@@ -3,7 +3,7 @@
  * their parameters, where NaN stands for null and infinity for the next text; then the texts as a JSON array. Numbers
  * are eight bytes as this machine has them: writing each in decimals takes longer than putting it into its table.
  */
-import type { Plain } from '../service.ts'
+import type { Plain } from '../contract.ts'
 import { type KeptRows, toPlain } from './kept-rows.ts'
 
 const BYTES = Float64Array.BYTES_PER_ELEMENT

@@ -7,7 +7,7 @@
  * committed a moment later; nothing is found by what it was before.
  */
 import type BetterSqlite from 'better-sqlite3'
-import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../service.ts'
+import { insertNow, type LaterInsert, type Param, type Plain, type Sql } from '../contract.ts'
 import { toRecord } from './backlog-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './backlog-tables.ts'
 import { type KeptLength, KeptRows } from './kept-rows.ts'

@@ -1,5 +1,5 @@
 /** A connection of a thread's own to a SQLite file, for reading. */
-import type { Reading } from '../service.ts'
+import type { Reading } from '../contract.ts'
 import { openReader } from './open.ts'
 import { createStatements } from './statements.ts'
 

@@ -1,7 +1,7 @@
 /** Runs one job in the transaction that is open: as it is, or in a savepoint that can be undone alone. */
 import type BetterSqlite from 'better-sqlite3'
+import type { Eventually, Transaction } from '../contract.ts'
 import type { Leavings } from '../leavings.ts'
-import type { Eventually, Transaction } from '../service.ts'
 import type { Backlog } from './backlog.ts'
 import { fromSqlite } from './failure.ts'
 import type { JobTransaction } from './job-transaction.ts'

@@ -1,7 +1,7 @@
 /** The transaction that jobs of a group are given, one after the other: notes what the one at hand has done. */
 import type BetterSqlite from 'better-sqlite3'
+import type { Param, Sql, Transaction } from '../contract.ts'
 import { Leavings } from '../leavings.ts'
-import type { Param, Sql, Transaction } from '../service.ts'
 import type { Backlog } from './backlog.ts'
 import type { Statements } from './statements.ts'
 

@@ -2,7 +2,7 @@
  * Rows of one insert that wait in the backlog, flat and without an object per row: thousands wait at a time, and what
  * the collector does not see it does not copy.
  */
-import type { LaterInsert, Param, Plain, Sql } from '../service.ts'
+import type { LaterInsert, Param, Plain, Sql } from '../contract.ts'
 
 /** Among values: the next of the texts. No number that is kept is either. */
 export const TEXT = Number.POSITIVE_INFINITY

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import BetterSqlite from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
-import type { LaneAnswer } from './lane.ts'
+import type { LaneAnswer } from './lane-answer.ts'
 import { unpeeked } from './unpeeked.ts'
 
 const MOST_PREPARED = 1_000 // searches come in many shapes

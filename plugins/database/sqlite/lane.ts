@@ -2,14 +2,11 @@
  * Reader threads: queries that may take longer than a millisecond run here, so that point reads on the main thread
  * keep their pace. A thread is started when there is work and none is free; `db_pool` is the most there are.
  */
-import { Worker } from 'node:worker_threads'
-import { QueryCancelled } from '../errors.ts'
-import type { Param, Sql } from '../service.ts'
 
-export interface LaneAnswer {
-  readonly rows?: unknown[]
-  readonly error?: { readonly message: string; readonly code?: string }
-}
+import { Worker } from 'node:worker_threads'
+import type { Param, Sql } from '../contract.ts'
+import { QueryCancelled } from '../errors.ts'
+import type { LaneAnswer } from './lane-answer.ts'
 
 interface Job {
   readonly text: string

@@ -1,6 +1,7 @@
 /** Rows of a SQLite file for a command that only reads. */
+
+import type { Reading } from '../contract.ts'
 import { DatabaseMissing } from '../errors.ts'
-import type { Reading } from '../service.ts'
 import { inspectFile } from './inspect.ts'
 import { lookInto } from './look.ts'
 

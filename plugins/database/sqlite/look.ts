@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import BetterSqlite from 'better-sqlite3'
-import type { Param } from '../service.ts'
+import type { Param } from '../contract.ts'
 
 export interface Look {
   rows<R>(text: string, params?: readonly Param[]): R[]

@@ -3,7 +3,7 @@
  * the file, migrations too: the statements are those of the build that wrote the rows.
  */
 import type BetterSqlite from 'better-sqlite3'
-import type { Plain } from '../service.ts'
+import type { Plain } from '../contract.ts'
 import { readRecord } from './backlog-record.ts'
 import { CLEAR_ROWS } from './backlog-tables.ts'
 

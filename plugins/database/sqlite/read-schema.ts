@@ -1,7 +1,7 @@
 /** The schema recorded in a SQLite file; a missing file has nothing recorded and is not made. */
 import { existsSync } from 'node:fs'
-import { NOTHING_RECORDED } from '../read-schema.ts'
 import type { RecordedSchema } from '../schema.ts'
+import { NOTHING_RECORDED } from '../schema.ts'
 import { inspectFile } from './inspect.ts'
 import { lookInto } from './look.ts'
 import { readRecordedSchema } from './open.ts'

@@ -1,7 +1,7 @@
 /** Prepared statements of one SQLite handle, by their Sql: compiled once, and again when it was long not used. */
 import type BetterSqlite from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
-import type { Sql } from '../service.ts'
+import type { Sql } from '../contract.ts'
 import { unpeeked } from './unpeeked.ts'
 
 const MOST_PREPARED = 1_000 // searches come in many shapes; the fixed statements are some dozens

@@ -6,8 +6,8 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock } from '../../../kernel/index.ts'
+import { andThen, type Eventually, type Transaction, type TransactOptions } from '../contract.ts'
 import { Leavings } from '../leavings.ts'
-import { andThen, type Eventually, type Transaction, type TransactOptions } from '../service.ts'
 import type { Backlog, BacklogMark } from './backlog.ts'
 import { fromSqlite } from './failure.ts'
 import { createJobRuns, type Done, type Job } from './job-runs.ts'

@@ -3,11 +3,12 @@
  * the same transaction. https://hl7.org/fhir/R4/http.html#trules
  */
 import type { RequestContext } from '../../../kernel/index.ts'
+import { typeOf } from '../../model/type-of.ts'
 import { indexedOf } from '../../search/index/indexed-json.ts'
+import { Contended } from '../../storage/errors.ts'
 import { authorize } from '../dispatch.ts'
-import { Contended } from '../errors.ts'
 import { matching } from '../interactions/conditional.ts'
-import { type FhirServer, typeOf } from '../parts.ts'
+import type { FhirServer } from '../parts.ts'
 import { isAboutResource } from './entry-interaction.ts'
 import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
 import type { Located } from './transaction.ts'

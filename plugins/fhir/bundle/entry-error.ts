@@ -1,5 +1,5 @@
 /** What is wrong with an entry of a Bundle, told with the place of the entry. */
-import { type Issue, type ServerError, toIssues } from '../../../kernel/index.ts'
+import { type Interaction, type Issue, type ServerError, toIssues } from '../../../kernel/index.ts'
 
 /** `Patient.name[0]` → `Bundle.entry[3].resource.name[0]`; what is no path into a resource names the entry alone. */
 const locate = (expression: string, entry: string): string => {
@@ -16,3 +16,7 @@ export const issuesOfEntry = (error: ServerError, index: number): readonly Issue
     expression: issue.expression?.map((one) => locate(one, entry)) ?? [entry],
   }))
 }
+
+/** The issues of what an interaction is refused with: in a Bundle each names its entry. */
+export const issuesOfRefusal = (error: ServerError, { entry }: Interaction): readonly Issue[] =>
+  entry === undefined ? toIssues(error) : issuesOfEntry(error, entry)

@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import type { WriteGuard } from '../../search/access/write-guard.ts'
-import { detailsOf } from '../../search/definition/patients.ts'
 import type { Changed, Progress } from '../../storage/change.ts'
+import type { WriteGuard } from '../../storage/write-guard.ts'
+import { detailsOf } from '../audit-details.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import {
@@ -23,7 +23,7 @@ import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-wri
 import { type FhirServer, within } from '../parts.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
 import { toBody } from './entry-body.ts'
-import { issuesOfEntry } from './entry-error.ts'
+import { issuesOfEntry, issuesOfRefusal } from './entry-error.ts'
 import { type AskedEntry, type Step, toAsked, toStep } from './entry-interaction.ts'
 import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { DuplicateTarget } from './errors.ts'
@@ -238,7 +238,7 @@ export const transaction = async (
         }
         await breathe()
       }
-      await write.settle(ctx, opened, changed, progress)
+      await write.settle(ctx, opened, changed, issuesOfRefusal, progress)
       return changed
     }
     const lookAll = async (here: FhirServer): Promise<void> => {

@@ -1,6 +1,7 @@
 /** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
+
+import { ParameterValue } from '../../search/errors.ts'
 import { type CapabilityPart, toCapabilityStatement } from '../capability.ts'
-import { ParameterValue } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'

@@ -3,14 +3,16 @@
  * asked, before anybody may know more), located (which resource it is about), prepared (the body read and checked),
  * applied inside a transaction.
  */
+
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import type { WriteGuard } from '../../search/access/write-guard.ts'
-import { detailsOf } from '../../search/definition/patients.ts'
 import type { Change, Changed } from '../../storage/change.ts'
+import { Contended } from '../../storage/errors.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import type { WriteGuard } from '../../storage/write-guard.ts'
+import { detailsOf } from '../audit-details.ts'
+import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { change } from '../dispatch.ts'
-import { Contended } from '../errors.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
 import { type FhirServer, within } from '../parts.ts'
@@ -105,7 +107,7 @@ const performSeveral = async (
     await target.verify?.(within(server, transaction), transaction)
     const made: Changed[] = []
     for (const one of ready) made.push(await write.apply(transaction, one))
-    await write.settle(ctx, transaction, made)
+    await write.settle(ctx, transaction, made, issuesOfRefusal)
     const answered = answerAll(made)
     await tellOperation(server, ctx, interaction, changes, answered, transaction)
     return { changed: made, answer: answered }
@@ -157,7 +159,9 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
       const ready = completing instanceof Promise ? await completing : completing
       const changed = await store.database.transact((transaction) =>
         andThen(target.verify?.(within(server, transaction), transaction), () =>
-          andThen(write.apply(transaction, ready), (one) => andThen(write.settle(ctx, transaction, [one]), () => one)),
+          andThen(write.apply(transaction, ready), (one) =>
+            andThen(write.settle(ctx, transaction, [one], issuesOfRefusal), () => one),
+          ),
         ),
       )
       const later = write.committed(ctx, [changed])

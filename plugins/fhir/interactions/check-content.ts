@@ -1,7 +1,7 @@
 /** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { WriteGuard } from '../../search/access/write-guard.ts'
-import { findingsOf } from '../large/large-resource.ts'
+import type { WriteGuard } from '../../storage/write-guard.ts'
+import { issuesFound } from '../large/findings.ts'
 import type { FhirServer } from '../parts.ts'
 import type { Prefer } from '../presentation/presentation-parameters.ts'
 import type { Incoming } from './incoming.ts'
@@ -45,7 +45,7 @@ export const examine = (
   if (validator !== undefined)
     all = then(all, () => {
       if (refusal !== undefined) throw refusal
-      const known = validator.remote === undefined ? undefined : findingsOf(resource)?.issues
+      const known = validator.remote === undefined ? undefined : issuesFound(resource)
       const found = validator.admit(resource, known === undefined ? { text } : { text, found: known })
       return warnings === undefined ? found : keep(warnings, found)
     })

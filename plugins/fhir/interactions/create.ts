@@ -3,10 +3,11 @@
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
 
+import { typeOf } from '../../model/type-of.ts'
 import { newId } from '../../storage/new-id.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
-import { type FhirServer, typeOf } from '../parts.ts'
+import type { FhirServer } from '../parts.ts'
 import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange, Prepared, Target } from './change.ts'

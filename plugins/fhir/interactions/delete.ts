@@ -4,9 +4,11 @@
  * https://hl7.org/fhir/R4/http.html#delete
  */
 import { counted } from '../../../kernel/index.ts'
+import { isId } from '../../model/is-id.ts'
+import { typeOf } from '../../model/type-of.ts'
 import type { Change } from '../../storage/change.ts'
-import { ManyMatches, NotFound, TooManyDeleted } from '../errors.ts'
-import { isId, typeOf } from '../parts.ts'
+import { NotFound } from '../../storage/errors.ts'
+import { ManyMatches, TooManyDeleted } from '../errors.ts'
 import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import type { AddressChange } from './change.ts'

@@ -4,9 +4,10 @@
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { SEARCH_MS } from '../../search/plan/deadline.ts'
+import { NotFound } from '../../storage/errors.ts'
 import type { HistoryPage, HistoryQuery } from '../../storage/history.ts'
 import type { StoredVersion } from '../../storage/version.ts'
-import { HistoryTooLong, NotFound } from '../errors.ts'
+import { HistoryTooLong } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'
 
 const LEAST_READ = 100 // versions read at once, however small the page is

@@ -3,12 +3,15 @@
  * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
 import { isServerError } from '../../../kernel/index.ts'
+import { isId } from '../../model/is-id.ts'
 import { NotLoaded } from '../../model/snapshot/element-index.ts'
+import { typeOf } from '../../model/type-of.ts'
 import type { Change } from '../../storage/change.ts'
+import { Contended, Deleted, NotFound } from '../../storage/errors.ts'
 import type { Relink } from '../bundle/patch-links.ts'
-import { Contended, Deleted, NoneMatches, NotFound } from '../errors.ts'
+import { NoneMatches } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
-import { type FhirServer, isId, typeOf } from '../parts.ts'
+import type { FhirServer } from '../parts.ts'
 import { PatchMalformed } from '../patch/errors.ts'
 import { formOf, type Patch, readPatch, readPatchText } from '../patch/patch.ts'
 import { AS_STORED, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'

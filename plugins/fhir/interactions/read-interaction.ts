@@ -4,7 +4,7 @@
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { detailsOf } from '../../search/definition/patients.ts'
+import { detailsOf } from '../audit-details.ts'
 import { type Done, read } from '../dispatch.ts'
 import type { FhirServer } from '../parts.ts'
 import type { Answer } from './answer.ts'

@@ -3,13 +3,13 @@
  * transaction, and made anew inside it when others were faster, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { WriteGuard } from '../../search/access/write-guard.ts'
 import type { Change, Precondition } from '../../storage/change.ts'
+import { Contended, Deleted, NotFound } from '../../storage/errors.ts'
+import { findingsOf } from '../../storage/findings.ts'
 import { checkPrecondition } from '../../storage/precondition.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import type { WriteGuard } from '../../storage/write-guard.ts'
 import type { Relink } from '../bundle/patch-links.ts'
-import { Contended, Deleted, NotFound } from '../errors.ts'
-import { findingsOf } from '../large/large-resource.ts'
 import type { FhirServer } from '../parts.ts'
 import type { PatchForm } from '../patch/patch.ts'
 import { examine } from './check-content.ts'

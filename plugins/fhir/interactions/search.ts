@@ -1,9 +1,9 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import type { Eventually } from '../../database/service.ts'
-import { withDetails } from '../../search/definition/patients.ts'
-import { findPlanned } from '../../search/plan/search-page.ts'
 import { scopeOf } from '../../search/query/scope.ts'
+import { withDetails } from '../audit-details.ts'
 import { findUsual } from '../search/fast-path.ts'
+import { findPlanned } from '../search/planned-search.ts'
 import type { FoundPage } from '../search/searchset-page.ts'
 import type { Answer } from './answer.ts'
 import { queryOf } from './query-of.ts'

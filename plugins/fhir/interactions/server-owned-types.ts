@@ -1,7 +1,7 @@
 /** Types that a plugin of the server writes and nobody else: clients read them only. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../search/access/write-guard.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
 import { ServerOwned, TypeOwnedTwice } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'
 

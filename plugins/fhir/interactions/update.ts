@@ -3,10 +3,12 @@
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
 
+import { isId } from '../../model/is-id.ts'
+import { typeOf } from '../../model/type-of.ts'
+import { NotFound } from '../../storage/errors.ts'
 import { newId } from '../../storage/new-id.ts'
-import { MethodNotAllowed, NotFound } from '../errors.ts'
+import { MethodNotAllowed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
-import { isId, typeOf } from '../parts.ts'
 import { AS_STORED, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'

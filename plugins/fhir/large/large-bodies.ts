@@ -5,10 +5,11 @@
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/catalog.ts'
 import type { ReadResource } from '../../model/json/parse.ts'
+import type { LargeVersions } from '../../storage/large-versions.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 import { fromFailure } from './failure.ts'
-import type { Findings } from './findings.ts'
+import type { LargeFindings } from './findings.ts'
 import { toLargeResource } from './large-resource.ts'
 import type { Examined } from './outcome.ts'
 import type { PackedVersion, PatchToApply, Task } from './task.ts'
@@ -37,11 +38,9 @@ export interface Place {
   readonly before: StoredVersion | undefined
 }
 
-export interface LargeBodies {
+export interface LargeBodies extends LargeVersions {
   /** Is a body, bytes or read already, large? */
   concerns(body: unknown): boolean
-  /** Is a stored version? */
-  concernsVersion(version: StoredVersion | undefined): boolean
   /** A body read, checked and indexed for a write. */
   write(asking: Asking, place: Place, body: unknown): Promise<LargeBody | UnreadableBody>
   /**
@@ -50,7 +49,7 @@ export interface LargeBodies {
    */
   patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | undefined>
   /** What goes out of the index with what is there. */
-  remove(asking: Asking, place: Place): Promise<Findings>
+  remove(asking: Asking, place: Place): Promise<LargeFindings>
   /** A body that was read and no more. */
   read(asking: Asking, body: unknown): Promise<LargeBody | UnreadableBody>
   /** What $validate says of a text. */
@@ -59,8 +58,6 @@ export interface LargeBodies {
   present(asking: Asking, version: StoredVersion, type: ResourceType, presentation: Presentation): Promise<Buffer>
   /** Whose data a version is. */
   patients(asking: Asking, version: StoredVersion): Promise<readonly string[]>
-  /** A large version was met inside a transaction: the next attempt knows it before. */
-  note(type: string, id: string): void
   isNoted(type: string, id: string): boolean
   close(): Promise<void>
 }
@@ -91,7 +88,7 @@ const pack = ({ type, id, version, stamp, bytes, form }: StoredVersion): PackedV
   form,
 })
 
-const toFindings = ({ head: { findings }, parts, source }: Examined): Findings | undefined => {
+const toFindings = ({ head: { findings }, parts, source }: Examined): LargeFindings | undefined => {
   if (findings === undefined) return undefined
   const { before } = findings
   const listed = <L extends (typeof parts)[number]['list']>(name: L) =>
@@ -159,7 +156,7 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
       return text === undefined ? undefined : toBody(toText(text), outcome)
     },
     async remove(asking, place) {
-      return toFindings(await run(asking, { task: 'remove', ...where(asking, place) })) as Findings
+      return toFindings(await run(asking, { task: 'remove', ...where(asking, place) })) as LargeFindings
     },
     async read(asking, body) {
       const { text, bytes } = open(body)

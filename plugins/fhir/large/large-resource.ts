@@ -5,15 +5,9 @@
 import type { Outline } from '../../model/json/outline.ts'
 import { objectLazily } from '../../model/json/parse-lazily.ts'
 import type { Member } from '../../model/json/scan.ts'
-import type { Findings } from './findings.ts'
+import { carryFindings, type Findings } from '../../storage/findings.ts'
 
 type Json = Record<string, unknown>
-
-const FINDINGS = Symbol('findings')
-
-interface Carrier {
-  [FINDINGS]?: Findings
-}
 
 /** `members` lie in `text`, which was read strictly. */
 export const toLargeResource = (
@@ -23,10 +17,6 @@ export const toLargeResource = (
   outline: Outline | undefined,
 ): Json => {
   const resource = objectLazily(text, members, outline)
-  if (findings !== undefined) Object.defineProperty(resource, FINDINGS, { value: findings })
+  if (findings !== undefined) carryFindings(resource, findings)
   return resource
 }
-
-/** Undefined for a resource that was read here. */
-export const findingsOf = (resource: Readonly<Json> | undefined): Findings | undefined =>
-  (resource as Carrier | undefined)?.[FINDINGS]

@@ -5,12 +5,13 @@
 import type { Issue } from '../../../kernel/index.ts'
 import type { Outline } from '../../model/json/outline.ts'
 import type { Member } from '../../model/json/scan.ts'
+import type { Before, ContainedList } from '../../search/index/index-findings.ts'
 import type { Failure } from './failure.ts'
-import type { Before, ContainedList, Findings } from './findings.ts'
+import type { LargeFindings } from './findings.ts'
 
 /** Findings without their lists. */
 export interface FindingsHead
-  extends Omit<Findings, 'added' | 'references' | 'paths' | 'contained' | 'before' | 'source'> {
+  extends Omit<LargeFindings, 'added' | 'references' | 'paths' | 'contained' | 'before' | 'source'> {
   readonly before: Omit<Before, 'removed' | 'contained'> | undefined
 }
 
@@ -30,8 +31,8 @@ export interface Head {
 
 /** Some items of one list. */
 export type Part =
-  | { readonly list: 'added' | 'removed'; readonly rows: Findings['added'][number] }
-  | { readonly list: 'references'; readonly references: Findings['references']; readonly paths: readonly string[] }
+  | { readonly list: 'added' | 'removed'; readonly rows: LargeFindings['added'][number] }
+  | { readonly list: 'references'; readonly references: LargeFindings['references']; readonly paths: readonly string[] }
   | { readonly list: 'contained' | 'containedBefore'; readonly contained: ContainedList }
 
 export interface Outcome {

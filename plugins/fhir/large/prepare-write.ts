@@ -5,8 +5,8 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
 import type { Change } from '../../storage/change.ts'
+import { findingsOf } from '../../storage/findings.ts'
 import type { FhirServer } from '../parts.ts'
-import { findingsOf } from './large-resource.ts'
 
 interface Address {
   readonly type: string

@@ -1,13 +1,14 @@
 /** What an operation wants changed → changes of the one write path. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
-import type { ChangeRights } from '../../search/access/write-guard.ts'
+import { typeOf } from '../../model/type-of.ts'
 import type { Change, Changed } from '../../storage/change.ts'
 import { newId } from '../../storage/new-id.ts'
+import type { ChangeRights } from '../../storage/write-guard.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { toRevision } from '../interactions/revise.ts'
 import { prepareBody } from '../large/prepare-write.ts'
-import { type FhirServer, typeOf } from '../parts.ts'
+import type { FhirServer } from '../parts.ts'
 import type { OperationChange, OperationChanged } from './operation.ts'
 
 const RIGHTS: Readonly<Record<OperationChange['kind'], ChangeRights>> = {

@@ -1,9 +1,11 @@
 /** What an operation may look at: the resources that its caller may see. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { isId } from '../../model/is-id.ts'
+import { typeOf } from '../../model/type-of.ts'
+import { Deleted, NotFound } from '../../storage/errors.ts'
 import type { StoredVersion } from '../../storage/version.ts'
-import { Deleted, NotFound } from '../errors.ts'
 import { matchingAll } from '../interactions/conditional.ts'
-import { type FhirServer, isId, typeOf } from '../parts.ts'
+import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 
 /** A current version. */

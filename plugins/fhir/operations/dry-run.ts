@@ -1,8 +1,10 @@
 /** Makes a change to see whether it would be taken, and undoes it: nothing of it is told to anybody. */
+
 import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
-import type { ChangeRights } from '../../search/access/write-guard.ts'
 import type { Change } from '../../storage/change.ts'
 import { newId } from '../../storage/new-id.ts'
+import type { ChangeRights } from '../../storage/write-guard.ts'
+import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { prepareBody } from '../large/prepare-write.ts'
@@ -44,7 +46,7 @@ export const rehearse = async (invocation: OwnInvocation, wanted: Rehearsed): Pr
     if (server.transaction !== undefined) return []
     await store.database.transact(async (transaction) => {
       const changed = await write.apply(transaction, change, true)
-      await write.confirm(request, transaction, [changed])
+      await write.confirm(request, transaction, [changed], issuesOfRefusal)
       throw new Undone()
     })
   } catch (error) {

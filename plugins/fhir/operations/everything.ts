@@ -4,14 +4,14 @@
  */
 
 import { readSpan } from '../../model/date/date-range.ts'
+import { typeOf } from '../../model/type-of.ts'
 import { type Access, OPEN, toAccess } from '../../search/access/access-filter.ts'
+import { ParameterValue } from '../../search/errors.ts'
 import { MOST_INCLUDED } from '../../search/plan/include.ts'
 import { openPage, type PagePosition, sealPage } from '../../search/query/page-token.ts'
 import type { Asking } from '../../search/query/search-context.ts'
 import type { StoredVersion } from '../../storage/version.ts'
-import { ParameterValue } from '../errors.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
-import { typeOf } from '../parts.ts'
 import { toSearchSet } from '../search/searchset.ts'
 import { readSeen } from './data.ts'
 import type { OperationAnswer, OperationParameter } from './operation.ts'

@@ -3,9 +3,9 @@
  * those refer to. https://hl7.org/fhir/R4/patient-operation-everything.html
  */
 import type { Access } from '../../search/access/access-filter.ts'
-import type { Plan } from '../../search/plan/plan.ts'
 import type { Target } from '../../search/plan/referred.ts'
 import { anyCondition, type Condition, notCondition } from '../../search/query/clause.ts'
+import type { Plan } from '../../search/query/plan-contract.ts'
 import type { Asking } from '../../search/query/search-context.ts'
 import type { OwnInvocation } from './own.ts'
 

@@ -3,7 +3,7 @@
 import { choiceIn, follow, readPath, type Spot, type Step } from '../../model/fhirpath/patch-path/patch-path.ts'
 import { copyExactly, isExactObject } from '../../model/json/exact.ts'
 import type { ElementShape, Elements, Place } from '../../model/snapshot/element-index.ts'
-import { PatchImmutable, PatchPath } from './errors.ts'
+import { PatchImmutable, PatchPath, PatchTooLarge } from './errors.ts'
 import { type Exact, type PathOperation, partsOf, valueKey } from './path-operations.ts'
 import { prune } from './prune.ts'
 
@@ -40,7 +40,7 @@ export const applyPathPatch = (
   // Paths compare values, so they look at a copy with plain numbers, which is changed in step.
   const plain = JSON.parse(JSON.stringify(exact)) as Exact
   const emptied = new Set<unknown>()
-  const budget = { left: MOST_VISITED }
+  const budget = { left: MOST_VISITED, spent: () => PatchTooLarge('its paths look at too many elements') }
   const both = (work: (root: Exact, toOwn: (content: unknown) => unknown) => void): void => {
     work(plain, (content) => JSON.parse(JSON.stringify(content)))
     work(exact, copyExactly)

@@ -1,5 +1,5 @@
 /** Parameters of the query that steer an answer: `_format`, `_pretty`, `_summary`, `_elements`, and those of history. */
-import { ParameterUnknown, ParameterValue } from '../errors.ts'
+import { ParameterUnknown, ParameterValue } from '../../search/errors.ts'
 
 export type Summary = 'true' | 'text' | 'data' | 'count' | 'false'
 const SUMMARIES = new Set<string>(['true', 'text', 'data', 'count', 'false'])
@@ -44,6 +44,14 @@ const readElements = (value: string | undefined): readonly string[] | undefined 
   return elements
 }
 
+/** Throws 400. */
+export const toPresentation = (values: ReadonlyMap<string, string>): Presentation => ({
+  format: values.get('_format'),
+  pretty: readPretty(values.get('_pretty')),
+  summary: readSummary(values.get('_summary')),
+  elements: readElements(values.get('_elements')),
+})
+
 const HIGH_BYTE = /%[89A-Fa-f]|[\ud800-\udfff]/
 const LONE_PERCENT = /%(?![0-9A-Fa-f]{2})/g
 
@@ -87,15 +95,7 @@ export const readQuery = (url: string, known: readonly string[], lenient: boolea
     if (values.has(name)) throw ParameterValue(name, 'one value; it is given twice')
     values.set(name, value)
   }
-  return {
-    presentation: {
-      format: values.get('_format'),
-      pretty: readPretty(values.get('_pretty')),
-      summary: readSummary(values.get('_summary')),
-      elements: readElements(values.get('_elements')),
-    },
-    values,
-  }
+  return { presentation: toPresentation(values), values }
 }
 
 /** `Prefer: handling=lenient; return=minimal`. RFC 7240. */

@@ -1,9 +1,9 @@
 /** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
 import type { RequestContext } from '../../../kernel/index.ts'
-import { patientsIn } from '../../search/definition/patients.ts'
 import type { KeptEntries } from '../../search/fast/page-cache.ts'
 import { sealPage } from '../../search/query/page-token.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import { patientsIn } from '../audit-details.ts'
 import type { FhirServer } from '../parts.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
 import { toEnd, toHead } from './searchset.ts'

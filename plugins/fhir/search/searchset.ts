@@ -1,16 +1,9 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/catalog.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { SearchEntry } from '../../search/query/search-query.ts'
 import { containedText, needsWork, present, presentVersion } from '../presentation/present.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
-
-export interface SearchEntry {
-  readonly version: StoredVersion
-  readonly mode: 'match' | 'include'
-  /** Place in `contained`, when that resource is what is shown. */
-  readonly contained?: number | undefined
-}
 
 export interface SearchSet {
   readonly id: string

@@ -15,7 +15,7 @@ import {
   JsonWide,
   NotAnObject,
   NotUtf8,
-} from '../../fhir/errors.ts'
+} from '../errors.ts'
 import { locateSyntaxError } from './locate.ts'
 import type { Outline } from './outline.ts'
 import { endOfString, isSpace, type Member, scan } from './scan.ts'

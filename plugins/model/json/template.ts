@@ -1,7 +1,7 @@
 /**
  * Puts the server's id and meta into the client's text; everything else stays as it was sent, so that 1.00 stays 1.00.
  */
-import { NotAnObject } from '../../fhir/errors.ts'
+import { NotAnObject } from '../errors.ts'
 import type { ReadResource } from './parse.ts'
 import { type Member, scan } from './scan.ts'
 

@@ -1,9 +1,9 @@
 /** The References of a resource with where each points, told from the resource alone. https://hl7.org/fhir/R4/references.html */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Pointing, ReadReference } from '../../search/reference-index.ts'
 import { isOwnBase } from './is-own-base.ts'
 import { readLiteral } from './literal.ts'
 import { createInside } from './local-targets.ts'
+import type { Pointing, ReadReference } from './read-reference.ts'
 import type { FoundReference, Links } from './reference-walker.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -7,6 +7,7 @@ import { andThen, type Eventually, type Transaction } from '../../database/servi
 import type { Links } from '../../model/references/reference-walker.ts'
 import type { Store } from '../../storage/storage.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Search } from '../open-search.ts'
 import type { Subject } from '../query/clause.ts'
@@ -16,7 +17,6 @@ import { extent } from './extent.ts'
 import { grantResult } from './grant-result.ts'
 import { createWriteGuard } from './restricted-guard.ts'
 import { createSecurityContexts, type SecurityContexts } from './security-context.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from './write-guard.ts'
 
 type Context = Pick<RequestContext, 'ownUrl' | 'signal' | 'caller'>
 

@@ -11,7 +11,7 @@ import {
   type Right,
   type Ruling,
 } from '../../../kernel/index.ts'
-import { RestrictionUnusable } from '../../fhir/errors.ts'
+import { RestrictionUnusable } from '../errors.ts'
 import { allCondition, anyCondition, type Condition, type Named } from '../query/clause.ts'
 import type { Criteria } from '../query/criteria.ts'
 import type { Asking } from '../query/search-context.ts'

@@ -1,9 +1,11 @@
 /** The guard of changes by a caller who may see or change a part of the data. */
 import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { Contended, NotFound, OutsideAccess, RestrictionUnsupported } from '../../fhir/errors.ts'
+import { Contended, NotFound } from '../../storage/errors.ts'
 import type { Reads } from '../../storage/storage.ts'
 import type { StoredVersion } from '../../storage/version.ts'
+import type { ChangeRights, WriteGuard } from '../../storage/write-guard.ts'
+import { OutsideAccess, RestrictionUnsupported } from '../errors.ts'
 import type { Rows } from '../index/index-entries.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Subject } from '../query/clause.ts'
@@ -11,7 +13,6 @@ import { type CompiledGrants, type CompileRight, compileGrants } from './compile
 import { extent } from './extent.ts'
 import { grantResult } from './grant-result.ts'
 import type { SecurityContexts } from './security-context.ts'
-import type { ChangeRights, WriteGuard } from './write-guard.ts'
 
 export interface GuardParts {
   readonly ruling: Ruling

@@ -3,12 +3,19 @@
  * open. Called after the taps of `authorize`, on every path, and once for each restriction.
  */
 import { type Hooks, type Restriction, RestrictionMalformed } from '../../../kernel/index.ts'
-import type { FhirServer } from '../../fhir/parts.ts'
+import type { Catalog } from '../../model/catalog.ts'
+import type { Registry } from '../index/registry.ts'
 
 /** Admin endpoints are ruled on as this type, whatever the packages bring. */
 const ALWAYS_KNOWN = 'AuditEvent'
 
-const faultOf = ({ types, others }: Restriction, { catalog, search }: FhirServer): string | undefined => {
+/** What there is to be named. */
+interface Known {
+  readonly catalog: Pick<Catalog, 'types'>
+  readonly search: { readonly registry: Pick<Registry, 'compartments'> }
+}
+
+const faultOf = ({ types, others }: Restriction, { catalog, search }: Known): string | undefined => {
   const unknown = Object.keys(types).find((type) => type !== ALWAYS_KNOWN && !catalog.types.has(type))
   if (unknown !== undefined) return `types names "${unknown}", which is no resource type of the installed packages`
   const { compartments } = search.registry
@@ -19,7 +26,7 @@ const faultOf = ({ types, others }: Restriction, { catalog, search }: FhirServer
 }
 
 /** Taps last. It throws 500 whose reason is in the log, and 503 while the packages are not read. */
-export const tapNames = ({ authorize }: Pick<Hooks, 'authorize'>, server: () => FhirServer): void => {
+export const tapNames = ({ authorize }: Pick<Hooks, 'authorize'>, server: () => Known): void => {
   const checked = new WeakSet<Restriction>()
   const last = { name: 'names of restrictions', stage: Number.MAX_SAFE_INTEGER, isCheck: true }
   authorize.tap(last, (_request, _interaction, { restrictions }) => {

@@ -6,7 +6,7 @@
 import { Command, Flags } from '@oclif/core'
 import { commandContext, counted, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
 import { isOpenElsewhere } from '../../database/service.ts'
-import { Fhir } from '../../fhir/service.ts'
+import { Reindexing } from '../index/reindexing.ts'
 import { progressLine } from './progress-line.ts'
 
 const NOT_DONE = 1
@@ -34,7 +34,7 @@ export default class Reindex extends Command {
     }
     // Not what other plugins do together with running servers: leases, trails, jobs.
     const kernel: Kernel = await createKernel({ only: ['fhir'], log: { level: 'silent' } })
-    kernel.get(Fhir).deferIndexing()
+    kernel.get(Reindexing).deferIndexing()
     try {
       await kernel.start()
     } catch (error) {
@@ -43,7 +43,7 @@ export default class Reindex extends Command {
     }
     const line = progressLine(stdout, systemClock)
     try {
-      const { resources } = await kernel.get(Fhir).reindex(
+      const { resources } = await kernel.get(Reindexing).reindex(
         { type: flags.type, param: flags.param },
         {
           resumed: () => line.say('going on where the last one was interrupted'),

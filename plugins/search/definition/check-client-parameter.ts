@@ -7,9 +7,8 @@ import type { Nodes } from '../../model/fhirpath/extraction/interpreted.ts'
 import { parseExpression } from '../../model/fhirpath/parse.ts'
 import { SearchParameterRefused } from '../errors.ts'
 import type { CompiledParameter, PostedRow } from './client-parameters.ts'
-
-import type { SearchParameterResource, StoredModel } from './compile-definitions.ts'
 import { GENERAL, SPECIAL } from './compile-parameter.ts'
+import type { SearchParameterResource, StoredModel } from './stored-definitions.ts'
 
 const MOST_CHARS = 4_000 // of an expression; the longest of R4 core has 1,300
 const MOST_DEPTH = 40 // brackets within brackets

@@ -5,15 +5,15 @@
  */
 
 import type { Shapes } from '../../model/snapshot/members.ts'
-import {
-  type ParameterType,
-  pack,
-  type SearchParameterResource,
-  type StoredColumn,
-  type StoredModel,
-  type StoredParameter,
-} from './compile-definitions.ts'
+import { pack } from './compile-definitions.ts'
 import { createCompiler, GENERAL } from './compile-parameter.ts'
+import type {
+  ParameterType,
+  SearchParameterResource,
+  StoredColumn,
+  StoredModel,
+  StoredParameter,
+} from './stored-definitions.ts'
 
 /** Statuses that matter to a search. */
 export const AT_WORK = ['active', 'retired'] as const

@@ -4,95 +4,12 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 
-import type { Branch } from '../../model/fhirpath/extraction/paths.ts'
-import { type Context, createShapes, type StructureDefinition } from '../../model/snapshot/members.ts'
+import { type Context, createShapes } from '../../model/snapshot/members.ts'
 import { REST } from '../index/unlisted-references.ts'
 import { createCompiler, GENERAL } from './compile-parameter.ts'
-import { type Kind, OWN_CANONICAL } from './kind.ts'
+import { OWN_CANONICAL } from './kind.ts'
 import { pairPatients } from './patient-code-columns.ts'
-
-export type ParameterType =
-  | 'number'
-  | 'date'
-  | 'string'
-  | 'token'
-  | 'reference'
-  | 'composite'
-  | 'quantity'
-  | 'uri'
-  | 'special'
-
-export interface StoredComponent {
-  readonly kind: Kind
-  readonly branches: readonly Branch[]
-}
-
-/** One thing that is indexed: the values of an expression in a resource type, under one kind. */
-export interface StoredColumn {
-  readonly type: string
-  readonly kind: Kind | 'composite' | 'alias'
-  /** One spelling of the expression; with type and kind the column's identity. */
-  readonly expression: string
-  readonly branches: readonly Branch[]
-  /** Left to fhirpath.js. */
-  readonly exotic?: true
-  readonly components?: readonly StoredComponent[]
-  /** An alias has no rows: it tells that its column has a reference to this type. */
-  readonly of?: { readonly expression: string; readonly refers: string }
-}
-
-export interface StoredParameter {
-  readonly code: string
-  readonly url: string
-  readonly type: ParameterType
-  readonly base: string
-  /** Places in the list of columns. `refers` narrows a reference to one type; `present` is its alias. */
-  readonly columns: readonly { readonly column: number; readonly refers?: string; readonly present?: number }[]
-  readonly targets: readonly string[]
-  readonly components: readonly Kind[]
-}
-
-/** A column of the references and the tokens of two others, by their places in the list. */
-export interface StoredPair {
-  readonly column: number
-  readonly reference: number
-  readonly token: number
-}
-
-export interface StoredModel {
-  readonly columns: readonly StoredColumn[]
-  readonly parameters: readonly StoredParameter[]
-  /** Type → place of the column with the canonical names of its resources. */
-  readonly canonicals: Readonly<Record<string, number>>
-  /** Columns that hold the patient and the code of a resource together. */
-  readonly pairs: readonly StoredPair[]
-  /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
-  readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
-}
-
-export interface SearchParameterResource {
-  readonly url: string
-  readonly code: string
-  readonly type: ParameterType
-  readonly base?: readonly string[]
-  readonly expression?: string
-  readonly experimental?: boolean
-  readonly target?: readonly string[]
-  readonly component?: readonly { readonly definition: string; readonly expression: string }[]
-}
-
-export interface CompartmentDefinitionResource {
-  readonly code: string
-  readonly resource?: readonly { readonly code: string; readonly param?: readonly string[] }[]
-}
-
-export interface Definitions {
-  readonly structures: readonly StructureDefinition[]
-  readonly parameters: readonly SearchParameterResource[]
-  readonly compartments: readonly CompartmentDefinitionResource[]
-  /** Concrete resource types. */
-  readonly types: readonly string[]
-}
+import type { Definitions, StoredColumn, StoredModel, StoredPair, StoredParameter } from './stored-definitions.ts'
 
 /** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
 export const pack = (

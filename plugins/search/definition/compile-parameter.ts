@@ -3,14 +3,14 @@ import { type Branch, Exotic, toBranches } from '../../model/fhirpath/extraction
 import { type Expression, parseExpression, spell, unionParts } from '../../model/fhirpath/parse.ts'
 import type { Shapes } from '../../model/snapshot/members.ts'
 import { convertible } from '../index/convert/converters.ts'
+import type { Kind } from './kind.ts'
 import type {
   ParameterType,
   SearchParameterResource,
   StoredColumn,
   StoredComponent,
   StoredParameter,
-} from './compile-definitions.ts'
-import type { Kind } from './kind.ts'
+} from './stored-definitions.ts'
 
 /** Answered from the resource row itself, or by the search as a whole. */
 export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])

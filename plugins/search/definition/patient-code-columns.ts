@@ -2,7 +2,7 @@
  * Columns for what is asked most: one patient's resources with one code. Each row holds both, so that they are found by
  * one seek, however many resources the patient has and however many patients the code.
  */
-import type { StoredColumn, StoredPair, StoredParameter } from './compile-definitions.ts'
+import type { StoredColumn, StoredPair, StoredParameter } from './stored-definitions.ts'
 
 /** Of these a patient has many: of others all there are of a patient are looked through as quickly. */
 const TYPES = new Set([

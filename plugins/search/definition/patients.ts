@@ -3,16 +3,15 @@
  * and `subject` and `patient` of types that are in no compartment. Paths through JSON, as the search knows them; the
  * answer about a version is worked out once.
  */
-import type { FactDetails, OwnUrl } from '../../../kernel/index.ts'
-import { findingsOf } from '../../fhir/large/large-resource.ts'
-import type { FhirServer } from '../../fhir/parts.ts'
+import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Branch, Step } from '../../model/fhirpath/extraction/paths.ts'
 import { isOwnBase } from '../../model/references/is-own-base.ts'
 import { readLiteral } from '../../model/references/literal.ts'
 import type { Changed } from '../../storage/change.ts'
 import type { StoredVersion } from '../../storage/version.ts'
-import type { StoredModel } from './compile-definitions.ts'
+import { indexFindingsOf } from '../index/index-findings.ts'
 import { namesNone, soleReference } from './sole-reference.ts'
+import type { StoredModel } from './stored-definitions.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -152,7 +151,7 @@ export const createPatients = (model: Parts): Patients => {
       else visit(resource, steps, 0, add)
   }
   const ofResource: Patients['ofResource'] = (type, id, resource, ownUrl) => {
-    const known = findingsOf(resource)?.patients
+    const known = indexFindingsOf(resource)?.patients
     if (known !== undefined) return known
     const found = new Set<string>()
     addAll(found, type, id, resource, ownUrl)
@@ -180,7 +179,7 @@ export const createPatients = (model: Parts): Patients => {
     },
     ofChange({ version, previous, resource }, ownUrl) {
       const { type, id } = version
-      if (findingsOf(resource) !== undefined) return ofResource(type, id, resource, ownUrl)
+      if (indexFindingsOf(resource) !== undefined) return ofResource(type, id, resource, ownUrl)
       const is = resource === undefined ? patients.ofVersion(version, ownUrl) : ofResource(type, id, resource, ownUrl)
       const was =
         previous === undefined || previous.version === version.version ? NONE : patients.ofVersion(previous, ownUrl)
@@ -189,30 +188,3 @@ export const createPatients = (model: Parts): Patients => {
   }
   return patients
 }
-
-/** What the trail is told of a version that was shown. */
-export const detailsOf = (
-  { run, patients }: FhirServer,
-  version: StoredVersion | undefined,
-  ownUrl: OwnUrl | undefined,
-): FactDetails | undefined =>
-  version === undefined || run.onAudit === null ? undefined : { patients: () => patients.ofVersion(version, ownUrl) }
-
-/** Of several versions, each patient once; mostly they are of one. */
-export const patientsIn = (
-  { patients }: FhirServer,
-  versions: readonly StoredVersion[],
-  ownUrl: OwnUrl | undefined,
-): readonly string[] => {
-  const found: string[] = []
-  for (const version of versions)
-    for (const patient of patients.ofVersion(version, ownUrl)) if (patient !== found.at(-1)) found.push(patient)
-  return found.length < 2 ? found : [...new Set(found)]
-}
-
-/** Whose data several versions are, and how they were asked for; nothing when nobody wants to know. */
-export const withDetails = (
-  { run }: FhirServer,
-  patients: () => readonly string[],
-  query: () => string,
-): { readonly details?: FactDetails } => (run.onAudit === null ? {} : { details: { query, patients } })

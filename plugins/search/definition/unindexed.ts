@@ -1,7 +1,7 @@
 /** Search parameters of packages that cannot be asked for, and why: told when a set of packages is first compiled. */
 
-import type { SearchParameterResource, StoredModel } from './compile-definitions.ts'
 import { GENERAL, SPECIAL } from './compile-parameter.ts'
+import type { SearchParameterResource, StoredModel } from './stored-definitions.ts'
 import { UNSUPPORTED } from './supported.ts'
 
 export interface Unindexed {

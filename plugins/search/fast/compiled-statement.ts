@@ -3,7 +3,7 @@
  * and the search is planned like any other.
  */
 import type { Sql } from '../../database/service.ts'
-import type { Statements } from '../plan/plan.ts'
+import type { Statements } from '../sql/statements.ts'
 import type { Clause } from './compiled-clause.ts'
 
 /** Rows of the clause that is scanned; for each of them the other clauses are checked. */

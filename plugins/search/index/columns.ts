@@ -4,7 +4,7 @@
  */
 import type { Transaction } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
-import type { StoredColumn } from '../definition/compile-definitions.ts'
+import type { StoredColumn } from '../definition/stored-definitions.ts'
 import {
   DIRTY,
   GONE,

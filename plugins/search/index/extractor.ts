@@ -4,8 +4,8 @@
  */
 import type { Branch, Step, Test } from '../../model/fhirpath/extraction/paths.ts'
 import { type Convert, type Kind, MIME_TYPE } from '../definition/kind.ts'
+import { isMimeTypes } from '../definition/mime-value-set.ts'
 import { pairKey } from '../definition/pair-key.ts'
-import { isMimeTypes } from '../query/lookups/mime.ts'
 import type { Converters } from './convert/converters.ts'
 import {
   COMPOSITE,

@@ -5,13 +5,14 @@
 
 import { createPause } from '../../../kernel/index.ts'
 import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
-import { Contended } from '../../fhir/errors.ts'
-import type { ContainedList, Findings } from '../../fhir/large/findings.ts'
+import { Contended } from '../../storage/errors.ts'
+import type { Findings } from '../../storage/findings.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { Changes } from './change-counters.ts'
 import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'
 import { APART, containedRid } from './contained/key-space.ts'
 import { type Rows, TEXT_WIDTH } from './index-entries.ts'
+import { type ContainedList, type IndexFindings, toIndexFindings } from './index-findings.ts'
 import { indexedOf, parseIndexed } from './indexed-json.ts'
 import type { Registry } from './registry.ts'
 import {
@@ -174,7 +175,7 @@ export const createIndexRows = (
     transaction: Transaction,
     next: StoredVersion,
     isThere: boolean,
-    findings: Findings,
+    findings: IndexFindings,
   ): Promise<void> => {
     // What is indexed has changed meanwhile: all begins anew.
     if (findings.source !== registry.source) throw Contended()
@@ -212,7 +213,7 @@ export const createIndexRows = (
 
   return {
     write(transaction, next, given, previous, findings) {
-      if (findings !== undefined) return writeFound(transaction, next, given !== undefined, findings)
+      if (findings !== undefined) return writeFound(transaction, next, given !== undefined, toIndexFindings(findings))
       const { rid, type, id } = next
       const code = codeOf(type) ?? 0
       const resource = given === undefined ? undefined : indexedOf(given, next.text)

@@ -1,40 +1,14 @@
 /** What a model and one reading of its columns come to: replaced as a whole when either changes. */
 
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
-import type { ParameterType, StoredColumn, StoredModel } from '../definition/compile-definitions.ts'
-import type { Kind } from '../definition/kind.ts'
+import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
+import type { StoredColumn, StoredModel } from '../definition/stored-definitions.ts'
 import { GENERAL, MODIFIERS } from '../definition/supported.ts'
 import { SearchIndexing } from '../errors.ts'
 import { type ColumnRow, keyOf } from './columns.ts'
 import type { Extract } from './extractor.ts'
 import { GONE } from './tables.ts'
 import { REST } from './unlisted-references.ts'
-
-/** A column of a parameter as a search uses it. */
-export interface ParameterColumn {
-  readonly code: number
-  /** Only references to this type. */
-  readonly refers?: string
-  /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
-  readonly bit: number
-  readonly ready: boolean
-  /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
-  readonly implied?: readonly string[]
-  /** Its references are canonicals, or may be. */
-  readonly canonical?: true
-}
-
-export interface Parameter {
-  readonly code: string
-  readonly url: string
-  readonly type: ParameterType
-  readonly columns: readonly ParameterColumn[]
-  /** Types its references may point at; empty when not said. */
-  readonly targets: readonly string[]
-  readonly components: readonly Kind[]
-  /** Of its columns the one that is furthest behind; undefined when all are complete. */
-  readonly indexing: { readonly indexed: number; readonly expected: number } | undefined
-}
 
 export interface Numbered {
   readonly column: StoredColumn

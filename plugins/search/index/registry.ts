@@ -10,14 +10,15 @@ import type { Links } from '../../model/references/reference-walker.ts'
 import type { Shapes } from '../../model/snapshot/members.ts'
 import { settleCaseless } from '../definition/caseless-systems.ts'
 import { createPostedCompiler, type PostedCompiler, type PostedRow } from '../definition/client-parameters.ts'
-import type { StoredModel } from '../definition/compile-definitions.ts'
+import type { Parameter } from '../definition/parameter.ts'
+import type { StoredModel } from '../definition/stored-definitions.ts'
 import { type PageKey, toPageKey } from '../query/page-token.ts'
 import { type ColumnRow, isSettled, keyOf, settleColumns } from './columns.ts'
 import { APART } from './contained/key-space.ts'
 import { createConverters } from './convert/converters.ts'
 import { createExtraction, type Extraction } from './extraction.ts'
 import { createHasher, type Hasher } from './hash.ts'
-import { createState, type Parameter, type RegistryState } from './parameter-state.ts'
+import { createState, type RegistryState } from './parameter-state.ts'
 import { openSettings } from './settings.ts'
 import { readColumns, readGeneration, readHeldTypes, readPosted } from './tables.ts'
 
@@ -202,5 +203,3 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     },
   }
 }
-
-export type { Parameter, ParameterColumn } from './parameter-state.ts'

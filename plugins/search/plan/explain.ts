@@ -5,9 +5,12 @@
 import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
 import type { Source } from '../../storage/row-source.ts'
 import type { Condition } from '../query/clause.ts'
+import { createNames } from '../query/clause-sql.ts'
+import type { Plan } from '../query/plan-contract.ts'
 import type { Fragment } from '../sql/fragment.ts'
+import type { Statements } from '../sql/statements.ts'
 import type { Trace } from './deadline.ts'
-import { createNames, NEAR, type Plan, type Statements } from './plan.ts'
+import { NEAR } from './plan.ts'
 import { isLong } from './refine.ts'
 import type { SortKey } from './sort.ts'
 

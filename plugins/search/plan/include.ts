@@ -6,15 +6,16 @@ import type { OwnUrl, Right } from '../../../kernel/index.ts'
 import type { TypeCodes } from '../../storage/type-codes.ts'
 import type { StoredVersion } from '../../storage/version.ts'
 import type { Access } from '../access/access-filter.ts'
+import type { ParameterColumn } from '../definition/parameter.ts'
 import { SearchChain } from '../errors.ts'
-import type { ParameterColumn, Registry } from '../index/registry.ts'
+import type { Registry } from '../index/registry.ts'
+import { createNames } from '../query/clause-sql.ts'
 import type { Criteria } from '../query/criteria.ts'
 import type { Ends, Links } from '../query/reference-join.ts'
 import type { Include } from '../query/search-parameters.ts'
 import { and, type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { Patience } from './deadline.ts'
 import type { Executor } from './executor.ts'
-import { createNames } from './plan.ts'
 
 /** Resources a page may hold beside its matches; a warning says when there were more. */
 export const MOST_INCLUDED = 1_000

@@ -2,13 +2,16 @@
  * Which clause a search starts from. Short counts decide: the rarest clause is scanned, the others are checked one
  * resource at a time, and the text of the statement leaves the database no other order.
  */
-import { type Sql, sql } from '../../database/service.ts'
+
 import type { Source as Queries } from '../../storage/row-source.ts'
 import type { Condition, Source } from '../query/clause.ts'
+import { checks, createNames, unite } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'
+import type { Plan, Planner } from '../query/plan-contract.ts'
 import { type Fragment, join, q, raw } from '../sql/fragment.ts'
+import type { Statements } from '../sql/statements.ts'
 import type { Sizes } from './row-estimates.ts'
-import type { Walk } from './sort.ts'
+import type { Walk } from './walk.ts'
 
 /** Counting stops here: first among few, then among many. */
 const FEW = 64
@@ -19,74 +22,8 @@ export const SHORT_COUNTS: readonly number[] = [FEW, MANY]
 export const NEAR = 5_000
 /** Sources read in order and merged; more are collected and sorted. */
 const MOST_STREAMS = 8
-const MOST_STATEMENTS = 1_000
-
-export interface Plan {
-  readonly type: number
-  readonly conditions: readonly Condition[]
-  /** Where the search starts; undefined: the resources of the type, newest first. */
-  readonly driver: Condition | undefined
-  /** Rows the driver gives, counted up to a bound. */
-  readonly size: number
-  /** True when `size` is the bound: there may be many more. */
-  readonly many: boolean
-  /** The conditions it could start from as well, whose size has to be counted. */
-  readonly able: readonly Condition[]
-  /** Read along a key that has rid next: a page needs no more than its own rows and what the checks refuse. */
-  readonly ordered: boolean
-}
-
-/** Statements by text: a text is prepared once. */
-export const createStatements = () => {
-  let made = new Map<string, Sql>()
-  return (text: string): Sql => {
-    const found = made.get(text)
-    if (found !== undefined) return found
-    if (made.size >= MOST_STATEMENTS) made = new Map()
-    let hash = 5381
-    for (let at = 0; at < text.length; at += 1) hash = (Math.imul(hash, 33) ^ text.charCodeAt(at)) | 0
-    const statement = sql(`search.${(hash >>> 0).toString(36)}.${text.length}`, text)
-    made.set(text, statement)
-    return statement
-  }
-}
-
-export type Statements = ReturnType<typeof createStatements>
-
-export const createNames = (): (() => string) => {
-  let count = 0
-  return () => {
-    count += 1
-    return `a${count}`
-  }
-}
-
-/** The rows of them all. */
-export const unite = (sources: readonly Source[]): Fragment =>
-  sources.length === 1
-    ? (sources[0] as Source).rids
-    : join(
-        sources.map(({ rids }) => rids),
-        ' UNION ALL ',
-      )
-
 export const isOrdered = ({ sources }: Condition): boolean =>
   sources !== undefined && sources.length <= MOST_STREAMS && sources.every(({ ordered }) => ordered)
-
-/** `AND` before each check but the driver's. */
-const checks = ({ conditions, driver }: Pick<Plan, 'conditions' | 'driver'>, d: string, name: () => string): Fragment =>
-  join(
-    conditions.filter((one) => one !== driver).map((one) => q` AND ${one.probe(d, name)}`),
-    '',
-  )
-
-/** Every match, each once, in no order: for sorting, counting, and as the inner part of chains. */
-export const matches = (plan: Plan, pin: number): Fragment => {
-  const name = createNames()
-  if (plan.driver?.sources === undefined)
-    return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND d.rid <= ${pin}${checks(plan, 'd', name)}`
-  return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.driver.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
-}
 
 /** Matches along an index that is in the order asked for, from behind a position; or against it, from before one. */
 export const along = (
@@ -163,7 +100,7 @@ export const countOf = (clause: Fragment, most: number, at: number): Fragment =>
   q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clause}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`
 
 /** `sizes`: what was counted before; undefined inside a transaction, where nothing is kept. */
-export const createPlanner = (source: Queries, statements: Statements, sizes: Sizes | undefined) => {
+export const createPlanner = (source: Queries, statements: Statements, sizes: Sizes | undefined): Planner => {
   /** How many rows each clause gives, up to `most`. */
   const count = async (clauses: readonly Fragment[], most: number): Promise<readonly number[]> => {
     const counts = clauses.map((clause, at) => countOf(clause, most, at))
@@ -199,7 +136,7 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     return found as number[]
   }
 
-  return async (type: number, given: readonly Condition[]): Promise<Plan> => {
+  return async (type, given) => {
     const conditions = given.flatMap((one) => one.all ?? [one])
     const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
@@ -223,5 +160,3 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     return many && !ordered ? none : { type, conditions, able, driver, size, many, ordered }
   }
 }
-
-export type Planner = ReturnType<typeof createPlanner>

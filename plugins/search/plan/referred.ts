@@ -6,12 +6,13 @@ import type { OwnUrl } from '../../../kernel/index.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Condition } from '../query/clause.ts'
+import { createNames } from '../query/clause-sql.ts'
 import { ownBase } from '../query/own-base.ts'
 import type { PagePosition } from '../query/page-token.ts'
+import type { Plan } from '../query/plan-contract.ts'
 import { and, type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { Patience } from './deadline.ts'
 import type { Executor } from './executor.ts'
-import { createNames, type Plan } from './plan.ts'
 
 /** Resources of one type that may be answered with. */
 export interface Target {

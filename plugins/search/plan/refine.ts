@@ -3,8 +3,11 @@
  * matches are not, nor those that lie far back: then it is worth some milliseconds, beside the main thread, to count on
  * and to start from the clause that is the shortest after all.
  */
+
+import { unite } from '../query/clause-sql.ts'
+import type { Plan } from '../query/plan-contract.ts'
 import { type Fragment, join, q } from '../sql/fragment.ts'
-import { countOf, isOrdered, type Plan, SHORT_COUNTS, unite } from './plan.ts'
+import { countOf, isOrdered, SHORT_COUNTS } from './plan.ts'
 import type { Sizes } from './row-estimates.ts'
 
 /** Rows of a clause are counted up to so many: some tens of milliseconds where they have to be read from the disk. */

@@ -1,25 +1,20 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
-import type { Issue, Ruling, ServerError } from '../../../kernel/index.ts'
-import { ExplainRestricted, TypeForbidden } from '../../fhir/errors.ts'
-import type { Asked } from '../../fhir/interactions/request.ts'
-import { prepareVersions } from '../../fhir/large/prepare-versions.ts'
-import type { FhirServer } from '../../fhir/parts.ts'
-import { type SearchSet, toSearchSet } from '../../fhir/search/searchset.ts'
-import type { FoundPage } from '../../fhir/search/searchset-page.ts'
-import { patientsIn } from '../definition/patients.ts'
+import type { Issue, ServerError } from '../../../kernel/index.ts'
+import { ExplainRestricted, TypeForbidden } from '../errors.ts'
 import type { Condition } from '../query/clause.ts'
 import { shortenKeys } from '../query/page-keys.ts'
 import { type PagePosition, sealPage } from '../query/page-token.ts'
-import type { Scope } from '../query/scope.ts'
-import { readSearch } from '../query/search-parameters.ts'
+import type { Plan } from '../query/plan-contract.ts'
+import type { SearchPage, SearchQuery } from '../query/search-query.ts'
+import type { SearchView } from '../query/search-view.ts'
 import { containedPage, countContained } from './contained/contained-page.ts'
 import { askContained } from './contained/plan-contained.ts'
 import { createPatience } from './deadline.ts'
 import type { Match } from './executor.ts'
 import { explainPlans } from './explain.ts'
 import { type Included, MOST_INCLUDED } from './include.ts'
-import type { Direction, Plan } from './plan.ts'
-import { addressOf, checkIncludes, type Finding, parametersOf, startOf, toFinding, toStart } from './resolved-search.ts'
+import type { Direction } from './plan.ts'
+import { addressOf, checkIncludes, type Finding, startOf, toFinding, toStart } from './resolved-search.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 
@@ -27,27 +22,22 @@ const refuse = (error: ServerError): never => {
   throw error
 }
 
-/** A search that takes too long is refused as what it is. */
-export const findPlanned = async (
-  server: FhirServer,
-  asked: Asked,
-  scope: Scope,
-  ruling: Ruling,
-): Promise<FoundPage> => {
-  const { search, clock } = server
-  const request = readSearch(parametersOf(asked), scope.type === undefined)
+/** Throws 400 for what is not understood; a search that takes too long is refused as what it is. */
+export const findPage = async (view: SearchView, query: SearchQuery): Promise<SearchPage> => {
+  const { search, clock } = view
+  const { context, request, ruling } = query
   // What a plan names and how long it takes depend on what is stored, hidden resources included.
   if (request.explain && !ruling.covers(['r', 's'])) throw ExplainRestricted()
   const tracer = request.explain ? search.tracer() : undefined
-  const patience = createPatience(asked.ctx, clock, tracer?.trace)
+  const patience = createPatience(context, clock, tracer?.trace)
   try {
-    return await find(await toFinding({ server, asked, scope, patience, tracer }, ruling, request))
+    return await find(await toFinding({ view, query, patience, tracer }))
   } catch (error) {
     throw patience.refusal(error)
   }
 }
 
-const find = async (finding: Finding): Promise<FoundPage> => {
+const find = async (finding: Finding): Promise<SearchPage> => {
   checkIncludes(finding)
   const address = addressOf(finding)
   const { position, direction } = startOf(finding, address)
@@ -61,15 +51,20 @@ const find = async (finding: Finding): Promise<FoundPage> => {
   const included = await includedBy(finding, shown)
   notes.push(...(await notesAfter(finding, included)))
   const links = linksOf(finding, address, position, direction, shown, found.length > shown.length)
-  return toPage(finding, { shown, included, total, links, issues: notes })
+  const entries = [
+    ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
+    ...included.versions.map((version) => ({ version, mode: 'include' as const })),
+  ]
+  return { entries, total, links, issues: notes }
 }
 
 /** One for each type that may be seen and can have matches. Throws 403 when the one type asked for may not. */
 const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
-  const { server, asked, scope, types, access, understood } = finding
-  const { criteria, planner } = server.search
+  const { view, query, types, access, understood } = finding
+  const { context, scope } = query
+  const { criteria, planner } = view.search
   const plans: Plan[] = []
-  const used = access.open || types.length === 1 ? types : await server.search.usedTypes()
+  const used = access.open || types.length === 1 ? types : await view.search.usedTypes()
   for (const type of types) {
     if (!used.includes(type)) continue
     const seen = await access.conditions(type, 's')
@@ -78,10 +73,10 @@ const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
       continue
     }
     const inside =
-      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, asked.ctx.ownUrl)]
+      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, context.ownUrl)]
     if (inside.includes(undefined)) continue
     const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as Condition[])]
-    plans.push(await planner(server.store.types.code(type) ?? 0, conditions))
+    plans.push(await planner(view.store.types.code(type) ?? 0, conditions))
   }
   return plans
 }
@@ -101,8 +96,9 @@ const matchesOf = async (
   position: PagePosition,
   direction: Direction,
 ): Promise<Matches> => {
-  const { server, scope, patience, asking, access, understood } = finding
-  const { search, store } = server
+  const { view, query, patience, asking, access, understood } = finding
+  const { scope } = query
+  const { search, store } = view
   const { executor } = search
   const { request } = understood
   const { pin } = position
@@ -141,7 +137,7 @@ const totalOf = async (
 }
 
 const includedBy = (
-  { server: { search, catalog }, access, understood, patience }: Finding,
+  { view: { search, catalog }, access, understood, patience }: Finding,
   shown: readonly Match[],
 ): Promise<Included> =>
   search.includer.include(
@@ -153,14 +149,14 @@ const includedBy = (
   )
 
 /** What was passed over, and for `_explain` what is about to be done. */
-const notesBefore = ({ server, tracer, understood }: Finding, plans: readonly Plan[]): Issue[] => {
+const notesBefore = ({ view, tracer, understood }: Finding, plans: readonly Plan[]): Issue[] => {
   const notes: Issue[] = understood.ignored.map(({ name, reason }) => ({
     severity: 'warning',
     code: 'not-supported',
     diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
   }))
   if (tracer !== undefined)
-    notes.push(...explainPlans({ plans, keys: understood.keys, typeName: server.store.types.name }))
+    notes.push(...explainPlans({ plans, keys: understood.keys, typeName: view.store.types.name }))
   return notes
 }
 
@@ -178,52 +174,24 @@ const notesAfter = async ({ tracer }: Finding, included: Included): Promise<read
 
 /** Matches come before a page that was asked for by a link, and after one that was asked for backwards. */
 const linksOf = (
-  { server: { search, clock }, asked: { ctx }, understood: { request } }: Finding,
+  { view: { search, clock }, query: { context }, understood: { request } }: Finding,
   address: string,
   { pin }: PagePosition,
   direction: Direction,
   shown: readonly Match[],
   isMore: boolean,
-): SearchSet['links'] => {
-  const link = (relation: string, match: Match, way: Direction): { relation: string; url: string } => {
+): SearchPage['links'] => {
+  const link = (relation: string, match: Match, way: Direction): SearchPage['links'][number] => {
     const { version, place, keys } = match
     const position = toStart({ pin, rid: place ?? version.rid, keys: shortenKeys(keys) }, way)
-    const page = sealPage(search.registry.key, clock, ctx.caller, address, position)
-    return { relation, url: `${ctx.baseUrl}${address}&_page=${page}` }
+    const page = sealPage(search.registry.key, clock, context.caller, address, position)
+    return { relation, address: `${address}&_page=${page}` }
   }
   const [first, last] = [shown[0], shown.at(-1)]
   const isOlder = direction === 'older'
-  const links = [{ relation: 'self', url: ctx.baseUrl + address }]
+  const links = [{ relation: 'self', address }]
   if (first !== undefined && (isOlder ? request.page !== undefined : isMore))
     links.push(link('previous', first, 'newer'))
   if (last !== undefined && (isOlder ? isMore : true)) links.push(link('next', last, 'older'))
   return links
-}
-
-const toPage = async (
-  { server, asked: { ctx }, understood }: Finding,
-  {
-    shown,
-    included,
-    ...told
-  }: Pick<SearchSet, 'total' | 'links' | 'issues'> & { readonly shown: readonly Match[]; readonly included: Included },
-): Promise<FoundPage> => {
-  const { random, clock, catalog } = server
-  const { presentation } = understood.request
-  const entries = [
-    ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
-    ...included.versions.map((version) => ({ version, mode: 'include' as const })),
-  ]
-  const versions = entries.map(({ version }) => version)
-  await prepareVersions(server, ctx, versions, presentation)
-  const text = toSearchSet({
-    ...told,
-    id: random.id(),
-    lastUpdated: new Date(clock.now()).toISOString(),
-    baseUrl: ctx.baseUrl,
-    entries,
-    presentation,
-    types: catalog.types,
-  })
-  return { text, patients: () => patientsIn(server, versions, ctx.ownUrl) }
 }

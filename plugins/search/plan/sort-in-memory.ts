@@ -7,7 +7,8 @@ import { unpackBody } from '../../storage/body/body.ts'
 import type { Source } from '../../storage/row-source.ts'
 import { SearchTooCostly } from '../errors.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
-import type { Direction, Statements } from './plan.ts'
+import type { Statements } from '../sql/statements.ts'
+import type { Direction } from './plan.ts'
 import { noText, type SortKey, selected } from './sort.ts'
 
 /** Matches that may be sorted so: half a second of reading, shared with others. */

@@ -4,28 +4,18 @@
  */
 
 import { EARLIEST, LATEST } from '../../model/date/date-bounds.ts'
+import type { ParameterColumn } from '../definition/parameter.ts'
 import { SORTED_BY } from '../definition/supported.ts'
 import { WIDE } from '../definition/wide-ranges.ts'
 import { SearchSort } from '../errors.ts'
 import { typeOfReference } from '../index/convert/converters.ts'
 import { Rows, TEXT_WIDTH } from '../index/index-entries.ts'
-import type { ParameterColumn, Registry } from '../index/registry.ts'
+import type { Registry } from '../index/registry.ts'
 import type { Criteria } from '../query/criteria.ts'
 import { sortTexts } from '../query/sort-keys.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from '../sql/fragment.ts'
 import type { Direction } from './plan.ts'
-
-/** An index to go along in the order asked for, as `w`: a page then costs its own rows and what the checks refuse. */
-export interface Walk {
-  readonly table: string
-  readonly column: string
-  /** Parts that are each in order; merged when there are several. */
-  readonly parts: readonly Fragment[]
-  /** Lets one row of each resource through: the one that counts. */
-  readonly once: Fragment
-  /** Stands for the value of a resource that has none: behind it there is nothing to go along. */
-  readonly nothing: number
-}
+import type { Walk } from './walk.ts'
 
 export interface SortKey {
   readonly name: string
@@ -42,18 +32,25 @@ const MOST_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
 const BIGGEST = Number.MAX_VALUE
 
+/**
+ * The rows of resource `d`. The sign keeps SQLite from taking the primary key, which begins with the parameter: it would read
+ * the rows of all resources for each of them. PostgreSQL goes by the resource either way.
+ */
+const rowsOf = (d: string, codes: readonly number[]): Fragment =>
+  q`x.rid = ${raw(d)}.rid AND ${isIn('+x.param', codes)}`
+
 /** A number and what its double leaves of it: the latter tells only numbers apart that are one double. */
 const fromNumbers = (codes: readonly number[], descending: boolean, column: 'lo' | 'lo_rest') => {
   const direction = raw(descending ? 'DESC' : 'ASC')
   const nothing = column === 'lo' ? (descending ? -BIGGEST : BIGGEST) : ''
   return (d: string): Fragment =>
-    q`coalesce((SELECT x.${raw(column)} FROM ix_qty x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)} ORDER BY x.lo ${direction}, x.lo_rest ${direction} LIMIT 1), ${nothing})`
+    q`coalesce((SELECT x.${raw(column)} FROM ix_qty x WHERE ${rowsOf(d, codes)} ORDER BY x.lo ${direction}, x.lo_rest ${direction} LIMIT 1), ${nothing})`
 }
 
 const fromIndex =
   (table: string, value: string, codes: readonly number[], descending: boolean, nothing: string | number) =>
   (d: string): Fragment =>
-    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(${raw(value)}) FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.param', codes)}), ${nothing})`
+    q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(${raw(value)}) FROM ${raw(table)} x WHERE ${rowsOf(d, codes)}), ${nothing})`
 
 const dateless = (descending: boolean): number => (descending ? EARLIEST * 2 : LATEST * 2)
 

@@ -3,6 +3,7 @@
 import type { Rows } from '../index/index-entries.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from '../sql/fragment.ts'
 import { type Lookup, probe, rids } from './lookup.ts'
+import { idKey, type MatchKey, mostTelling } from './match-key.ts'
 
 /** A version judged without the index. */
 export interface Subject {
@@ -35,6 +36,8 @@ export interface Condition {
   readonly test?: (subject: Subject) => boolean
   /** Where `test` is undefined: true when the parts that can be tested decide that it holds; false decides nothing. */
   readonly certain?: (subject: Subject) => boolean
+  /** What meets it has one of these keys. Undefined where no such list can be given. */
+  readonly keys?: readonly MatchKey[]
   /** It is all of these together: a search takes them apart. */
   readonly all?: readonly Condition[]
 }
@@ -44,9 +47,14 @@ export interface Named {
   readonly understood: string
 }
 
+/** The keys of alternatives: none where one of them has none. */
+const keysOfAny = (parts: readonly { readonly keys?: readonly MatchKey[] }[]): Pick<Condition, 'keys'> =>
+  parts.every(({ keys }) => keys !== undefined) ? { keys: parts.flatMap(({ keys = [] }) => keys) } : {}
+
 /** Any of the lookups hits. */
 export const lookupCondition = (named: Named, lookups: readonly Lookup[]): Condition => ({
   ...named,
+  ...keysOfAny(lookups),
   probe: (d) => or(lookups.map((lookup) => probe(lookup, d))),
   sources: lookups.map((lookup) => ({ rids: rids(lookup), ordered: lookup.ordered })),
   test: ({ rows }) => lookups.some(({ test }) => test(rows)),
@@ -66,6 +74,7 @@ export const anyCondition = (named: Named, conditions: readonly Condition[]): Co
   const any = (subject: Subject): boolean => deciding.some((decides) => decides(subject))
   return {
     ...named,
+    ...keysOfAny(conditions),
     probe: (d, name) => or(conditions.map((one) => one.probe(d, name))),
     ...(sources.every((one) => one !== undefined) ? { sources: sources.flat() } : {}),
     ...(conditions.some(({ size }) => size !== undefined)
@@ -88,8 +97,10 @@ export const allCondition = (named: Named, conditions: readonly Condition[]): Co
     return `p${at}`
   }
   const rest = (d: string): Fragment => and(others.map((one) => one.probe(d, name)))
+  const keys = mostTelling(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
   return {
     ...named,
+    ...(keys === undefined ? {} : { keys }),
     probe: (d, name) => q`(${and(parts.map((one) => one.probe(d, name)))})`,
     ...(first.sources === undefined
       ? {}
@@ -112,10 +123,18 @@ export const neverCondition = (named: Named): Condition => ({
   probe: () => raw('1 = 0'),
   sources: [{ rids: raw('SELECT r.rid AS rid FROM resource r WHERE 1 = 0'), ordered: true }],
   test: () => false,
+  keys: [],
 })
 
-export const idCondition = (named: Named, type: number, ids: readonly string[]): Condition => ({
+/** `hash` is that of values of columns. */
+export const idCondition = (
+  named: Named,
+  type: number,
+  ids: readonly string[],
+  hash: (id: string) => number,
+): Condition => ({
   ...named,
+  keys: ids.map((id) => idKey(hash(id))),
   probe: (d) => q`(SELECT 1 FROM resource x WHERE x.rid = ${raw(d)}.rid AND ${isIn('x.id', ids)}) IS NOT NULL`,
   sources: [
     {

@@ -4,9 +4,7 @@
  */
 
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { TypeCodes } from '../../storage/type-codes.ts'
-import type { Terminology } from '../../terminology/service.ts'
-import type { ImpliedSystems } from '../definition/implied-systems.ts'
+import type { Parameter } from '../definition/parameter.ts'
 import { GENERAL, UNSUPPORTED } from '../definition/supported.ts'
 import {
   SearchIndexing,
@@ -15,36 +13,16 @@ import {
   SearchUnsupportedParameter,
   SearchValue,
 } from '../errors.ts'
-import type { WordMode } from '../index/full-text/text-index.ts'
-import type { Parameter, Registry } from '../index/registry.ts'
-import type { Planner } from '../plan/plan.ts'
 import { createLinkedCriteria, type ToCondition } from './chain-criteria.ts'
 import { anyCondition, type Condition, idCondition, lookupCondition } from './clause.ts'
+import type { CriteriaParts } from './criteria-parts.ts'
 import { createFilterCriteria } from './filter/compile-filter.ts'
 import { createGeneralCriteria } from './general-criteria.ts'
 import { referenceLookup, referenceTargets } from './lookups/reference.ts'
 import { type Name, readName, short } from './parameter-name.ts'
-import type { Links } from './reference-join.ts'
 import type { Asking } from './search-context.ts'
 import { createSimpleCriteria } from './simple-criteria.ts'
 import { createWordCriteria } from './text-query.ts'
-import type { ValueContext } from './value-context.ts'
-
-export interface CriteriaParts {
-  readonly registry: Registry
-  readonly planner: Planner
-  readonly types: TypeCodes
-  /** Concrete resource types. */
-  readonly typeNames: readonly string[]
-  readonly dialect: ValueContext['dialect']
-  readonly systemsOf: ValueContext['systemsOf']
-  readonly implies: ImpliedSystems
-  readonly wordMode: WordMode
-  readonly links: Links
-  readonly terminology: Terminology | undefined
-  /** Asked inside a transaction. */
-  readonly isInside: boolean
-}
 
 export const createCriteria = (parts: CriteriaParts) => {
   const { registry, types, typeNames } = parts
@@ -94,7 +72,7 @@ export const createCriteria = (parts: CriteriaParts) => {
   }
 
   const simple = createSimpleCriteria(parts, parameterOf)
-  const general = createGeneralCriteria(codeOf)
+  const general = createGeneralCriteria(codeOf, registry.hasher.long)
   const words = createWordCriteria(parts.dialect, parts.wordMode)
   const linked = createLinkedCriteria(parts, parameterOf, toCondition)
   const filterOf = createFilterCriteria({
@@ -117,7 +95,7 @@ export const createCriteria = (parts: CriteriaParts) => {
   ): Condition | undefined => {
     const named = { text: `compartment ${of.type}/${of.id}`, understood: `in the compartment of ${of.type}/${of.id}` }
     const parts: Condition[] = []
-    if (type === of.type) parts.push(idCondition(named, codeOf(type), [of.id]))
+    if (type === of.type) parts.push(idCondition(named, codeOf(type), [of.id], registry.hasher.long))
     for (const code of registry.compartments[of.type]?.[type] ?? []) {
       const parameter = registry.parameters(type).get(code)
       if (parameter?.type !== 'reference') continue

@@ -1,6 +1,7 @@
 /** `:in`, `:not-in`, `:above` and `:below` on tokens: the codes that are meant, from the terminology. */
-import type { Terminology } from '../../terminology/service.ts'
+
 import { SearchModifierNeeds, SearchValue } from '../errors.ts'
+import type { CodeExpander } from './code-expander.ts'
 import { unescapeValue } from './escape.ts'
 import type { Expansions } from './expansions.ts'
 import { readToken } from './lookups/token.ts'
@@ -8,7 +9,7 @@ import { readToken } from './lookups/token.ts'
 export const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
 
 export const createExpand =
-  (terminology: Terminology | undefined, isInside: boolean) =>
+  (terminology: CodeExpander | undefined, isInside: boolean) =>
   /** The codes of a ValueSet, or above or below a code, as values of a token parameter. */
   async (
     name: string,

@@ -2,7 +2,7 @@
  * The codes of value sets that one interaction has asked the terminology for. Inside a transaction the terminology cannot be
  * asked, so a search there takes the codes from here.
  */
-import type { Terminology } from '../../terminology/service.ts'
+import type { CodeExpander } from './code-expander.ts'
 
 export interface Expansions {
   get(key: string): readonly string[] | undefined
@@ -11,7 +11,7 @@ export interface Expansions {
   areCurrent(): boolean
 }
 
-export const createExpansions = (terminology: Pick<Terminology, 'edition'> | undefined): Expansions => {
+export const createExpansions = (terminology: Pick<CodeExpander, 'edition'> | undefined): Expansions => {
   const known = new Map<string, readonly string[]>()
   const edition = terminology?.edition()
   return {

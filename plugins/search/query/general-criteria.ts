@@ -16,14 +16,14 @@ const indexable = (prefix: string, { lo, hi }: { lo: number; hi: number }): Frag
   return raw('')
 }
 
-/** `codeOf` gives a type's number. */
+/** `codeOf` gives a type's number, `hash` that of an id. */
 export const createGeneralCriteria =
-  (codeOf: (type: string) => number) =>
+  (codeOf: (type: string) => number, hash: (id: string) => number) =>
   async (type: string, name: string, { code, modifier }: Name, value: string, now: number): Promise<Condition> => {
     if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', code, 'none')
     const named = { text: `${name}=${value}`, understood: `${code} ${value}` }
     const values = valuesOf(name, value)
-    if (code === '_id') return idCondition(named, codeOf(type), values.map(unescapeValue))
+    if (code === '_id') return idCondition(named, codeOf(type), values.map(unescapeValue), hash)
     // _lastUpdated, in microseconds
     const parts = values.map((one) => {
       const { prefix, range } = readDateValue(name, unescapeValue(one))

@@ -5,6 +5,7 @@
 
 import type { Rows } from '../index/index-entries.ts'
 import { type Fragment, join, q, raw } from '../sql/fragment.ts'
+import type { MatchKey } from './match-key.ts'
 
 export interface Lookup {
   readonly table: 'ix_token' | 'ix_ref' | 'ix_date' | 'ix_qty' | 'ix_str' | 'ix_comp'
@@ -20,6 +21,8 @@ export interface Lookup {
   readonly check?: Fragment
   /** Does a row make a hit? */
   readonly test: (rows: Rows) => boolean
+  /** A resource that has none of them makes no hit. Undefined where no such list can be given. */
+  readonly keys?: readonly MatchKey[]
 }
 
 /** True for resources `d` that have a row. A scalar subquery: no planner turns it into a join in another order. */

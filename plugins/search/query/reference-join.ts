@@ -5,9 +5,10 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Source } from '../../storage/row-source.ts'
 import { ABSOLUTE, CANONICAL } from '../definition/column-codes.ts'
-import type { ParameterColumn, Registry } from '../index/registry.ts'
-import type { Statements } from '../plan/plan.ts'
+import type { ParameterColumn } from '../definition/parameter.ts'
+import type { Registry } from '../index/registry.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
+import type { Statements } from '../sql/statements.ts'
 
 /** One way along references of some columns. `r` stands for their rows, `t` for a row of what is referred to. */
 export interface Link {

@@ -1,9 +1,11 @@
 /** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
 import type { Ruling } from '../../../kernel/index.ts'
-import { NoCompartment, NotFound, ParameterValue } from '../../fhir/errors.ts'
-import type { AskedParams } from '../../fhir/interactions/request.ts'
-import { type FhirServer, isId, typeOf } from '../../fhir/parts.ts'
+import { isId } from '../../model/is-id.ts'
+import { typeOf } from '../../model/type-of.ts'
+import { NotFound } from '../../storage/errors.ts'
+import { NoCompartment, ParameterValue } from '../errors.ts'
 import type { SearchRequest } from './search-parameters.ts'
+import type { SearchView } from './search-view.ts'
 
 export interface Scope {
   readonly path: string
@@ -12,8 +14,18 @@ export interface Scope {
   readonly compartment: { readonly type: string; readonly id: string } | undefined
 }
 
+/** What an address names: `/[type]`, `/[type]/[id]/[other]`. */
+interface Address {
+  readonly type?: string
+  readonly id?: string
+  /** The type looked for in a compartment, or `*`. */
+  readonly other?: string
+}
+
+type Where = Pick<SearchView, 'search' | 'catalog'>
+
 /** Throws 404. */
-export const scopeOf = (server: FhirServer, { type, id, other }: AskedParams): Scope => {
+export const scopeOf = (server: Where, { type, id, other }: Address): Scope => {
   if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
   if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
@@ -31,7 +43,7 @@ export const scopeOf = (server: FhirServer, { type, id, other }: AskedParams): S
  * which types have any is not told by what a search may ask, and parameters must be known for all types granted. Throws 400.
  */
 export const typesOf = async (
-  server: FhirServer,
+  server: Where,
   { type, compartment }: Scope,
   request: SearchRequest,
   ruling: Ruling,

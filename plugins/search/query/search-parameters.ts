@@ -1,7 +1,6 @@
 /** The parameters of a search, from query and form: those that steer the result, and the criteria. */
-import { ParameterValue } from '../../fhir/errors.ts'
-import type { Presentation, Summary } from '../../fhir/presentation/presentation-parameters.ts'
-import { SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+
+import { ParameterValue, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
 
 export const MOST_PARAMETERS = 200
 /** Chains and `_has` of one search. */
@@ -34,13 +33,14 @@ export interface SearchRequest {
   readonly containedType: 'container' | 'contained'
   readonly page: string | undefined
   readonly explain: boolean
-  readonly presentation: Presentation
+  /** Those that say how matches are shown: handed on unread. */
+  readonly handedOn: ReadonlyMap<string, string>
 }
 
-const SUMMARIES = new Set(['true', 'text', 'data', 'count', 'false'])
 const CONTAINED = new Set(['true', 'false', 'both'])
 const CONTAINED_TYPES = new Set(['container', 'contained'])
 const TOTALS = new Set(['none', 'estimate', 'accurate'])
+const HANDED_ON: ReadonlySet<string> = new Set(['_summary', '_elements', '_format', '_pretty'])
 /** Steering parameters that this server takes, for `/metadata` and messages. */
 export const RESULT_PARAMETERS = [
   '_count',
@@ -77,14 +77,6 @@ const readFlag = (name: string, value: string | undefined): boolean => {
   throw ParameterValue(name, 'true or false')
 }
 
-const readElements = (value: string | undefined): readonly string[] | undefined => {
-  if (value === undefined) return undefined
-  const elements = value.split(',').map((one) => one.trim())
-  if (elements.some((one) => !/^([A-Z][A-Za-z]*\.)?[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*$/.test(one)))
-    throw ParameterValue('_elements', 'names of elements, separated by commas')
-  return elements
-}
-
 /** Splits the parameters. `isSystem`: only a search over several types takes `_type`. */
 export const readSearch = (parameters: readonly (readonly [string, string])[], isSystem: boolean): SearchRequest => {
   if (parameters.length > MOST_PARAMETERS)
@@ -114,9 +106,6 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
   if (count !== undefined && !/^\d{1,9}$/.test(count)) throw ParameterValue('_count', 'a whole number, 0 or more')
   const total = once.get('_total')
   if (total !== undefined && !TOTALS.has(total)) throw ParameterValue('_total', 'none, estimate or accurate')
-  const summary = once.get('_summary')
-  if (summary !== undefined && !SUMMARIES.has(summary))
-    throw ParameterValue('_summary', 'true, text, data, count or false')
   const types = once.get('_type')?.split(',')
   const contained = once.get('_contained') ?? 'false'
   if (!CONTAINED.has(contained)) throw ParameterValue('_contained', 'true, false or both')
@@ -134,11 +123,6 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     containedType: containedType as SearchRequest['containedType'],
     page: once.get('_page'),
     explain: readFlag('_explain', once.get('_explain')),
-    presentation: {
-      format: once.get('_format'),
-      pretty: readFlag('_pretty', once.get('_pretty')),
-      summary: summary === undefined || summary === 'false' ? undefined : (summary as Summary),
-      elements: readElements(once.get('_elements')),
-    },
+    handedOn: new Map([...once].filter(([name]) => HANDED_ON.has(name))),
   }
 }

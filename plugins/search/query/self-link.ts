@@ -1,8 +1,12 @@
-/** The parameters that the links of a page repeat: what was understood, `_count` as it is applied. */
+/** The parameters that the links of a page repeat: what was understood, `_count` as it is applied. `shown`: those that say how matches are shown. */
 import type { SearchRequest } from './search-parameters.ts'
 
-export const linkParameters = (request: SearchRequest, count: number): URLSearchParams => {
-  const { presentation, types, contained, containedType, sort, total, includes, revincludes, explain } = request
+export const linkParameters = (
+  request: SearchRequest,
+  shown: readonly (readonly [string, string])[],
+  count: number,
+): URLSearchParams => {
+  const { types, contained, containedType, sort, total, includes, revincludes, explain } = request
   const found = new URLSearchParams(request.criteria.map(([name, value]): [string, string] => [name, value]))
   const add = (name: string, value: string | undefined): void => {
     if (value !== undefined) found.append(name, value)
@@ -14,10 +18,7 @@ export const linkParameters = (request: SearchRequest, count: number): URLSearch
     add(text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1))
   add('_sort', sort)
   add('_total', total)
-  add('_summary', presentation.summary)
-  add('_elements', presentation.elements?.join(','))
-  add('_format', presentation.format)
-  add('_pretty', presentation.pretty ? 'true' : undefined)
+  for (const [name, value] of shown) add(name, value)
   add('_explain', explain ? 'true' : undefined)
   add('_count', String(count))
   return found

@@ -1,11 +1,11 @@
 /** A parameter with its modifier and values → a condition on index rows. */
 
 import type { Kind } from '../definition/kind.ts'
+import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
 import { MODIFIERS } from '../definition/supported.ts'
 import { SearchModifierUnknown, SearchUnsupportedParameter } from '../errors.ts'
-import type { Parameter, ParameterColumn } from '../index/registry.ts'
 import { type Condition, lookupCondition, neverCondition, notCondition } from './clause.ts'
-import type { CriteriaParts } from './criteria.ts'
+import type { CriteriaParts } from './criteria-parts.ts'
 import { createExpand } from './expand.ts'
 import type { Lookup } from './lookup.ts'
 import { compositeLookups } from './lookups/composite.ts'

@@ -1,8 +1,5 @@
 /** The parameters of a search by what they mean for each type; what is not understood is refused, or passed over when lenient. */
-import { isServerError } from '../../../kernel/index.ts'
-import { ElementUnknown } from '../../fhir/errors.ts'
-import type { FhirServer } from '../../fhir/parts.ts'
-import { withKnownElements } from '../../fhir/presentation/requested-elements.ts'
+import { isServerError, type ServerError } from '../../../kernel/index.ts'
 import {
   SearchChain,
   SearchModifierNeeds,
@@ -15,6 +12,8 @@ import { type SortKey, toSortKeys } from '../plan/sort.ts'
 import type { Condition } from './clause.ts'
 import type { Asking } from './search-context.ts'
 import type { SearchRequest } from './search-parameters.ts'
+import type { SearchQuery } from './search-query.ts'
+import type { SearchView } from './search-view.ts'
 
 /** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
 const PASSED_OVER = new Set(
@@ -25,7 +24,6 @@ const PASSED_OVER = new Set(
     SearchModifierNeeds,
     SearchChain,
     SearchSort,
-    ElementUnknown,
   ].map(({ key }) => key),
 )
 
@@ -41,22 +39,27 @@ export interface Understood {
   /** By type: what the clauses mean there. */
   readonly conditions: ReadonlyMap<string, readonly Condition[]>
   readonly keys: readonly SortKey[]
+  /** What links repeat of how matches are shown. */
+  readonly shown: readonly (readonly [string, string])[]
   readonly count: number
 }
 
 /** Throws 400 for what is not understood. */
 export const understand = async (
-  server: FhirServer,
-  request: SearchRequest,
+  { search, catalog, page }: SearchView,
+  { request, lenient, shown }: Pick<SearchQuery, 'request' | 'lenient' | 'shown'>,
   types: readonly string[],
   asking: Asking,
-  lenient: boolean,
 ): Promise<Understood> => {
-  const { criteria } = server.search
+  const { criteria } = search
   const ignored: Ignored[] = []
-  const tolerate = (name: string, error: unknown): void => {
-    if (!lenient || !isServerError(error) || !PASSED_OVER.has(error.key)) throw error
+  const passOver = (name: string, error: ServerError): void => {
+    if (!lenient) throw error
     if (!ignored.some((one) => one.name === name)) ignored.push({ name, reason: error.message })
+  }
+  const tolerate = (name: string, error: unknown): void => {
+    if (!isServerError(error) || !PASSED_OVER.has(error.key)) throw error
+    passOver(name, error)
   }
   const conditions = new Map<string, Condition[]>(types.map((type) => [type, []]))
   const kept: (readonly [string, string])[] = []
@@ -82,20 +85,16 @@ export const understand = async (
       sort = undefined
     }
   // What is included may be of another type.
-  const shown = request.includes.length + request.revincludes.length > 0 ? [...server.catalog.types.keys()] : types
-  const presentation = withKnownElements(
-    request.presentation,
-    shown.flatMap((type) => server.catalog.types.get(type) ?? []),
-    types.length === 1 ? (types[0] as string) : 'these types',
-    (name, error) => tolerate(`_elements=${name}`, error),
-  )
-  const { usual, most } = server.page
+  const seen = request.includes.length + request.revincludes.length > 0 ? [...catalog.types.keys()] : types
+  const where = types.length === 1 ? (types[0] as string) : 'these types'
+  const { usual, most } = page
   const wanted = request.count ?? usual
   return {
-    request: { ...request, criteria: kept, sort, presentation },
+    request: { ...request, criteria: kept, sort },
     ignored,
     conditions,
     keys,
+    shown: shown.settle(seen, where, passOver),
     count: Math.min(wanted, most),
   }
 }

@@ -1,8 +1,8 @@
 /** What the value of a search parameter needs to know of its parameter and the server. */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { ImpliedSystems } from '../definition/implied-systems.ts'
+import type { ParameterColumn } from '../definition/parameter.ts'
 import type { Hasher } from '../index/hash.ts'
-import type { ParameterColumn } from '../index/registry.ts'
 import type { Expansions } from './expansions.ts'
 
 /** What every value needs to know of its parameter and the server. */

@@ -6,13 +6,13 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
 import type { Branch } from '../../../plugins/model/fhirpath/extraction/paths.ts'
-import {
-  compileModel,
-  type StoredColumn,
-  type StoredModel,
-  type StoredParameter,
-} from '../../../plugins/search/definition/compile-definitions.ts'
+import { compileModel } from '../../../plugins/search/definition/compile-definitions.ts'
 import type { Convert, Kind } from '../../../plugins/search/definition/kind.ts'
+import type {
+  StoredColumn,
+  StoredModel,
+  StoredParameter,
+} from '../../../plugins/search/definition/stored-definitions.ts'
 import { convertible, createConverters } from '../../../plugins/search/index/convert/converters.ts'
 import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'

@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import fhir from '../../../plugins/fhir/index.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -163,6 +164,23 @@ test('tags, profiles and identifiers are sorted by, composites are not', async (
   const refused = await server.inject('/Observation?_sort=code-value-quantity')
   assert.is(refused.statusCode, 400)
   assert.match(refused.json().issue[0].diagnostics, /code-value-quantity.*composite.*no order/)
+})
+
+test('the value that a resource is sorted by is read from its own rows, whatever the type of the parameter', async () => {
+  if (chosenKind.name === 'postgres') return // test/plugins/fhir/search/postgres-plans.test.ts
+  const sorts = [
+    'Observation?_sort=date',
+    'Observation?_sort=value-quantity',
+    'Patient?_sort=family',
+    'Patient?_sort=name',
+  ]
+  for (const sort of [...sorts, 'Patient?_sort=birthdate', 'ValueSet?_sort=url', 'RiskAssessment?_sort=probability']) {
+    const { issue } = (await page(`/${sort}&_explain=true`)).resources.at(-1) as Resource
+    const plan: string = issue.map(({ diagnostics }: any) => diagnostics).join('\n')
+    const found = plan.split('\n').filter((line) => /SEARCH x /.test(line))
+    assert.ok(found.length > 0, plan)
+    for (const line of found) assert.match(line, /rid=\?/, sort)
+  }
 })
 
 test.run()

@@ -4,7 +4,6 @@
  * https://hl7.org/fhir/R4/fhirpatch.html
  */
 
-import { PatchTooLarge } from '../../../fhir/patch/errors.ts'
 import { isExactObject } from '../../json/exact.ts'
 import type { Elements, Place } from '../../snapshot/element-index.ts'
 
@@ -185,6 +184,8 @@ const childrenOf = (elements: Elements, spot: Spot, name: string): readonly Spot
 /** How many elements the paths of one patch may still look at. */
 export interface Budget {
   left: number
+  /** The error when nothing is left. */
+  spent(): Error
 }
 
 const holds = (elements: Elements, spot: Spot, criterion: Criterion, budget: Budget): boolean => {
@@ -195,7 +196,7 @@ const holds = (elements: Elements, spot: Spot, criterion: Criterion, budget: Bud
   return (only.value === criterion.literal) === (criterion.operator === '=')
 }
 
-/** Where steps lead from some places, in a resource that was parsed plainly. Throws NotLoaded, 413. */
+/** Where steps lead from some places, in a resource that was parsed plainly. Throws NotLoaded, and what `budget` says. */
 export const follow = (
   elements: Elements,
   from: readonly Spot[],
@@ -205,7 +206,7 @@ export const follow = (
   let spots = from
   for (const step of steps) {
     budget.left -= spots.length
-    if (budget.left < 0) throw PatchTooLarge('its paths look at too many elements')
+    if (budget.left < 0) throw budget.spent()
     switch (step.kind) {
       case 'name':
         spots = spots.flatMap((spot) => childrenOf(elements, spot, step.name))

@@ -3,17 +3,14 @@
  * a client posted one. Goes by rid in small transactions that note how far they came, so that an interrupted one goes
  * on, and two servers take turns.
  */
-import type { Clock } from '../../../../kernel/index.ts'
-import { type Database, sql, type Transaction } from '../../../database/service.ts'
+
+import { sql, type Transaction } from '../../../database/service.ts'
 import { unpackBody } from '../../../storage/body/body.ts'
-import type { TypeCodes } from '../../../storage/type-codes.ts'
 import type { ColumnRow } from '../columns.ts'
 import { APART, containedRid, containerOf } from '../contained/key-space.ts'
 import type { Extract } from '../extractor.ts'
 import { Rows } from '../index-entries.ts'
-import type { IndexRows } from '../index-writer.ts'
 import { parseIndexed } from '../indexed-json.ts'
-import type { Registry } from '../registry.ts'
 import {
   advance,
   countResources,
@@ -25,6 +22,7 @@ import {
   setExpected,
   setReady,
 } from '../tables.ts'
+import type { BackfillParts } from './backfill-parts.ts'
 import { createClearing } from './clear-columns.ts'
 
 const BATCH = 100 // resources of one transaction, at most
@@ -48,14 +46,6 @@ interface BatchRow {
   readonly id: string
   readonly flags: number
   readonly body: Buffer
-}
-
-export interface BackfillParts {
-  readonly database: Database
-  readonly registry: Registry
-  readonly rows: IndexRows
-  readonly types: TypeCodes
-  readonly clock: Clock
 }
 
 /** What a step has done: the type is complete when `left` is false. */

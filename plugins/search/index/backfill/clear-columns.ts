@@ -17,7 +17,7 @@ import {
   removeTexts,
   setReach,
 } from '../tables.ts'
-import type { BackfillParts } from './backfill.ts'
+import type { BackfillParts } from './backfill-parts.ts'
 
 const CLEAR_MS = 4 // of work on the main thread, then others get their turn
 const EVERY_BIT = 2 ** MASK_BITS - 1

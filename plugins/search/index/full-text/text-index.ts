@@ -1,6 +1,8 @@
 /** Keeps the index of words beside the resources, in the transactions that write them. */
+
 import { type Database, type Eventually, insertNow, type Transaction } from '../../../database/service.ts'
 import { unpackBody } from '../../../storage/body/body.ts'
+import { toIndexFindings } from '../index-findings.ts'
 import type { IndexRows } from '../index-writer.ts'
 import { type ResourceWords, wordsOf } from './resource-text.ts'
 import {
@@ -105,11 +107,13 @@ export const createWordRows = (database: Database, mode: WordMode) => {
         : {
             ...rows,
             write(transaction, next, resource, previous, findings) {
-              if (findings !== undefined)
+              if (findings !== undefined) {
+                const { words, before } = toIndexFindings(findings)
                 return both(
                   rows.write(transaction, next, resource, previous, findings),
-                  exchange(transaction, next.rid, resource && findings.words, findings.before?.words),
+                  exchange(transaction, next.rid, resource && words, before?.words),
                 )
+              }
               const before =
                 previous === undefined || previous.deleted ? undefined : (JSON.parse(previous.text) as Json)
               return both(

@@ -5,11 +5,13 @@
 import type { VersionRow } from '../../../storage/tables.ts'
 import { HOLDER_SQL, holderRid, placeOf, SPACE_SQL } from '../../index/contained/key-space.ts'
 import type { Condition } from '../../query/clause.ts'
+import { createNames, matches } from '../../query/clause-sql.ts'
 import type { PagePosition } from '../../query/page-token.ts'
+import type { Plan } from '../../query/plan-contract.ts'
 import { and, type Fragment, join, or, q, raw } from '../../sql/fragment.ts'
 import type { Patience } from '../deadline.ts'
 import type { Executor, Match } from '../executor.ts'
-import { createNames, type Direction, matches, type Plan } from '../plan.ts'
+import type { Direction } from '../plan.ts'
 
 export interface ContainedSearch {
   /** Contained resources of the type. */

@@ -5,9 +5,9 @@ import { SearchSort, SearchUnsupportedParameter } from '../../errors.ts'
 import { APART } from '../../index/contained/key-space.ts'
 import type { Search } from '../../open-search.ts'
 import type { Condition } from '../../query/clause.ts'
+import type { Plan } from '../../query/plan-contract.ts'
 import type { Asking } from '../../query/search-context.ts'
 import type { SearchRequest } from '../../query/search-parameters.ts'
-import type { Plan } from '../plan.ts'
 import type { ContainedSearch } from './contained-page.ts'
 
 /**

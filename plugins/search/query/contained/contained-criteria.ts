@@ -3,12 +3,13 @@
  * whole resources.
  */
 
+import type { Parameter } from '../../definition/parameter.ts'
 import { SearchUnsupportedParameter } from '../../errors.ts'
 import { APART } from '../../index/contained/key-space.ts'
-import type { Parameter } from '../../index/registry.ts'
 import { createLinkedCriteria } from '../chain-criteria.ts'
 import type { Condition } from '../clause.ts'
-import type { Criteria, CriteriaParts } from '../criteria.ts'
+import type { Criteria } from '../criteria.ts'
+import type { CriteriaParts } from '../criteria-parts.ts'
 import { readName, short } from '../parameter-name.ts'
 import type { Asking } from '../search-context.ts'
 import { createSimpleCriteria } from '../simple-criteria.ts'

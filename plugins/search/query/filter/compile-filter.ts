@@ -2,10 +2,10 @@
  * A filter → conditions, the same that parameters become. https://hl7.org/fhir/R4/search_filter.html
  */
 
+import type { Parameter } from '../../definition/parameter.ts'
 import { PREFIXED } from '../../definition/supported.ts'
 import { WIDE } from '../../definition/wide-ranges.ts'
 import { SearchChain, SearchFilterOperator, SearchValue } from '../../errors.ts'
-import type { Parameter } from '../../index/registry.ts'
 import { and, isIn, or, q, raw } from '../../sql/fragment.ts'
 import type { Follow } from '../chain-criteria.ts'
 import { allCondition, anyCondition, type Condition, lookupCondition, type Named, notCondition } from '../clause.ts'

@@ -1,18 +1,15 @@
 /** `:below` on MIME types: `image` and all that is of it. https://hl7.org/fhir/R4/search.html#token */
+
 import { OF_TYPE } from '../../definition/column-codes.ts'
+import { isMimeTypes } from '../../definition/mime-value-set.ts'
+import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty } from '../../errors.ts'
 import { mimeParts } from '../../index/convert/mime-parts.ts'
 import { TOKEN_WIDTH } from '../../index/index-entries.ts'
-import type { ParameterColumn } from '../../index/registry.ts'
 import { and, isIn, q } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
 import { anyRow, type Lookup } from '../lookup.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
-
-const MIME_TYPES = /^http:\/\/hl7\.org\/fhir\/ValueSet\/mimetypes(?:\||$)/
-
-/** Is this the value set of MIME types? */
-export const isMimeTypes = (valueSet: string): boolean => MIME_TYPES.test(valueSet)
 
 /** Those columns of a parameter whose codes are MIME types. */
 export const mimeColumns = (columns: readonly ParameterColumn[]): readonly ParameterColumn[] =>

@@ -1,6 +1,7 @@
 /** References: ids, typed ids, URLs, versions. https://hl7.org/fhir/R4/search.html#reference */
+
+import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
-import type { ParameterColumn } from '../../index/registry.ts'
 import { and, isIn } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
 import { anyRow, type Lookup } from '../lookup.ts'
@@ -48,6 +49,9 @@ export const referenceLookup = (columns: readonly ParameterColumn[], targets: re
         2,
         (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
       ),
+    keys: codes.flatMap((column) =>
+      targets.map((value) => ({ kind: 'reference' as const, column, value, system: undefined })),
+    ),
   }
 }
 

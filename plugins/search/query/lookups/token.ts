@@ -1,12 +1,13 @@
 /** Tokens: codes with their systems, displays, typed identifiers. https://hl7.org/fhir/R4/search.html#token */
 import { IDENTIFIER, OF_TYPE, TEXT, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
+import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
 import { fold } from '../../index/fold.ts'
-import { type Rows, TEXT_WIDTH } from '../../index/index-entries.ts'
-import type { ParameterColumn } from '../../index/registry.ts'
+import { type Rows, TEXT_WIDTH, TOKEN_WIDTH } from '../../index/index-entries.ts'
 import { and, isIn, q } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
 import { anyRow, type Lookup } from '../lookup.ts'
+import type { MatchKey } from '../match-key.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 import { beginsWith } from './string.ts'
 
@@ -29,11 +30,22 @@ export const readToken = (name: string, text: string): TokenValue => {
   return { system: first, code: second === '' ? undefined : second }
 }
 
+/** What a row must hold: `system` undefined is any. */
+interface WantedToken {
+  readonly value: number
+  readonly system: number | undefined
+}
+
+const keysFor = (codes: readonly number[], wanted: readonly WantedToken[]): readonly MatchKey[] =>
+  codes.flatMap((column) => wanted.map((one) => ({ kind: 'token' as const, column, ...one })))
+
+/** `wanted` decides on rows in memory; rows of a table are found under `systems`, where those are known. */
 const tokenRows = (
   codes: readonly number[],
-  values: readonly number[],
+  wanted: readonly WantedToken[],
   systems: readonly number[] | undefined,
 ): Lookup => {
+  const values = wanted.map(({ value }) => value)
   const where = [isIn('x.param', codes), isIn('x.val', values)]
   if (systems !== undefined) where.push(isIn('x.sys', systems))
   return {
@@ -44,12 +56,14 @@ const tokenRows = (
     test: ({ token }: Rows) =>
       anyRow(
         token,
-        3,
+        TOKEN_WIDTH,
         (at) =>
           codes.includes(token[at] as number) &&
-          values.includes(token[at + 1] as number) &&
-          (systems === undefined || systems.includes(token[at + 2] as number)),
+          wanted.some(
+            ({ value, system }) => value === token[at + 1] && (system === undefined || system === token[at + 2]),
+          ),
       ),
+    keys: keysFor(codes, wanted),
   }
 }
 
@@ -60,7 +74,7 @@ const tokensOf = async (
   tokens: readonly { value: number | undefined; system: number | undefined }[],
 ): Promise<Lookup[]> => {
   const { systemsOf } = context
-  const bySystem = new Map<string, { values: number[]; systems: readonly number[] | undefined }>()
+  const bySystem = new Map<string, { wanted: WantedToken[]; systems: readonly number[] | undefined }>()
   const lookups: Lookup[] = []
   for (const { value, system } of tokens) {
     if (value === undefined) {
@@ -70,7 +84,8 @@ const tokensOf = async (
         where,
         ordered: false,
         probeable: false,
-        test: ({ token }) => anyRow(token, 3, (at) => codes.includes(token[at] as number) && token[at + 2] === system),
+        test: ({ token }) =>
+          anyRow(token, TOKEN_WIDTH, (at) => codes.includes(token[at] as number) && token[at + 2] === system),
       })
       continue
     }
@@ -78,18 +93,12 @@ const tokensOf = async (
     // A code nobody has used yet: no row can match, under whatever system.
     const key = systems === undefined ? '*' : systems.join()
     const group = bySystem.get(key)
-    if (group === undefined) bySystem.set(key, { values: [value], systems })
-    else group.values.push(value)
-  }
-  for (const { values, systems } of bySystem.values()) {
-    const lookup = tokenRows(codes, values, systems)
     // Rows of a version that is not stored are judged by the code alone where no system was given.
-    lookups.push(
-      tokens.some(({ system }) => system === undefined)
-        ? { ...lookup, test: tokenRows(codes, values, undefined).test }
-        : lookup,
-    )
+    const one = { value, system }
+    if (group === undefined) bySystem.set(key, { wanted: [one], systems })
+    else group.wanted.push(one)
   }
+  for (const { wanted, systems } of bySystem.values()) lookups.push(tokenRows(codes, wanted, systems))
   return lookups
 }
 
@@ -146,7 +155,10 @@ export const tokenLookups = async (
       )),
       ...own.flatMap((token) => {
         const caseless = caselessToken(context.hasher, token)
-        return caseless === undefined ? [] : [tokenRows(codesOf(columns, beside), [caseless.value], caseless.systems)]
+        if (caseless === undefined) return []
+        const { value, systems } = caseless
+        const wanted = systems.map((system) => ({ value, system }))
+        return [tokenRows(codesOf(columns, beside), wanted, systems)]
       }),
     )
   return lookups

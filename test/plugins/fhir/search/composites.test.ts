@@ -8,11 +8,9 @@ import fhirpath from 'fhirpath'
 import fhirModel from 'fhirpath/fhir-context/r4/index.js'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  compileModel,
-  type SearchParameterResource,
-} from '../../../../plugins/search/definition/compile-definitions.ts'
+import { compileModel } from '../../../../plugins/search/definition/compile-definitions.ts'
 import type { Kind } from '../../../../plugins/search/definition/kind.ts'
+import type { SearchParameterResource } from '../../../../plugins/search/definition/stored-definitions.ts'
 import { createConverters } from '../../../../plugins/search/index/convert/converters.ts'
 import { compileExtractor } from '../../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../../plugins/search/index/hash.ts'

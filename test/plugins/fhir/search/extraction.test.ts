@@ -6,12 +6,9 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { loadExotic } from '../../../../plugins/model/fhirpath/extraction/interpreted.ts'
-import {
-  compileModel,
-  type SearchParameterResource,
-  type StoredModel,
-} from '../../../../plugins/search/definition/compile-definitions.ts'
+import { compileModel } from '../../../../plugins/search/definition/compile-definitions.ts'
 import type { Convert, Kind } from '../../../../plugins/search/definition/kind.ts'
+import type { SearchParameterResource, StoredModel } from '../../../../plugins/search/definition/stored-definitions.ts'
 import { convertible, createConverters } from '../../../../plugins/search/index/convert/converters.ts'
 import { compileExtractor } from '../../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../../plugins/search/index/hash.ts'

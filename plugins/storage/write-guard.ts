@@ -1,8 +1,8 @@
 /** What a ruling lets a change do: to which resource, and into what. Made before the transaction, asked inside it. */
-import type { Right } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
-import type { Reads } from '../../storage/storage.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { Right } from '../../kernel/index.ts'
+import type { Eventually } from '../database/service.ts'
+import type { Reads } from './storage.ts'
+import type { StoredVersion } from './version.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,0 +1,38 @@
+/** What a route says of itself beside its path: the `config` of Fastify's route options. */
+import type { RouteOptions } from 'fastify'
+import type { RequestClass } from './context.ts'
+
+export interface RouteConfig {
+  /** Cost and quota class; `read` when unset. */
+  requestClass?: RequestClass
+  /** The hook `relay` is asked, and may answer in place of the route. */
+  relay?: boolean
+  /** Milliseconds without a byte after which the connection is cut while the answer goes out; null for streams that may be silent. */
+  stallMs?: number | null
+  /** The route takes the connection of a WebSocket; a request that offers none is answered with 426. */
+  upgrade?: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends RouteConfig {}
+}
+
+const MOST_MS = 2 ** 31 - 1 // what a timer of Node can wait
+
+/** What is wrong with the config of a route, or undefined. */
+const faultOf = (config: RouteConfig, methods: readonly string[], bare: boolean): string | undefined => {
+  const { relay, stallMs, upgrade } = config
+  if (bare && (relay === true || upgrade === true || stallMs !== undefined))
+    return 'a bare route passes no hook, so it has no relay, upgrade or stallMs'
+  if (stallMs !== undefined && stallMs !== null && !(Number.isInteger(stallMs) && stallMs > 0 && stallMs <= MOST_MS))
+    return 'stallMs is a number of milliseconds, or null'
+  if (upgrade === true && methods.some((method) => method !== 'GET' && method !== 'HEAD'))
+    return 'a WebSocket is asked for with GET'
+  return undefined
+}
+
+/** Throws a TypeError that names the route. */
+export const checkRoute = ({ method, url, config = {} }: RouteOptions, bare: boolean): void => {
+  const fault = faultOf(config, [method].flat(), bare)
+  if (fault !== undefined) throw new TypeError(`the route ${url}: ${fault}`)
+}

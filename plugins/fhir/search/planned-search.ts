@@ -1,0 +1,84 @@
+/** A search that has to be understood and planned: asked of the search, and shown as a searchset. */
+import { isUtf8 } from 'node:buffer'
+import type { Ruling } from '../../../kernel/index.ts'
+import { NotUtf8 } from '../../model/errors.ts'
+import { findPage } from '../../search/plan/search-page.ts'
+import type { Scope } from '../../search/query/scope.ts'
+import { readSearch } from '../../search/query/search-parameters.ts'
+import type { Shown } from '../../search/query/search-query.ts'
+import { patientsIn } from '../audit-details.ts'
+import { checkAccept } from '../http/media.ts'
+import { queryOf } from '../interactions/query-of.ts'
+import type { Asked } from '../interactions/request.ts'
+import { prepareVersions } from '../large/prepare-versions.ts'
+import type { FhirServer } from '../parts.ts'
+import { type Presentation, readPairs, readPrefer, toPresentation } from '../presentation/presentation-parameters.ts'
+import { withKnownElements } from '../presentation/requested-elements.ts'
+import { toSearchSet } from './searchset.ts'
+import type { FoundPage } from './searchset-page.ts'
+
+/** Parameters of the query, then those of the form. Empty ones are no error and are ignored: fields of a form, say. */
+const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string])[] => {
+  if (body instanceof Uint8Array && !isUtf8(body)) throw NotUtf8()
+  const form = body instanceof Uint8Array ? readPairs(Buffer.from(body).toString('utf8')) : []
+  // A page link that lost its end is none: without it the search would begin again.
+  return [...readPairs(queryOf(url)), ...form].filter(([name, value]) => value !== '' || name === '_page')
+}
+
+/** As links repeat it. */
+const toParameters = ({ summary, elements, format, pretty }: Presentation): readonly (readonly [string, string])[] => {
+  const all = [
+    ['_summary', summary],
+    ['_elements', elements?.join(',')],
+    ['_format', format],
+    ['_pretty', pretty ? 'true' : undefined],
+  ] as const
+  return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+}
+
+/** Throws 400, 403, 406. */
+export const findPlanned = async (
+  server: FhirServer,
+  asked: Asked,
+  scope: Scope,
+  ruling: Ruling,
+): Promise<FoundPage> => {
+  const { random, clock, catalog } = server
+  const { ctx, headers } = asked
+  const request = readSearch(parametersOf(asked), scope.type === undefined)
+  let presentation = toPresentation(request.handedOn)
+  const { lenient } = readPrefer(headers.prefer)
+  checkAccept(headers.accept, presentation.format)
+  const shown: Shown = {
+    countOnly: presentation.summary === 'count',
+    settle(types, where, refuse) {
+      const described = types.flatMap((type) => catalog.types.get(type) ?? [])
+      presentation = withKnownElements(presentation, described, where, (name, error) =>
+        refuse(`_elements=${name}`, error),
+      )
+      return toParameters(presentation)
+    },
+  }
+  const { entries, total, links, issues } = await findPage(server, {
+    context: ctx,
+    scope,
+    request,
+    ruling,
+    lenient,
+    shown,
+  })
+  const versions = entries.map(({ version }) => version)
+  await prepareVersions(server, ctx, versions, presentation)
+  const text = toSearchSet({
+    id: random.id(),
+    lastUpdated: new Date(clock.now()).toISOString(),
+    baseUrl: ctx.baseUrl,
+    total,
+    links: links.map(({ relation, address }) => ({ relation, url: ctx.baseUrl + address })),
+    entries,
+    issues,
+    presentation,
+    types: catalog.types,
+  })
+  return { text, patients: () => patientsIn(server, versions, ctx.ownUrl) }
+}

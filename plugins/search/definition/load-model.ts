@@ -1,0 +1,38 @@
+/** What the installed packages say of searches, compiled when they change. What cannot be indexed is told in the log then, once. */
+import type { Logger } from '../../../kernel/index.ts'
+import type { Catalog } from '../../model/catalog.ts'
+import type { Definition, Definitions } from '../../packages/service.ts'
+import { caselessSystems } from './caseless-systems.ts'
+import { compileModel } from './compile-definitions.ts'
+import type { CompartmentDefinitionResource, SearchParameterResource, StoredModel } from './stored-definitions.ts'
+import { unindexed } from './unindexed.ts'
+
+export interface SearchDefinitions {
+  readonly model: StoredModel
+  /** Code systems whose codes are compared without case. */
+  readonly caseless: readonly string[]
+}
+
+// Counts up when the compiled form changes, so that one made by an older build is not read.
+const LAYOUT = 1
+
+const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
+
+export const loadModel = (
+  { types, compiled }: Pick<Catalog, 'types' | 'compiled'>,
+  definitions: Definitions,
+  log: Logger,
+): Promise<SearchDefinitions> =>
+  compiled('search', LAYOUT, async (structures): Promise<SearchDefinitions> => {
+    const names = [...types.keys()]
+    const parameters = (await definitions.all('SearchParameter')).map(parse<SearchParameterResource>)
+    const model = compileModel({
+      structures,
+      types: names,
+      parameters,
+      compartments: (await definitions.all('CompartmentDefinition')).map(parse<CompartmentDefinitionResource>),
+    })
+    for (const { url, reason } of unindexed(parameters, model, names))
+      log.warn({ parameter: url, reason }, 'a search parameter of a package cannot be indexed')
+    return { model, caseless: caselessSystems(await definitions.all('CodeSystem')) }
+  })

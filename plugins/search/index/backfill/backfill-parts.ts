@@ -1,0 +1,14 @@
+/** What filling and clearing columns works on. */
+import type { Clock } from '../../../../kernel/index.ts'
+import type { Database } from '../../../database/service.ts'
+import type { TypeCodes } from '../../../storage/type-codes.ts'
+import type { IndexRows } from '../index-writer.ts'
+import type { Registry } from '../registry.ts'
+
+export interface BackfillParts {
+  readonly database: Database
+  readonly registry: Registry
+  readonly rows: IndexRows
+  readonly types: TypeCodes
+  readonly clock: Clock
+}

@@ -1,0 +1,53 @@
+/** What a thread has found about a large resource for the index: all that a write needs of it besides its text. */
+import type { ReadReference } from '../../model/references/read-reference.ts'
+import { type Findings, findingsOf } from '../../storage/findings.ts'
+import type { ContainedRows } from './contained/contained-entries.ts'
+import type { ResourceWords } from './full-text/resource-text.ts'
+import type { Rows } from './index-entries.ts'
+
+/** Index rows of a contained resource by its place; undefined where there is nothing to index. */
+export type ContainedList = readonly (ContainedRows | undefined)[]
+
+/** The version that is replaced, by what the index holds of it. */
+export interface Before {
+  readonly version: number
+  /** The next version has the same content. */
+  readonly isSame: boolean
+  /** Rows that the next version does not have. */
+  readonly removed: readonly Rows[]
+  readonly contained: ContainedList
+  readonly words: ResourceWords
+}
+
+export interface IndexFindings extends Findings {
+  /** Rows that the version before does not have, each once, in lists of bounded length. */
+  readonly added: readonly Rows[]
+  readonly masks: readonly number[]
+  /** Keys of all rows of both versions: see usual/changes.ts. */
+  readonly keys: readonly number[]
+  readonly absolutes: readonly number[]
+  readonly contained: ContainedList
+  readonly words: ResourceWords
+  readonly references: readonly ReadReference[]
+  /** FHIRPath of each reference. */
+  readonly paths: readonly string[]
+  readonly patients: readonly string[]
+  /** Undefined for what is not there yet, or was deleted. */
+  readonly before: Before | undefined
+  /** `Registry.source` that the rows were made with. */
+  readonly source: object
+}
+
+const hasRows = (findings: Findings): findings is IndexFindings => 'masks' in findings
+
+/** Throws for findings without rows: who examines a resource for a write, extracts them. */
+export const toIndexFindings = (findings: Findings): IndexFindings => {
+  if (!hasRows(findings)) throw new Error('a large resource was examined without its index rows')
+  return findings
+}
+
+/** Undefined for a resource that was read on the main thread. */
+export const indexFindingsOf = (resource: Readonly<Record<string, unknown>> | undefined): IndexFindings | undefined => {
+  const findings = findingsOf(resource)
+  return findings && toIndexFindings(findings)
+}

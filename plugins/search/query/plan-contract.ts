@@ -1,0 +1,20 @@
+/** How conditions are met: which one a search starts from. */
+import type { Condition } from './clause.ts'
+
+export interface Plan {
+  readonly type: number
+  readonly conditions: readonly Condition[]
+  /** Where the search starts; undefined: the resources of the type, newest first. */
+  readonly driver: Condition | undefined
+  /** Rows the driver gives, counted up to a bound. */
+  readonly size: number
+  /** True when `size` is the bound: there may be many more. */
+  readonly many: boolean
+  /** The conditions it could start from as well, whose size has to be counted. */
+  readonly able: readonly Condition[]
+  /** Read along a key that has rid next: a page needs no more than its own rows and what the checks refuse. */
+  readonly ordered: boolean
+}
+
+/** Says how the conditions on resources of a type are best met. */
+export type Planner = (type: number, given: readonly Condition[]) => Promise<Plan>

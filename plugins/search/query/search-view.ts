@@ -1,0 +1,15 @@
+/** What searches are performed with. */
+import type { Clock } from '../../../kernel/index.ts'
+import type { Catalog } from '../../model/catalog.ts'
+import type { Store } from '../../storage/storage.ts'
+import type { Search } from '../open-search.ts'
+
+/** What searches are performed with. */
+export interface SearchView {
+  readonly search: Search
+  readonly store: Pick<Store, 'types'>
+  readonly catalog: Pick<Catalog, 'types'>
+  readonly clock: Clock
+  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  readonly page: { readonly usual: number; readonly most: number }
+}
