@@ -1,19 +1,24 @@
 /** What the FHIR plugin offers to others: places where they add to the capability statement and check what is written. */
 
 import { defineService } from '../../kernel/index.ts'
-import type { Reindexing } from '../search/index/reindexing.ts'
-import type { References } from '../search/reference-index.ts'
-import type { WriteCheck } from '../storage/write-check.ts'
-import type { CapabilityPart } from './capability.ts'
+import type { References, Reindexing } from '../search/service.ts'
+import type { WriteCheck } from '../storage/service.ts'
+import type { CapabilityPart } from './capability-part.ts'
 import type { Operation } from './operations/operation.ts'
 
-export type { ReadReference, Target } from '../model/references/read-reference.ts'
-export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from '../search/index/backfill/reindex.ts'
-export type { References, Referrer, TargetVersion } from '../search/reference-index.ts'
-export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/write-check.ts'
-export type { CapabilityPart } from './capability.ts'
-export type { Data, Held } from './operations/data.ts'
-export type { Inputs } from './operations/inputs.ts'
+export type { ReadReference, Target } from '../model/service.ts'
+export type {
+  References,
+  Referrer,
+  Reindex,
+  ReindexScope,
+  ReindexStep,
+  ReindexWatch,
+  TargetVersion,
+} from '../search/service.ts'
+export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/service.ts'
+export type { CapabilityPart } from './capability-part.ts'
+export type { Data, Held } from './operations/held-data.ts'
 export type {
   Invocation,
   Operation,
@@ -21,8 +26,8 @@ export type {
   OperationChange,
   OperationChanged,
   OperationChanges,
-  OperationParameter,
 } from './operations/operation.ts'
+export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
 
 export interface Fhir extends Reindexing {
   /** In setup only: shown in /metadata. */

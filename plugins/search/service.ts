@@ -1,3 +1,41 @@
-/** What search offers to other plugins. */
-
+/** What search offers to other plugins. What a thread needs of it is in `thread-service.ts`, which loads no more than that. */
+export type { AccessEvaluator } from './access/access-evaluator.ts'
+export { type Access, OPEN, toAccess } from './access/access-filter.ts'
+export { extent } from './access/extent.ts'
+export { tapNames } from './access/restriction-names.ts'
+export type { Patients } from './definition/patients.ts'
+export {
+  ConditionalCriteria,
+  ConditionalParameter,
+  ParameterUnknown,
+  ParameterValue,
+  RestrictionUnsupported,
+  TypeForbidden,
+} from './errors.ts'
+export type { KeptEntries } from './fast/page-cache.ts'
+export { readUsualQuery } from './fast/simple-query.ts'
+export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './index/backfill/reindex.ts'
+export type { Extraction } from './index/extraction.ts'
+export type { ResourceWords } from './index/full-text/resource-text.ts'
+export type { WordMode } from './index/full-text/text-index.ts'
+export type { Rows } from './index/index-entries.ts'
+export type { Before, ContainedList, IndexFindings } from './index/index-findings.ts'
+export type { ExtractionSource, Registry } from './index/registry.ts'
+export { Reindexing } from './index/reindexing.ts'
+export type { Search } from './open-search.ts'
+export { SEARCH_MS } from './plan/deadline.ts'
+export { MOST_INCLUDED } from './plan/include.ts'
+export type { Target as ReferredTarget } from './plan/referred.ts'
+export { findPage } from './plan/search-page.ts'
+export { anyCondition, type Condition, notCondition } from './query/clause.ts'
 export { type Code, CodeExpander } from './query/code-expander.ts'
+export { createExpansions } from './query/expansions.ts'
+export { openPage, type PagePosition, sealPage } from './query/page-token.ts'
+export type { Plan } from './query/plan-contract.ts'
+export { type Scope, scopeOf } from './query/scope.ts'
+export type { Asking } from './query/search-context.ts'
+export { readSearch } from './query/search-parameters.ts'
+export type { SearchEntry, Shown } from './query/search-query.ts'
+export type { References, Referrer, TargetVersion } from './reference-index.ts'
+export { Searches } from './searches.ts'
+export { isIn, join, q } from './sql/fragment.ts'

@@ -1,6 +1,6 @@
 /** A change of one resource, as it is asked for and as it was made. */
 import type { Interaction } from '../../kernel/index.ts'
-import type { Template } from '../model/json/template.ts'
+import type { Template } from '../model/service.ts'
 import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'

@@ -1,7 +1,7 @@
 /** A check of what is written, as plugins add it, and what it is told. */
 import type { Interaction, RequestContext, ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
-import type { Target } from '../model/references/read-reference.ts'
+import type { Target } from '../model/service.ts'
 import type { StoredVersion } from './version.ts'
 
 /** A resource that is about to be written. */

@@ -5,8 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { topLevelStrings } from '../../model/json/top-level-strings.ts'
-import { readLiteral } from '../../model/references/literal.ts'
+import { readLiteral, topLevelStrings } from '../../model/service.ts'
 import { BinaryEmpty, BodyType, HeaderMalformed, SecurityContextHeader } from '../errors.ts'
 import { isMediaType } from '../response/binary-content.ts'
 import { checkContentType, nameOf } from './media.ts'

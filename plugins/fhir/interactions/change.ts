@@ -6,10 +6,8 @@
 
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import type { Change, Changed } from '../../storage/change.ts'
-import { Contended } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { Change, Changed, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { Contended } from '../../storage/service.ts'
 import { detailsOf } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { change } from '../dispatch.ts'

@@ -1,6 +1,6 @@
 /** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { WriteGuard } from '../../storage/service.ts'
 import { issuesFound } from '../large/findings.ts'
 import type { FhirServer } from '../parts.ts'
 import type { Prefer } from '../presentation/presentation-parameters.ts'

@@ -13,13 +13,17 @@
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import { toAccess } from '../../search/access/access-filter.ts'
-import { ConditionalCriteria, ConditionalParameter, TypeForbidden } from '../../search/errors.ts'
-import type { Condition } from '../../search/query/clause.ts'
-import { createExpansions } from '../../search/query/expansions.ts'
-import { readSearch } from '../../search/query/search-parameters.ts'
-import { Contended } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { Condition } from '../../search/service.ts'
+import {
+  ConditionalCriteria,
+  ConditionalParameter,
+  createExpansions,
+  readSearch,
+  TypeForbidden,
+  toAccess,
+} from '../../search/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { ManyMatches } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'

@@ -3,8 +3,8 @@
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
 
-import { typeOf } from '../../model/type-of.ts'
-import { newId } from '../../storage/new-id.ts'
+import { typeOf } from '../../model/service.ts'
+import { newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'

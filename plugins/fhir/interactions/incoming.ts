@@ -1,9 +1,6 @@
 /** The resource of a create or update: read, and checked against the address it was sent to. */
 import type { ServerError } from '../../../kernel/index.ts'
-import { UnknownType } from '../../model/errors.ts'
-import { isId } from '../../model/is-id.ts'
-import { type ReadResource, readResource } from '../../model/json/parse.ts'
-import { type Template, toTemplate } from '../../model/json/template.ts'
+import { isId, type ReadResource, readResource, type Template, toTemplate, UnknownType } from '../../model/service.ts'
 import { IdMalformed, IdMismatch, IdMissing, TypeMismatch, TypeMissing } from '../errors.ts'
 import { type LargeBody, UnreadableBody } from '../large/large-bodies.ts'
 import type { FhirServer } from '../parts.ts'

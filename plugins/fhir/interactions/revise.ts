@@ -3,12 +3,8 @@
  * transaction, and made anew inside it when others were faster, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { Change, Precondition } from '../../storage/change.ts'
-import { Contended, Deleted, NotFound } from '../../storage/errors.ts'
-import { findingsOf } from '../../storage/findings.ts'
-import { checkPrecondition } from '../../storage/precondition.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { Change, Precondition, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { Contended, checkPrecondition, Deleted, findingsOf, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import type { FhirServer } from '../parts.ts'
 import type { PatchForm } from '../patch/patch.ts'

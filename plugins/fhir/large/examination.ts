@@ -1,23 +1,18 @@
 /** What a thread does with one task: the same functions that the main thread has for small bodies, in the same order. */
 import type { Issue } from '../../../kernel/index.ts'
-import { outlineOf } from '../../model/json/outline.ts'
-import { type ReadResource, readResource } from '../../model/json/parse.ts'
-import { toTemplate } from '../../model/json/template.ts'
-import { readReferences } from '../../model/references/read-references.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import { type Elements, NotLoaded } from '../../model/snapshot/element-index.ts'
-import type { Patients } from '../../search/definition/patients.ts'
-import { addKeys } from '../../search/index/change-counters.ts'
-import { toContainedRows } from '../../search/index/contained/contained-entries.ts'
-import type { Extraction } from '../../search/index/extraction.ts'
-import { type ResourceWords, wordsOf } from '../../search/index/full-text/resource-text.ts'
-import type { WordMode } from '../../search/index/full-text/text-index.ts'
-import type { Rows } from '../../search/index/index-entries.ts'
-import { indexedOf } from '../../search/index/indexed-json.ts'
-import { toRowLists } from '../../search/index/row-lists.ts'
-import { unpackBody } from '../../storage/body/body.ts'
-import { packPart } from '../../storage/body/compressed-parts.ts'
-import { toInstant } from '../../storage/version-time.ts'
+import type { Links } from '../../model/service.ts'
+import {
+  type Elements,
+  NotLoaded,
+  outlineOf,
+  type ReadResource,
+  readReferences,
+  readResource,
+  toTemplate,
+} from '../../model/service.ts'
+import type { Extraction, Patients, ResourceWords, Rows, WordMode } from '../../search/service.ts'
+import { addKeys, indexedOf, toContainedRows, toRowLists, wordsOf } from '../../search/thread-service.ts'
+import { packPart, toInstant, unpackBody } from '../../storage/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { relinkPatched, resolveFrom } from '../bundle/patch-links.ts'
 import { readPatch, readPatchText } from '../patch/patch.ts'

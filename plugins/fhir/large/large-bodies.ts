@@ -3,10 +3,8 @@
  * done by a thread, and given on in the shape that small bodies have.
  */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
-import type { ResourceType } from '../../model/catalog.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import type { LargeVersions } from '../../storage/large-versions.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { ReadResource, ResourceType } from '../../model/service.ts'
+import type { LargeVersions, StoredVersion } from '../../storage/service.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 import { fromFailure } from './failure.ts'
 import type { LargeFindings } from './findings.ts'

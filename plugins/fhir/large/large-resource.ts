@@ -2,10 +2,9 @@
  * A large resource as hooks and checks are given it: its members are parsed when they are first asked for, so that
  * nobody waits for what nobody reads. It carries what a thread has found about it.
  */
-import type { Outline } from '../../model/json/outline.ts'
-import { objectLazily } from '../../model/json/parse-lazily.ts'
-import type { Member } from '../../model/json/scan.ts'
-import { carryFindings, type Findings } from '../../storage/findings.ts'
+import type { Member, Outline } from '../../model/service.ts'
+import { objectLazily } from '../../model/service.ts'
+import { carryFindings, type Findings } from '../../storage/service.ts'
 
 type Json = Record<string, unknown>
 

@@ -3,9 +3,8 @@
  * unpacks all of them in one turn.
  */
 import type { Issue } from '../../../kernel/index.ts'
-import type { Outline } from '../../model/json/outline.ts'
-import type { Member } from '../../model/json/scan.ts'
-import type { Before, ContainedList } from '../../search/index/index-findings.ts'
+import type { Member, Outline } from '../../model/service.ts'
+import type { Before, ContainedList } from '../../search/service.ts'
 import type { Failure } from './failure.ts'
 import type { LargeFindings } from './findings.ts'
 

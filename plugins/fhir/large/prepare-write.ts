@@ -4,8 +4,8 @@
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import type { Change } from '../../storage/change.ts'
-import { findingsOf } from '../../storage/findings.ts'
+import type { Change } from '../../storage/service.ts'
+import { findingsOf } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 
 interface Address {

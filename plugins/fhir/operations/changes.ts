@@ -1,9 +1,8 @@
 /** What an operation wants changed → changes of the one write path. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import type { Change, Changed } from '../../storage/change.ts'
-import { newId } from '../../storage/new-id.ts'
-import type { ChangeRights } from '../../storage/write-guard.ts'
+import { typeOf } from '../../model/service.ts'
+import type { Change, Changed, ChangeRights } from '../../storage/service.ts'
+import { newId } from '../../storage/service.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { toRevision } from '../interactions/revise.ts'

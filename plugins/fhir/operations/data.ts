@@ -1,32 +1,13 @@
 /** What an operation may look at: the resources that its caller may see. */
+
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { Deleted, NotFound } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import { Deleted, NotFound } from '../../storage/service.ts'
 import { matchingAll } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
-
-/** A current version. */
-export interface Held {
-  readonly type: string
-  readonly id: string
-  readonly version: number
-  /** Milliseconds since the epoch. */
-  readonly lastUpdated: number
-  /** As it is stored. */
-  readonly json: string
-  /** Parsed anew at each call. */
-  parse(): Record<string, unknown>
-}
-
-export interface Data {
-  /** Throws 404 and 410, also for what this caller may not see. */
-  read(type: string, id: string): Promise<Held>
-  /** At most `most` of the resources that match the parameters of `query`, newest first. Throws 400. */
-  search(type: string, query: string, most: number): Promise<readonly Held[]>
-}
+import type { Data, Held } from './held-data.ts'
 
 const toHeld = (version: StoredVersion): Held => ({
   type: version.type,

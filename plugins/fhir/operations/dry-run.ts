@@ -1,14 +1,13 @@
 /** Makes a change to see whether it would be taken, and undoes it: nothing of it is told to anybody. */
 
 import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
-import type { Change } from '../../storage/change.ts'
-import { newId } from '../../storage/new-id.ts'
-import type { ChangeRights } from '../../storage/write-guard.ts'
+import type { Change, ChangeRights } from '../../storage/service.ts'
+import { newId } from '../../storage/service.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { prepareBody } from '../large/prepare-write.ts'
-import type { OwnInvocation } from './own.ts'
+import type { OwnInvocation } from '../parts.ts'
 
 export type Rehearsed =
   | { readonly kind: 'create'; readonly json: string }

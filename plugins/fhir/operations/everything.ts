@@ -3,19 +3,26 @@
  * https://hl7.org/fhir/R4/patient-operation-everything.html, https://hl7.org/fhir/R4/encounter-operation-everything.html
  */
 
-import { readSpan } from '../../model/date/date-range.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { type Access, OPEN, toAccess } from '../../search/access/access-filter.ts'
-import { ParameterValue } from '../../search/errors.ts'
-import { MOST_INCLUDED } from '../../search/plan/include.ts'
-import { openPage, type PagePosition, sealPage } from '../../search/query/page-token.ts'
-import type { Asking } from '../../search/query/search-context.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { readSpan, typeOf } from '../../model/service.ts'
+import type { Asking } from '../../search/service.ts'
+import {
+  type Access,
+  MOST_INCLUDED,
+  OPEN,
+  openPage,
+  type PagePosition,
+  ParameterValue,
+  sealPage,
+  toAccess,
+} from '../../search/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { toSearchSet } from '../search/searchset.ts'
 import { readSeen } from './data.ts'
-import type { OperationAnswer, OperationParameter } from './operation.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
+import type { OperationAnswer } from './operation.ts'
+import type { OperationParameter } from './operation-parameter.ts'
+import type { OwnOperation } from './own.ts'
 import { planRecord, type RecordQuery } from './record.ts'
 
 interface Wanted extends RecordQuery {

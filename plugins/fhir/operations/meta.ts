@@ -3,12 +3,13 @@
  * https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
  */
 
-import { isExactObject, parseExactly } from '../../model/json/exact.ts'
-import { isIn, join, q } from '../../search/sql/fragment.ts'
+import { isExactObject, parseExactly } from '../../model/service.ts'
+import { isIn, join, q } from '../../search/service.ts'
 import { refuseRestricted } from '../dispatch.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { MetaTooMany } from './errors.ts'
 import type { OperationChanges } from './operation.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
+import type { OwnOperation } from './own.ts'
 
 type Json = Record<string, unknown>
 

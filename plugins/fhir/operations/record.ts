@@ -2,12 +2,9 @@
  * The record that $everything answers with, as searches: the compartment of one resource, or of all of its type, and what
  * those refer to. https://hl7.org/fhir/R4/patient-operation-everything.html
  */
-import type { Access } from '../../search/access/access-filter.ts'
-import type { Target } from '../../search/plan/referred.ts'
-import { anyCondition, type Condition, notCondition } from '../../search/query/clause.ts'
-import type { Plan } from '../../search/query/plan-contract.ts'
-import type { Asking } from '../../search/query/search-context.ts'
-import type { OwnInvocation } from './own.ts'
+import type { Access, Asking, Plan, ReferredTarget as Target } from '../../search/service.ts'
+import { anyCondition, type Condition, notCondition } from '../../search/service.ts'
+import type { OwnInvocation } from '../parts.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */
 const CARE_DATES = [

@@ -1,8 +1,8 @@
 /** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { KeptEntries } from '../../search/fast/page-cache.ts'
-import { sealPage } from '../../search/query/page-token.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { KeptEntries } from '../../search/service.ts'
+import { sealPage } from '../../search/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { patientsIn } from '../audit-details.ts'
 import type { FhirServer } from '../parts.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'

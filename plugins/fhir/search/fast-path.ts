@@ -1,9 +1,8 @@
 /** A search of a usual shape, answered in the turn it arrived in: see search/usual. */
 import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { extent } from '../../search/access/extent.ts'
-import type { KeptEntries } from '../../search/fast/page-cache.ts'
-import { readUsualQuery } from '../../search/fast/simple-query.ts'
+import type { KeptEntries } from '../../search/service.ts'
+import { extent, readUsualQuery } from '../../search/service.ts'
 import { checkAccept } from '../http/media.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import type { Asked } from '../interactions/request.ts'

@@ -4,10 +4,9 @@
  */
 import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
+import type { Links } from '../../model/service.ts'
+import type { Store, StoredVersion } from '../../storage/service.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Search } from '../open-search.ts'
 import type { Subject } from '../query/clause.ts'

@@ -1,10 +1,8 @@
 /** The guard of changes by a caller who may see or change a part of the data. */
 import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { Contended, NotFound } from '../../storage/errors.ts'
-import type { Reads } from '../../storage/storage.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { ChangeRights, WriteGuard } from '../../storage/write-guard.ts'
+import type { ChangeRights, Reads, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { Contended, NotFound } from '../../storage/service.ts'
 import { OutsideAccess, RestrictionUnsupported } from '../errors.ts'
 import type { Rows } from '../index/index-entries.ts'
 import type { Registry } from '../index/registry.ts'

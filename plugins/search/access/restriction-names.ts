@@ -3,7 +3,7 @@
  * open. Called after the taps of `authorize`, on every path, and once for each restriction.
  */
 import { type Hooks, type Restriction, RestrictionMalformed } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/catalog.ts'
+import type { Catalog } from '../../model/service.ts'
 import type { Registry } from '../index/registry.ts'
 
 /** Admin endpoints are ruled on as this type, whatever the packages bring. */

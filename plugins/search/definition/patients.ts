@@ -4,11 +4,9 @@
  * answer about a version is worked out once.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Branch, Step } from '../../model/fhirpath/extraction/paths.ts'
-import { isOwnBase } from '../../model/references/is-own-base.ts'
-import { readLiteral } from '../../model/references/literal.ts'
-import type { Changed } from '../../storage/change.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { Branch, Step } from '../../model/service.ts'
+import { isOwnBase, readLiteral } from '../../model/service.ts'
+import type { Changed, StoredVersion } from '../../storage/service.ts'
 import { indexFindingsOf } from '../index/index-findings.ts'
 import { namesNone, soleReference } from './sole-reference.ts'
 import type { StoredModel } from './stored-definitions.ts'

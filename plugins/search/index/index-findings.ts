@@ -1,6 +1,6 @@
 /** What a thread has found about a large resource for the index: all that a write needs of it besides its text. */
-import type { ReadReference } from '../../model/references/read-reference.ts'
-import { type Findings, findingsOf } from '../../storage/findings.ts'
+import type { ReadReference } from '../../model/service.ts'
+import { type Findings, findingsOf } from '../../storage/service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
 import type { ResourceWords } from './full-text/resource-text.ts'
 import type { Rows } from './index-entries.ts'

@@ -5,9 +5,8 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { loadExotic, type Nodes } from '../../model/fhirpath/extraction/interpreted.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import type { Shapes } from '../../model/snapshot/members.ts'
+import type { Links, Shapes } from '../../model/service.ts'
+import { loadExotic, type Nodes } from '../../model/service.ts'
 import { settleCaseless } from '../definition/caseless-systems.ts'
 import { createPostedCompiler, type PostedCompiler, type PostedRow } from '../definition/client-parameters.ts'
 import type { Parameter } from '../definition/parameter.ts'

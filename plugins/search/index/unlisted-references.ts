@@ -3,9 +3,8 @@
  * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
  */
 
-import { readLiteral } from '../../model/references/literal.ts'
-import { createInside } from '../../model/references/local-targets.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
+import type { Links } from '../../model/service.ts'
+import { createInside, readLiteral } from '../../model/service.ts'
 import { ABSOLUTE } from '../definition/column-codes.ts'
 import { absoluteTarget } from './convert/reference.ts'
 import type { Hasher } from './hash.ts'

@@ -1,10 +1,7 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
 import type { Eventually, Param } from '../../database/service.ts'
-import type { Source } from '../../storage/row-source.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { VersionRow } from '../../storage/tables.ts'
-import type { TypeCodes } from '../../storage/type-codes.ts'
-import { StoredVersion } from '../../storage/version.ts'
+import type { Source, Store, TypeCodes, VersionRow } from '../../storage/service.ts'
+import { StoredVersion } from '../../storage/service.ts'
 import { createNames, matches } from '../query/clause-sql.ts'
 import { areWhole, wholeKeys } from '../query/page-keys.ts'
 import type { PagePosition } from '../query/page-token.ts'

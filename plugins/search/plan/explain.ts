@@ -3,7 +3,7 @@
  * Counts, plans and times speak of all resources: only for callers who may search everything.
  */
 import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
-import type { Source } from '../../storage/row-source.ts'
+import type { Source } from '../../storage/service.ts'
 import type { Condition } from '../query/clause.ts'
 import { createNames } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'

@@ -1,5 +1,5 @@
 /** A stored resource by what others call it: `url`, `url|version`, or `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
-import type { Store } from '../../storage/storage.ts'
+import type { Store } from '../../storage/service.ts'
 import type { Registry } from '../index/registry.ts'
 import { q } from '../sql/fragment.ts'
 import type { Patience } from './deadline.ts'

@@ -3,7 +3,7 @@
  * resource at a time, and the text of the statement leaves the database no other order.
  */
 
-import type { Source as Queries } from '../../storage/row-source.ts'
+import type { Source as Queries } from '../../storage/service.ts'
 import type { Condition, Source } from '../query/clause.ts'
 import { checks, createNames, unite } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'

@@ -3,8 +3,8 @@
  * hundred at a time, and put in order here. Pages go on behind a key and a rid as those of other orders do.
  */
 
-import { unpackBody } from '../../storage/body/body.ts'
-import type { Source } from '../../storage/row-source.ts'
+import type { Source } from '../../storage/service.ts'
+import { unpackBody } from '../../storage/service.ts'
 import { SearchTooCostly } from '../errors.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'

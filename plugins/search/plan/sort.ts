@@ -3,7 +3,7 @@
  * without a value come last. https://hl7.org/fhir/R4/search.html#sort
  */
 
-import { EARLIEST, LATEST } from '../../model/date/date-bounds.ts'
+import { EARLIEST, LATEST } from '../../model/service.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import { SORTED_BY } from '../definition/supported.ts'
 import { WIDE } from '../definition/wide-ranges.ts'

@@ -1,7 +1,7 @@
 /** What searches are performed with. */
 import type { Clock } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/catalog.ts'
-import type { Store } from '../../storage/storage.ts'
+import type { Catalog } from '../../model/service.ts'
+import type { Store } from '../../storage/service.ts'
 import type { Search } from '../open-search.ts'
 
 /** What searches are performed with. */

@@ -1,7 +1,7 @@
 /** A place in a resource where an element stands: its value with its type, so that definitions can be followed from it. */
 
-import type { Block, Field, FieldType, Member, Shape } from '../../model/snapshot/fields.ts'
-import { typeUrl } from '../../model/snapshot/structure-definition.ts'
+import type { Block, Field, FieldType, FieldMember as Member, Shape } from '../../model/service.ts'
+import { typeUrl } from '../../model/service.ts'
 
 export interface Path {
   readonly up: Path | undefined

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import type { Branch } from '../../../plugins/model/fhirpath/extraction/paths.ts'
 import { compileModel } from '../../../plugins/search/definition/compile-definitions.ts'
 import type { Convert, Kind } from '../../../plugins/search/definition/kind.ts'
@@ -17,6 +16,7 @@ import { convertible, createConverters } from '../../../plugins/search/index/con
 import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'
 import { Rows } from '../../../plugins/search/index/index-entries.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith } from '../../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -153,7 +153,7 @@ const searchValueOf = ({ columns }: StoredParameter, resource: Resource): string
 
 test('each search parameter that any example has a value for finds that example by it', async () => {
   const server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   try {
