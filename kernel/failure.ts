@@ -45,9 +45,9 @@ export const createFailureBoard = ({ phases, readiness, lifecycles, log }: Failu
       if (now === 'set-up' || now === 'listening' || now === 'ready') {
         phases.enter('failed')
         readiness.failed('the server has failed')
-        // What is still starting gives up. After that the signal is that of the stop, which does not begin here.
-        if (now !== 'ready') lifecycles.abort()
       }
+      // What is still starting gives up, and nothing else starts. Once all have started the signal is that of the stop.
+      if (now !== 'ready') lifecycles.abort()
       resolve(first)
     },
     get first() {

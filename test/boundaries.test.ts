@@ -74,6 +74,29 @@ const imports: Rule = (files) =>
       .map((to) => `${file.path} may not import ${to}`),
   )
 
+/** Files that are loaded with a file: imports of types alone load nothing. */
+const loaded = (source: Source): string[] =>
+  ownImports({ ...source, text: source.text.replaceAll(/^(import|export) type [^']*'[^']*'$/gm, '') })
+
+/** A thread is started while somebody waits for it. */
+const THREAD = 'plugins/fhir/large/thread.ts'
+const threads: Rule = (files) => {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const found: string[] = []
+  const seen = new Set<string>()
+  const visit = (path: string): void => {
+    const file = byPath.get(path)
+    if (file === undefined || seen.has(path)) return
+    seen.add(path)
+    for (const to of loaded(file)) {
+      if (to === 'plugins/search/service.ts') found.push(`${path} loads all of search into a thread`)
+      else visit(to)
+    }
+  }
+  visit(THREAD)
+  return found
+}
+
 /** What lies below what, where a plugin may not import everything: of two on one floor neither knows the other. */
 const FLOORS: Readonly<Record<string, number>> = {
   database: 1,
@@ -221,6 +244,14 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
       { path: 'examples/planted.ts', text: "import { run } from '../cli/run.ts'" },
       { path: 'examples/planted.ts', text: "import { openDatabase } from '../plugins/database/open.ts'" },
       { path: 'scripts/planted.ts', text: "import { Type } from '../kernel/index.ts'" },
+    ],
+  ],
+  [
+    'a thread loads what it needs of search, and no more',
+    threads,
+    [
+      { path: 'plugins/fhir/large/thread.ts', text: "import { createPatients } from '../../search/service.ts'" },
+      { path: 'plugins/fhir/large/examination.ts', text: "import { findPage } from '../../search/service.ts'" },
     ],
   ],
   [

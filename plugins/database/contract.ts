@@ -46,7 +46,7 @@ export interface LaterInsert {
 }
 
 /** Rows that lack the last of their parameters, which all of them share, with it. `width` of a row with it. */
-export const withLast = <T extends Param>(params: readonly T[], width: number, last: T): readonly T[] => {
+const withLast = <T extends Param>(params: readonly T[], width: number, last: T): readonly T[] => {
   const whole: T[] = []
   for (let at = 0; at < params.length; ) {
     for (let n = 1; n < width; n += 1) whole.push(params[at++] as T)
@@ -107,6 +107,17 @@ export interface Transaction {
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */
   run(statement: Sql, params: readonly Param[]): Eventually<void>
   /**
+   * Until the end of this transaction no other one gets past here with the same name, in any process. SQLite has one
+   * writer, and lets nobody wait. When it cannot be had in time it fails with what `isHeldUp` tells.
+   */
+  hold(name: string): Eventually<void>
+  /**
+   * Waits for transactions of this process that came here with the same name and have not ended: before a statement that
+   * would wait for them in PostgreSQL, with a session that others need. Nothing once something was asked, because then it
+   * could wait for whoever waits for it. Fails as `hold` does.
+   */
+  queue(name: string): Eventually<void>
+  /**
    * Leaves it to a statement, which fails where it is not so, that something is as expected: true, and nothing was asked.
    * When it fails the transaction is undone and `work` runs again, which then is told false, as where asking is as
    * cheap: then it has to ask.
@@ -130,6 +141,13 @@ export interface TransactOptions {
    * at once, and a crash of the machine only with the next COMMIT that waits. For what is told to nobody as done.
    */
   readonly relaxed?: boolean
+}
+
+export interface AloneOptions {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
+  /** Called once, when another process is at it. */
+  readonly onWait?: () => void
 }
 
 export interface DatabaseStatus {
@@ -166,6 +184,13 @@ export interface Database {
    * catches the error. Never call it from inside another `work`.
    */
   transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
+  /**
+   * Runs `work` while no other process on this database runs work of this name; the others wait, as long as it takes. So
+   * `work` looks first whether one of them has done it. On PostgreSQL the lock ends with its connection, which may be
+   * lost while `work` runs: what two processes must never do at once needs a lock in its transaction besides. Never call
+   * it from inside a transaction or another `alone`.
+   */
+  alone<T>(name: string, work: () => Promise<T>, options?: AloneOptions): Promise<T>
   /** MikroORM on the same connections, with the entities of all plugins. Imported on first use. */
   orm(): Promise<MikroORM>
   status(): DatabaseStatus

@@ -19,6 +19,12 @@ export const DatabaseBusy = defineError(
   'transient',
   'The database is locked by another process; nothing was stored. Try again.',
 )
+export const HeldUp = defineError(
+  'database/held-up',
+  503,
+  'transient',
+  'Other changes held for too long what this one needs; nothing was stored. Try again.',
+)
 export const DatabaseConflict = defineError(
   'database/conflict',
   409,

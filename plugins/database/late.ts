@@ -32,6 +32,7 @@ export const createLateDatabase = (kind: Database['kind'], look: Database['look'
       // A change waits for the promise itself: one more around it is three turns of the queue.
       transact: (work, options) =>
         opened === undefined ? Promise.reject(DatabaseUnavailable()) : opened.database.transact(work, options),
+      alone: async (name, work, options) => behind().alone(name, work, options),
       orm: async () => behind().orm(),
       status: () => behind().status(),
       isShared: async () => behind().isShared(),

@@ -5,6 +5,7 @@
 import type { Reading, ReadingPlace, Transaction } from './contract.ts'
 
 export {
+  type AloneOptions,
   andThen,
   type Closing,
   Database,
@@ -21,6 +22,8 @@ export {
   type Transaction,
   type TransactOptions,
 } from './contract.ts'
+
+export { isHeldUp } from './postgres/failure.ts'
 
 /** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
 export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {

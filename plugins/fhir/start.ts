@@ -67,6 +67,7 @@ export const createLateServer = () => {
       })
       const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
       closing.push(() => large.close())
+      const evaluator = access.extractingBy(large.rows)
       const write = createWrite({ store, run, updateAsCreate, observer, checks, large })
       const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
       server = {
@@ -77,7 +78,7 @@ export const createLateServer = () => {
         store,
         write,
         search,
-        evaluator: access,
+        evaluator,
         links,
         large,
         references,

@@ -1,9 +1,9 @@
 /**
  * What the installed packages make of this server: resource types, their summaries, their links, and what others make of
  * the definitions. Compiled once per set of packages and kept in the database, because reading all definitions takes longer
- * than a start should.
+ * than a start should. Of several servers one compiles; the others wait, and read what it has stored.
  */
-import type { Database } from '../database/service.ts'
+import type { AloneOptions, Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
 import { compileLinks, type LinkElement, type StoredLinks } from './references/compile-reference-paths.ts'
 import {
@@ -133,7 +133,11 @@ const compile = (all: readonly StructureDefinition[]): Compiled => {
 const keyOf = (fingerprint: string, part: string): string => `${fingerprint}#${part}`
 
 /** The catalog of the installed packages, from the database or, after an installation, compiled and stored. */
-export const loadCatalog = async (database: Database, definitions: Definitions): Promise<Catalog> => {
+export const loadCatalog = async (
+  database: Database,
+  definitions: Definitions,
+  options: Pick<AloneOptions, 'signal'> = {},
+): Promise<Catalog> => {
   const { fingerprint } = definitions
   const read = async <T>(key: string): Promise<T | undefined> => {
     const row = await database.get<{ body: string }>(readCatalog, [key])
@@ -142,18 +146,25 @@ export const loadCatalog = async (database: Database, definitions: Definitions):
   // All of them parsed take some hundred MB: they are read once for the catalog and the first part, and let go then.
   let structures: Promise<readonly StructureDefinition[]> | undefined
   let stored = await read<StoredCatalog>(fingerprint)
-  if (stored?.layout !== LAYOUT) {
-    structures = readStructures(definitions)
-    const fresh = compile(await structures)
-    const body = JSON.stringify(fresh.stored)
-    const shapes = JSON.stringify(fresh.shapes)
-    await database.transact(async (transaction) => {
-      await transaction.run(clearCatalog, [])
-      await transaction.run(insertCatalog, [fingerprint, body])
-      await transaction.run(insertCatalog, [keyOf(fingerprint, 'shapes'), shapes])
-    })
-    stored = fresh.stored
-  }
+  if (stored?.layout !== LAYOUT)
+    stored = await database.alone(
+      'catalog',
+      async () => {
+        const other = await read<StoredCatalog>(fingerprint)
+        if (other?.layout === LAYOUT) return other
+        structures = readStructures(definitions)
+        const fresh = compile(await structures)
+        const body = JSON.stringify(fresh.stored)
+        const shapes = JSON.stringify(fresh.shapes)
+        await database.transact(async (transaction) => {
+          await transaction.run(clearCatalog, [])
+          await transaction.run(insertCatalog, [fingerprint, body])
+          await transaction.run(insertCatalog, [keyOf(fingerprint, 'shapes'), shapes])
+        })
+        return fresh.stored
+      },
+      options,
+    )
   const readShapes = async (): Promise<Shapes> =>
     openShapes((await read<StoredShapes>(keyOf(fingerprint, 'shapes'))) ?? {})
   let shapes: Promise<Shapes> | undefined
@@ -168,14 +179,25 @@ export const loadCatalog = async (database: Database, definitions: Definitions):
         structures = undefined
         return held.value
       }
-      const value = await make(await (structures ?? readStructures(definitions)))
-      structures = undefined
-      const body = JSON.stringify({ layout, value } satisfies StoredPart<T>)
-      await database.transact(async (transaction) => {
-        await transaction.run(removeCatalog, [key])
-        await transaction.run(insertCatalog, [key, body])
-      })
-      return value
+      return database.alone(
+        'catalog',
+        async () => {
+          const other = await read<StoredPart<T>>(key)
+          if (other?.layout === layout) {
+            structures = undefined
+            return other.value
+          }
+          const value = await make(await (structures ?? readStructures(definitions)))
+          structures = undefined
+          const body = JSON.stringify({ layout, value } satisfies StoredPart<T>)
+          await database.transact(async (transaction) => {
+            await transaction.run(removeCatalog, [key])
+            await transaction.run(insertCatalog, [key, body])
+          })
+          return value
+        },
+        options,
+      )
     },
     shapes() {
       shapes ??= readShapes().catch((error) => {

@@ -15,9 +15,9 @@ export default definePlugin({
     const model = createModel()
     provide(Model, model.service)
     return {
-      async start() {
+      async start(signal) {
         busy('reading the definitions')
-        await model.open(database, definitions)
+        await model.open(database, definitions, signal)
       },
     }
   },

@@ -16,7 +16,7 @@ export const Model = defineService<Model>('model')
 
 export interface LateModel {
   readonly service: Model
-  open(database: Database, definitions: Definitions): Promise<void>
+  open(database: Database, definitions: Definitions, signal?: AbortSignal): Promise<void>
 }
 
 export const createModel = (): LateModel => {
@@ -34,8 +34,8 @@ export const createModel = (): LateModel => {
         return opened().links
       },
     },
-    async open(database, definitions) {
-      const catalog = await loadCatalog(database, definitions)
+    async open(database, definitions, signal) {
+      const catalog = await loadCatalog(database, definitions, signal === undefined ? {} : { signal })
       model = { catalog, links: createLinks(catalog.links) }
     },
   }

@@ -29,6 +29,7 @@ export default definePlugin({
       tables,
       fetch: globalThis.fetch,
       onWork: () => busy('installing packages'),
+      onWait: () => busy('waiting for another server that installs packages'),
       report: progress.report,
       clock,
       random,

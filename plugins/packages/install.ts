@@ -1,6 +1,7 @@
 /**
  * Brings the wanted packages and what they depend on into the database, dependencies first. What is there already
- * costs no request. Spec: [conformance], the default packages.
+ * costs no request. Of several servers one installs at a time; the others wait, and find it installed.
+ * Spec: [conformance], the default packages.
  */
 import { type Clock, isServerError, type Logger } from '../../kernel/index.ts'
 import { type Acquired, type Acquirer, stampOf } from './acquire.ts'
@@ -13,6 +14,8 @@ import { isAtLeast, isExact, matches } from './version.ts'
 
 export interface InstallOptions {
   readonly tables: PackageTables
+  /** Runs work while no other server installs. */
+  readonly alone: (work: () => Promise<void>, signal: AbortSignal) => Promise<void>
   /** Asked for when there is something to get: a source is not set up, nor a cache made, for a start without work. */
   readonly acquirer: () => Promise<Acquirer>
   /** Called once, before the first package is got. */
@@ -44,7 +47,7 @@ const asHeld = ({ content }: Acquired): Held => ({ ...content.manifest, standsFo
 const isOutOfReach = (error: unknown): error is Error =>
   isServerError(error) && (error.key === SourceUnreachable.key || error.key === SourceRefused.key)
 
-export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }: InstallOptions) => {
+export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, report }: InstallOptions) => {
   let working: Promise<Acquirer> | undefined
   const acquire = (): Promise<Acquirer> => {
     if (working === undefined) onWork()
@@ -52,17 +55,21 @@ export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }
     return working
   }
 
-  /** Installs what of `wanted` is not in the database. Throws, leaving whole packages only. */
-  return async (wanted: readonly PackageRequest[], signal: AbortSignal): Promise<void> => {
+  const isLocal = (request: PackageRequest): request is LocalPackage => request.kind !== 'named'
+  const isUnchanged = (request: LocalPackage, held: readonly InstalledPackage[]): boolean => {
+    const stamp = stampOf(request)
+    return held.some((one) => one.source === request.path && one.stamp === stamp)
+  }
+  const isThere = (request: PackageRequest, held: readonly InstalledPackage[]): boolean =>
+    isLocal(request)
+      ? isUnchanged(request, held)
+      : held.some((one) => serves(one, request.name, request.version, false))
+
+  const installMissing = async (wanted: readonly PackageRequest[], signal: AbortSignal): Promise<void> => {
     const installed: Held[] = []
     const given: Acquired[] = []
-    const before: readonly InstalledPackage[] = await tables.packages()
+    const before = await tables.packages()
     installed.push(...before)
-
-    const isUnchanged = (request: LocalPackage): boolean => {
-      const stamp = stampOf(request)
-      return before.some((one) => one.source === request.path && one.stamp === stamp)
-    }
 
     /** From what the operator gave, else from cache or source. */
     const get = async (name: string, spec: string, laterToo: boolean): Promise<Acquired | undefined> =>
@@ -133,8 +140,7 @@ export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }
       return true
     }
 
-    const isLocal = (request: PackageRequest): request is LocalPackage => request.kind !== 'named'
-    const changed = wanted.filter(isLocal).filter((request) => !isUnchanged(request))
+    const changed = wanted.filter(isLocal).filter((request) => !isUnchanged(request, before))
     // First what the operator gave: it may be what the defaults and other packages ask for.
     const byPath = new Map<string, Acquired>()
     for (const request of changed) {
@@ -161,5 +167,12 @@ export const createInstaller = ({ tables, acquirer, onWork, log, clock, report }
       if (!isForR4(manifest)) throw OtherRelease(labelOf(manifest), manifest.fhirVersions.join(', '))
       await install(acquired, [])
     }
+  }
+
+  /** Installs what of `wanted` is not in the database. Throws, leaving whole packages only. */
+  return async (wanted: readonly PackageRequest[], signal: AbortSignal): Promise<void> => {
+    const held = await tables.packages()
+    if (wanted.every((request) => isThere(request, held))) return
+    await alone(() => installMissing(wanted, signal), signal)
   }
 }

@@ -21,6 +21,8 @@ export interface StartupOptions {
   readonly tables: PackageTables
   readonly fetch: typeof globalThis.fetch
   readonly onWork: () => void
+  /** Called when another server is installing. */
+  readonly onWait: () => void
   readonly report: (step: InstallStep) => void
   readonly clock: Clock
   readonly random: Random
@@ -29,14 +31,22 @@ export interface StartupOptions {
 
 /** Installs the default and the configured packages that are not there. Throws one line that says what to do. */
 export const createStartup = (options: StartupOptions) => {
-  const { settings, db, tables, fetch, onWork, report, clock, random, log } = options
+  const { settings, db, tables, fetch, onWork, onWait, report, clock, random, log } = options
   const acquirer = async () => {
     const source = openSource(settings, { fetch })
     const path = settings.package_cache ?? (await cachePlace(db))
     const onDamaged = (file: string) => log.warn({ file }, 'a cached package is damaged; it is fetched again')
     return createAcquirer({ source, cache: createCache({ path, clock, random, onDamaged }), log, report })
   }
-  const install = createInstaller({ tables, acquirer, onWork, log, clock, report })
+  const alone = (work: () => Promise<void>, signal: AbortSignal): Promise<void> =>
+    db.alone('packages', work, {
+      signal,
+      onWait() {
+        log.info('waiting for another server to install packages')
+        onWait()
+      },
+    })
+  const install = createInstaller({ tables, alone, acquirer, onWork, log, clock, report })
   const names = [...(settings.skip_default_packages ? [] : DEFAULT_PACKAGES), ...settings.packages]
   return (signal: AbortSignal): Promise<void> => install(names.map(parseRequest), signal)
 }

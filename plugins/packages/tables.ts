@@ -40,6 +40,8 @@ const SELECT_PACKAGES = sql(
   'packages.packages',
   'SELECT seq, name, version, source, sha, stamp, stands_for, missing, definitions, installed_at FROM package ORDER BY seq',
 )
+// Two that replace the same package would each miss the definitions that the other has just inserted. Readers go on.
+const LOCK_PACKAGES = sql('packages.lock', 'LOCK TABLE package IN SHARE ROW EXCLUSIVE MODE')
 const REPLACED = sql(
   'packages.replaced',
   'SELECT seq FROM package WHERE (name = ? AND version = ?) OR (stamp IS NOT NULL AND source = ?) ORDER BY seq',
@@ -107,6 +109,7 @@ export const createTables = (db: Database): PackageTables => ({
   },
   async install({ name, version, source, sha, stamp, standsFor, missing, installedAt }, definitions) {
     await db.transact(async (transaction) => {
+      if (db.kind === 'postgres') await transaction.run(LOCK_PACKAGES, [])
       const replaced = await transaction.all<{ seq: number }>(REPLACED, [name, version, source])
       for (const { seq } of replaced) {
         await transaction.run(DELETE_DEFINITIONS, [seq])

@@ -5,10 +5,8 @@
 
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
 import { andThen, type Eventually, type Sql, sql, type Transaction } from '../database/service.ts'
-import type { Links, ReadReference, Target } from '../model/service.ts'
-import { readReferences } from '../model/service.ts'
-import type { TypeCodes } from '../storage/service.ts'
-import { DELETED, StoredVersion, type VersionRow } from '../storage/service.ts'
+import { type Links, type ReadReference, readReferences, type Target } from '../model/service.ts'
+import { DELETED, StoredVersion, type TypeCodes, type VersionRow } from '../storage/service.ts'
 import { CANONICAL, COLUMN_STEP } from './definition/column-codes.ts'
 import { absoluteTarget } from './index/convert/reference.ts'
 import { indexFindingsOf } from './index/index-findings.ts'

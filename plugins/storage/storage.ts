@@ -1,12 +1,12 @@
-/** FHIR storage: reads of current and past versions; writes go through write.ts inside a transaction. */
+/** FHIR storage: reads of current and past versions; writes go through write-path.ts inside a transaction. */
 import type { Clock } from '../../kernel/index.ts'
-import type { Database, Eventually, Transaction } from '../database/service.ts'
+import { type Database, type Eventually, isHeldUp, type Transaction } from '../database/service.ts'
 import { createCache } from './cache/version-cache.ts'
+import { Contended } from './errors.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createBlockKeys, createCountedKeys, type Keys } from './resource-keys.ts'
 import { type Source, sourceOf } from './row-source.ts'
 import {
-  holdName,
   lockCurrent,
   lockDoomed,
   nextWriter,
@@ -45,10 +45,10 @@ export interface Store extends Reads {
   within(transaction: Transaction): Store
   /**
    * The current version inside a transaction: nobody else changes it before COMMIT. `doomed`, to be deleted: nobody else
-   * makes a reference to it either.
+   * makes a reference to it either. Throws Contended when others hold it for too long.
    */
   lock(transaction: Transaction, type: string, id: string, doomed?: boolean): Promise<StoredVersion | undefined>
-  /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. */
+  /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. Throws Contended. */
   hold(transaction: Transaction, name: string): Promise<void>
   /** The number of the next resource. Never given again; in order where one server writes. */
   takeRid(): Eventually<number>
@@ -136,10 +136,21 @@ export const openStore = async ({ database, clock, types, cacheBytes }: StoreOpt
     },
     async lock(transaction, type, id, doomed = false) {
       const statement = doomed ? lockDoomed : lockCurrent
-      return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
+      try {
+        const turn = transaction.queue(`${type}/${id}`)
+        if (turn instanceof Promise) await turn
+        return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
+      } catch (error) {
+        throw isHeldUp(error) ? Contended() : error
+      }
     },
     async hold(transaction, name) {
-      if (database.kind === 'postgres') await transaction.get(holdName, [name])
+      try {
+        const held = transaction.hold(name)
+        if (held instanceof Promise) await held
+      } catch (error) {
+        throw isHeldUp(error) ? Contended() : error
+      }
     },
     takeRid: () => keys.take(),
     newestRid: () => newestRid,

@@ -7,7 +7,7 @@ export const DELETED = 1
 export const GZIP = 2
 /** Raw deflate with the dictionary of small bodies: what earlier builds wrote. */
 export const DEFLATED = 16
-/** See small.ts. */
+/** See body/lz.ts. */
 export const SMALL = 32
 /** How a body is packed. */
 export const FORM = GZIP | DEFLATED | SMALL
@@ -94,10 +94,6 @@ const lock = (name: string, strength: string) =>
 export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
 /** Against those too that make references to it. */
 export const lockDoomed = lock('fhir.lock-doomed', 'UPDATE')
-export const holdName = sql('fhir.hold', {
-  sqlite: 'SELECT ? AS name',
-  postgres: 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l',
-})
 export const readSuperseded = sql(
   'fhir.vread',
   `SELECT ${HISTORY_COLUMNS} FROM resource r JOIN history h ON h.rid = r.rid WHERE r.type = ? AND r.id = ? AND h.ver = ?`,

@@ -1,6 +1,6 @@
 /** Resource types as small integers: given at start, when a package brings the type, and kept for good. */
 import type { Database, Transaction } from '../database/service.ts'
-import { holdName, insertType, readTypes } from './tables.ts'
+import { insertType, readTypes } from './tables.ts'
 
 export interface TypeCodes {
   /** The code of a type, or undefined when no package ever brought it. */
@@ -23,7 +23,7 @@ export const loadTypeCodes = async (database: Database, names: readonly string[]
   if ((await read(database)).length > 0)
     await database.transact(async (transaction) => {
       // Another server of the same database may be giving codes at this moment.
-      if (database.kind === 'postgres') await transaction.get(holdName, ['resource-types'])
+      await transaction.hold('resource-types')
       codeOf.clear()
       nameOf.clear()
       const missing = await read(transaction)

@@ -1,26 +1,37 @@
 /**
- * Runs the load of clients.ts against the server as it is shipped, in a process of its own, on SQLite and on PostgreSQL:
- * `npm run check:contention -- [seconds] [clients] [patients] [seed]`. No answer may be a 5xx or take two seconds.
+ * Runs the load of clients.ts against the server as it is shipped, in processes of their own, on SQLite, on PostgreSQL, and
+ * as two servers on one PostgreSQL: `npm run check:contention -- [seconds] [clients] [patients] [seed] [kind]`, where kind
+ * is sqlite, postgres or two. No answer may be a 5xx or take two seconds.
  */
-import { createPlace, startHouse } from '../bench/house.ts'
+import { createPlace, type House, startHouse } from '../bench/house.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { runLoad, type Send } from './clients.ts'
 
 const LONGEST_MS = 2_000
 
-const [seconds = 30, clients = 40, patients = 12, seed = 1] = process.argv.slice(2).map(Number)
+const [seconds = 30, clients = 40, patients = 12, seed = 1] = process.argv.slice(2, 6).map(Number)
+const only = process.argv[6]
 const wrong: string[] = []
 const expect = (isSo: boolean, sentence: string): void => {
   console.log(`${isSo ? 'ok   ' : 'WRONG'} ${sentence}`)
   if (!isSo) wrong.push(sentence)
 }
 
-const check = async (kind: string, database: Readonly<Record<string, unknown>>): Promise<void> => {
-  const place = createPlace()
+const check = async (kind: string, database: Readonly<Record<string, unknown>>, servers = 1): Promise<void> => {
   const settings = { database, conformance: { update_as_create: true } }
-  const house = await startHouse({ cores: { server: undefined, description: '' } }, place, { settings })
+  const places = Array.from({ length: servers }, createPlace)
+  const houses: House[] = []
   try {
+    const starting = places.map((place) =>
+      startHouse({ cores: { server: undefined, description: '' } }, place, { settings }).then((one) =>
+        houses.push(one),
+      ),
+    )
+    await Promise.all(starting)
+    let turn = 0
     const send: Send = async ({ url, ...request }) => {
+      turn += 1
+      const house = houses[turn % servers] as House
       const answer = await fetch(`${house.address}${url}`, request)
       return { status: answer.status, text: await answer.text() }
     }
@@ -40,17 +51,25 @@ const check = async (kind: string, database: Readonly<Record<string, unknown>>):
     const trail = await send({ method: 'GET', url: '/_audit/verify' })
     expect((JSON.parse(trail.text) as { ok?: boolean }).ok === true, `${kind}: the audit trail is ${trail.text}`)
   } finally {
-    await house.stop()
-    place.remove()
+    await Promise.all(houses.map((house) => house.stop()))
+    for (const place of places) place.remove()
   }
 }
 
-await check('sqlite', { kind: 'sqlite' })
-const postgres = await startPostgres({ settings: { fsync: 'on' } })
-try {
-  await postgres.createDatabase('contention')
-  await check('postgres', { kind: 'postgres', postgres_url: postgres.url(undefined, 'contention') })
-} finally {
-  await postgres.stop()
+if (only === undefined || only === 'sqlite') await check('sqlite', { kind: 'sqlite' })
+if (only !== 'sqlite') {
+  const postgres = await startPostgres({ settings: { fsync: 'on' } })
+  try {
+    for (const [kind, servers] of [
+      ['postgres', 1],
+      ['two', 2],
+    ] as const) {
+      if (only !== undefined && only !== kind) continue
+      await postgres.createDatabase(kind)
+      await check(kind, { kind: 'postgres', postgres_url: postgres.url(undefined, kind) }, servers)
+    }
+  } finally {
+    await postgres.stop()
+  }
 }
 process.exitCode = wrong.length === 0 ? 0 : 1

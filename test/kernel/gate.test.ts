@@ -175,6 +175,22 @@ test('fatal while the server starts ends the start: it rejects with that error, 
   await kernel.stop()
 })
 
+test('fatal in setup lets nobody start', async () => {
+  const notes: string[] = []
+  const { kernel } = await kernelWith([
+    pluginOf('doomed', (host) => host.fatal(Lost(), 75)),
+    pluginOf('never', () => ({ start: async () => void notes.push('started') })),
+  ])
+  try {
+    await kernel.start()
+    assert.unreachable()
+  } catch (error) {
+    assert.is((error as ServerError).key, 'test/lost')
+  }
+  assert.equal([kernel.phase, notes, (await kernel.failed).exitCode], ['failed', [], 75])
+  await kernel.stop()
+})
+
 test('fatal while it stops is told too, and the stop goes on', async () => {
   const { plugin, fatal } = doomed()
   const { kernel } = await kernelWith([plugin, pluginOf('last', () => ({ stop: async () => fatal(75) }))])

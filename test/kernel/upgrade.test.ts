@@ -318,7 +318,7 @@ test('a stop says goodbye to 1,000 connections and is done within a second', asy
 test('so does the close of a Fastify app, which waits for them before it stops us', async () => {
   const { plugin } = echo()
   const { kernel } = await kernelWith([plugin])
-  const host = fastify({ http: { shouldUpgradeCallback: asksForWebSocket } as object })
+  const host = fastify({ http: { shouldUpgradeCallback: asksForWebSocket } })
   host.register(kernel.fastify, { prefix: '/fhir' })
   const address = await host.listen({ port: 0, host: '127.0.0.1' })
   host.server.on('upgrade', kernel.upgrade)
@@ -337,7 +337,7 @@ for (const where of ['our own port', 'a Fastify app'] as const)
       clock: deadlines.clock,
       settings: { server: { bind: '127.0.0.1:0' } },
     })
-    const host = fastify({ http: { shouldUpgradeCallback: asksForWebSocket } as object })
+    const host = fastify({ http: { shouldUpgradeCallback: asksForWebSocket } })
     let address: string
     if (where === 'our own port') address = await kernel.listen()
     else {

@@ -1,12 +1,20 @@
 /** Several servers that start at the same moment on one empty database. */
 // database: postgres, the one kind that several processes share
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind } from '../support/database-kinds.ts'
+import { firstParty } from '../../plugins/index.ts'
+import { chosenKind, temporaryFolder } from '../support/database-kinds.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
+import { examplesFolder } from '../support/stub-definitions.ts'
 import { until } from '../support/until.ts'
 
+const TOGETHER = 6
+/** Definitions of R4 that are enough to serve patients and to search them. */
+const DEFINITIONS =
+  /^(StructureDefinition-(Element|Extension|BackboneElement|Resource|DomainResource|Patient|Observation|AuditEvent|SearchParameter|Meta|Identifier|HumanName|CodeableConcept|Coding|Reference|string|code|id|uri|boolean|date|dateTime|instant)|SearchParameter-(Patient|Resource|individual|clinical)-.*|CompartmentDefinition-.*|CodeSystem-administrative-gender|ValueSet-administrative-gender)\.json$/
 const WAIT_MS = 2_500 // below the lock timeout of the servers
 
 const create = async (server: TestServer): Promise<string> => {
@@ -53,6 +61,43 @@ test('a server that finds no types while another is about to number them waits, 
     assert.is((await other.inject(`/Patient/${id}`)).statusCode, 200)
   } finally {
     await Promise.all(servers.map((server) => server.stop()))
+    await fresh.remove()
+  }
+})
+
+test(`${TOGETHER} servers with every plugin start together on an empty database, and one of them installs the packages`, async () => {
+  const fresh = await chosenKind.fresh()
+  const folder = temporaryFolder()
+  const names = readdirSync(examplesFolder).filter((name) => DEFINITIONS.test(name))
+  for (const name of names) copyFileSync(join(examplesFolder, name), join(folder.path, name))
+  const manifest = { name: 'hl7.fhir.r4.core', version: '4.0.1', type: 'fhir.core', fhirVersions: ['4.0.1'] }
+  writeFileSync(join(folder.path, 'package.json'), JSON.stringify(manifest))
+  const settings = {
+    ...fresh.settings,
+    conformance: { skip_default_packages: true, packages: [folder.path] },
+    rate_limit: { enabled: true },
+    quota: { enabled: true, requests_per_day: 1_000_000 },
+    metrics: { enabled: true },
+  }
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: TOGETHER }, () => serverWith({ plugins: firstParty, settings })),
+  )
+  const servers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  try {
+    assert.equal(
+      outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : [])),
+      [],
+    )
+    const saying = (msg: string): number => servers.filter(({ lines }) => lines.some((line) => line.msg === msg)).length
+    assert.is(saying('installed a package'), 1)
+    const id = await create(servers[0] as TestServer)
+    for (const server of servers) {
+      assert.is((await server.inject(`/Patient/${id}`)).statusCode, 200)
+      assert.is((await server.inject(`/Patient?_id=${id}`)).json().total, 1)
+    }
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()))
+    folder.remove()
     await fresh.remove()
   }
 })

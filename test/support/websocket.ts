@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { definePlugin } from '../../kernel/index.ts'
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const GOODBYE = Buffer.from([0x88, 0x02, 0x03, 0xe9]) // 1001, going away
@@ -45,4 +46,30 @@ export const askForWebSocket = (path: string, more: Readonly<Record<string, stri
   }
   const lines = Object.entries(headers).filter(([, value]) => value !== '')
   return `GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+}
+
+/** A plugin with a WebSocket at /hello that says one word. */
+export const hello = definePlugin({
+  name: 'hello',
+  setup({ routes }) {
+    routes((app, _options, done) => {
+      app.get('/hello', { config: { upgrade: true } }, async ({ ctx, raw }) => {
+        const upgrade = ctx.takeUpgrade()
+        if (upgrade === undefined) return
+        acceptWebSocket(raw, upgrade.socket)
+        sendText(upgrade.socket, 'hello')
+        sayGoodbye(upgrade.socket)
+      })
+      done()
+    })
+  },
+})
+
+/** The first word that a WebSocket says. */
+export const firstWord = async (url: string): Promise<unknown> => {
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  socket.onmessage = ({ data }) => resolve(data)
+  socket.onerror = () => reject(new Error('the handshake failed'))
+  return promise
 }

@@ -5,7 +5,8 @@
  * behind theirs, so theirs is on disk as well.
  * https://www.postgresql.org/docs/17/wal-async-commit.html
  *
- * Resources are taken in one order: session of the pool, row locks, turn in this line, audit head. Whoever joins the line
+ * Resources are taken in one order: turn among those that want the same lock (`turns.ts`), session of the pool, advisory
+ * and row locks, turn in this line, audit head. Whoever joins the line
  * has its session: `close` calls `secure` first, and a shared commit joins with the session of its lane. So the
  * transaction whose turn it is waits only for answers of PostgreSQL, and none of them waits for a session of this
  * process. One exception has a bound: a shared commit sends its statements when it is its turn, and one of them may wait

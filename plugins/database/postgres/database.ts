@@ -4,6 +4,7 @@ import { type Param, type Sql, sql } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf } from '../schema.ts'
+import { createAlone } from './alone.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { inspectServer } from './inspect.ts'
@@ -24,6 +25,9 @@ const CLOSE_MS = 5_000
 const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 3_000, idleInTransactionMs: 5_000 }
 // A migration waits for the readers of the old schema, and servers that start together for the one that migrates.
 const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
+
+// Waits for a server that downloads and installs packages; the signal of the start ends that.
+const ALONE_LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 0, idleInTransactionMs: 0 }
 
 const probe = sql('probe', "SELECT current_setting('transaction_read_only') AS readonly")
 // Of sessions of other roles the kind is not told.
@@ -98,6 +102,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       slow: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
       place: () => undefined,
       transact: transactions.transact,
+      alone: createAlone(connectorWith(ALONE_LIMITS)),
       orm() {
         orm ??= openOrm()
         return orm

@@ -1,6 +1,6 @@
 /** PostgreSQL's error codes → what a client and an operator should read. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
-import { DatabaseBusy, DatabaseConflict, DatabaseFull, DatabaseUnavailable, QueryCancelled } from '../errors.ts'
+import { DatabaseConflict, DatabaseFull, DatabaseUnavailable, HeldUp, QueryCancelled } from '../errors.ts'
 import { TooManyConnections } from './errors.ts'
 import { ConnectionLost, PostgresError } from './server-error.ts'
 
@@ -9,13 +9,13 @@ const KINDS: Readonly<Record<string, () => ServerError>> = {
   '23505': DatabaseConflict, // unique_violation, after it was tried again
   '25006': DatabaseUnavailable, // read_only_sql_transaction: a standby, or one that became one
   '25P03': DatabaseUnavailable, // idle_in_transaction_session_timeout
-  '40001': DatabaseBusy, // serialization_failure
-  '40P01': DatabaseBusy, // deadlock_detected
+  '40001': HeldUp, // serialization_failure
+  '40P01': HeldUp, // deadlock_detected
   '53000': DatabaseUnavailable, // insufficient_resources
   '53100': DatabaseFull, // disk_full
   '53200': DatabaseUnavailable, // out_of_memory
   '53300': TooManyConnections,
-  '55P03': DatabaseBusy, // lock_not_available
+  '55P03': HeldUp, // lock_not_available
   '57014': QueryCancelled,
 }
 const AWAY = /^(?:08|57P|58|XX)/ // connection exception, operator intervention, system and internal error
@@ -30,6 +30,12 @@ export const fromPostgres = (error: unknown): unknown => {
 }
 
 const isFatal = ({ severity }: PostgresError): boolean => severity === 'FATAL' || severity === 'PANIC'
+
+const LOCK_LATE = '55P03'
+
+/** True when a lock could not be had in time. */
+export const isHeldUp = (error: unknown): boolean =>
+  error instanceof PostgresError ? error.code === LOCK_LATE : isServerError(error) && error.key === HeldUp.key
 
 /** True when the session is gone: nothing more will be answered on it. */
 export const isLost = (error: unknown): boolean =>

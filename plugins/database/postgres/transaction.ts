@@ -3,7 +3,7 @@
  * transaction that only writes needs no session until its end, and is a single round trip.
  */
 
-import { insertNow, type Param, type Sql, sql, type Transaction } from '../contract.ts'
+import { type Eventually, insertNow, type Param, type Sql, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import { Leavings } from '../leavings.ts'
 import { CommitUnknown } from './errors.ts'
@@ -11,6 +11,7 @@ import type { Step, StepResult } from './exchange.ts'
 import { isLost } from './failure.ts'
 import type { Loan } from './pool.ts'
 import type { Send } from './send.ts'
+import type { Turns } from './turns.ts'
 
 export const MOST_STEPS = 500 // kept back, and
 export const MOST_BYTES = 1024 * 1024 // then sent ahead, so that a large import does not pile up here
@@ -18,6 +19,7 @@ export const MOST_BYTES = 1024 * 1024 // then sent ahead, so that a large import
 const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
 const rollback = sql('rollback', 'ROLLBACK')
+const holdName = sql('hold', 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l')
 
 /** What a transaction that asked nothing has to write. */
 export interface Writes {
@@ -52,13 +54,21 @@ export interface TransactionParts {
   /** A session, when one is needed. */
   readonly lend: () => Loan | Promise<Loan>
   readonly send: Send
+  /** Where it waits for others of this process; it does not where there is none. */
+  readonly turns?: Turns
   /** Whether checks may be left to the server: see `Transaction.presume`. */
   readonly presumes?: boolean
   /** What others have to write, before anything else. */
   readonly steps?: readonly Step[]
 }
 
-export const openTransaction = ({ lend, send, presumes = false, steps = [] }: TransactionParts): OpenTransaction => {
+export const openTransaction = ({
+  lend,
+  send,
+  turns,
+  presumes = false,
+  steps = [],
+}: TransactionParts): OpenTransaction => {
   const leavings = new Leavings()
   let kept: Step[] = [...steps]
   let bytes = 0
@@ -67,6 +77,7 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
   let ended = false
   let presumed = false
   let failure: unknown
+  let endTurn: (() => void) | undefined
   let tail: Promise<unknown> = Promise.resolve()
 
   const sendOne = async (some: readonly Step[]): Promise<readonly StepResult[]> => {
@@ -103,6 +114,19 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
     return results.at(-1)!.rows
   }
 
+  const queue = (name: string): Eventually<void> => {
+    check()
+    if (turns === undefined || begun || endTurn !== undefined) return undefined
+    const turn = turns.take(name)
+    if (!(turn instanceof Promise)) {
+      endTurn = turn
+      return undefined
+    }
+    return turn.then((end) => {
+      endTurn = end
+    })
+  }
+
   const finish = async (): Promise<void> => {
     await tail
     if (failure !== undefined) throw failure
@@ -123,6 +147,8 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
   const release = (): void => {
     loan?.release()
     loan = undefined
+    endTurn?.()
+    endTurn = undefined
   }
 
   return {
@@ -130,6 +156,8 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
     giveWrites() {
       if (begun) return undefined
       ended = true
+      // It has locked nothing.
+      release()
       return { steps: kept, bytes }
     },
     async secure() {
@@ -156,6 +184,11 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
         sent.catch(() => {}) // heard at the latest with COMMIT, also by those who do not wait
         return sent
       },
+      async hold(name) {
+        await queue(name)
+        await ask(holdName, [name])
+      },
+      queue,
       presume(statement, params) {
         if (!presumes || begun) return false
         keep(statement, params)
@@ -170,7 +203,7 @@ export const openTransaction = ({ lend, send, presumes = false, steps = [] }: Tr
     async rollback() {
       ended = true
       await tail
-      if (loan === undefined) return
+      if (loan === undefined) return release()
       const { session } = loan
       if (session.isUsable && session.transactionStatus !== 'I')
         await send(session, [{ statement: rollback, params: [] }]).catch(() => session.destroy())

@@ -6,7 +6,9 @@ import type { Loan, Pool } from './pool.ts'
 import type { Send } from './send.ts'
 import { createSharedCommits, Undone } from './shared-commits.ts'
 import { openTransaction } from './transaction.ts'
+import { createTurns } from './turns.ts'
 
+const TURN_MS = 3_000 // as long as for a lock in PostgreSQL
 const LANES = 2 // shared COMMITs under way: while one waits for the disk, the other is at work
 
 // Whoever shares a COMMIT at the end of the line must not wait long for a row that somebody behind him has locked.
@@ -37,9 +39,12 @@ export interface TransactionsParts {
   readonly now: () => number
   /** Transactions that may wait for a shared COMMIT; the next one is refused at once. */
   readonly queue: number
+  /** How long a transaction waits for others of this process that are after the same lock. */
+  readonly turnMs?: number
 }
 
-export const createTransactions = ({ pool, send, now, queue }: TransactionsParts): Transactions => {
+export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }: TransactionsParts): Transactions => {
+  const turns = createTurns(turnMs)
   const counters = { transactions: 0, groups: 0 }
   const line = createClosingLine({
     now,
@@ -89,7 +94,7 @@ export const createTransactions = ({ pool, send, now, queue }: TransactionsParts
     mayWait: boolean,
     mayShare: boolean,
   ): Promise<Attempt<T>> => {
-    const open = openTransaction({ lend, send, presumes: mayShare })
+    const open = openTransaction({ lend, send, turns, presumes: mayShare })
     const { leavings } = open
     let isDone = false
     try {

@@ -226,6 +226,8 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       pool: lane?.status ?? { size: 0, busy: 0, waiting: 0 },
       commits: { ...writer.counters },
     }),
+    // One server at a time has the file open.
+    alone: (_name, work) => work(),
     isShared: async () => false,
   }
   return {

@@ -56,6 +56,8 @@ export const createJobTransaction = (statements: Statements, backlog: Backlog): 
       wrote = true
       backlog.keep(insert, params, last)
     },
+    hold: () => undefined,
+    queue: () => undefined,
     presume: () => false,
   }
 }

@@ -40,7 +40,9 @@ const isLook = (one: Ruled): one is Looking => one.step.kind === 'look'
 
 const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
 const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
-const byType = (one: Located, other: Located): number => byText(typeOf(one), typeOf(other))
+/** Conditions that found nothing hold their type, the others what they found: in one order everywhere, too. */
+const inHoldOrder = (one: Located, other: Located): number =>
+  Number(one.target.found !== undefined) - Number(other.target.found !== undefined) || byText(keyOf(one), keyOf(other))
 const isDeletion = ({ step }: Pick<Ruled, 'step'>): boolean => step.entry.method === 'DELETE'
 /** `Type/id` of each resource it is about. */
 const namesOf = (one: Located): readonly string[] =>
@@ -186,7 +188,7 @@ export const transaction = async (
         const { id, found } = one.target
         const isWritten = kind === 'create' ? found === undefined : kind === 'update'
         const given = resolved.bodies.get(entry.index)
-        const address = { type, id: kind === 'create' ? undefined : id }
+        const address = { type, id: kind === 'create' ? undefined : id, guard: one.guard }
         const body = isWritten ? await prepareBody(server, ctx, address, given) : given
         const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
         if (ready.change !== undefined) return { ...ready, change: await prepareChange(server, ctx, ready.change) }
@@ -255,8 +257,7 @@ export const transaction = async (
       return performAll(opened, within(server, opened))
     }
     const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
-      // A condition holds its type: in one order everywhere, too.
-      for (const { target } of prepared.map(({ one }) => one).sort(byType)) await target.verify?.(here, opened)
+      for (const { target } of prepared.map(({ one }) => one).sort(inHoldOrder)) await target.verify?.(here, opened)
       await resolved.verify(here)
       const changed = await changeAll(opened, here)
       await confirmAll(here)

@@ -11,6 +11,7 @@ import { Contended } from '../../storage/service.ts'
 import { detailsOf } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { change } from '../dispatch.ts'
+import { takesGzip } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
 import { type FhirServer, within } from '../parts.ts'
@@ -54,19 +55,22 @@ export type AddressChange = (server: FhirServer, asked: Asked) => Addressed
 export const interactionAbout = ({ interaction }: Addressed, { id, found }: Target): Interaction =>
   found === undefined ? interaction : { ...interaction, id }
 
-/** Others may change, between locating and the transaction, what was located; then all is done again, so often. */
+/** Others may change, between locating and the transaction, what was located; then all is done again, so often, */
 const MOST_ATTEMPTS = 10
+/** and so long: an attempt may have waited for a lock. */
+const PATIENCE_MS = 3_000
 
 export const isContended = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
 
 /** Repeats `work` while others were faster. */
-export const untilUncontended = async <T>({ store }: FhirServer, work: () => Promise<T>): Promise<T> => {
+export const untilUncontended = async <T>({ store, clock }: FhirServer, work: () => Promise<T>): Promise<T> => {
   const { database } = store
+  const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !isContended(error)) throw error
+      if (attempt === MOST_ATTEMPTS || !isContended(error) || clock.monotonic() > until) throw error
       // On SQLite it met changes of a group that is not committed yet: a search before that would not find them either.
       // On PostgreSQL they are committed: it waited for their lock.
       if (database.kind !== 'postgres') await database.transact(() => undefined)
@@ -115,6 +119,15 @@ const performSeveral = async (
   return answer
 }
 
+/** Where a large version is shown other than by its stored bytes. */
+const prepareAnswer = async (server: FhirServer, { ctx, headers }: Asked, answer: Answer): Promise<void> => {
+  const { shows, version, type, presentation } = answer
+  if (shows !== 'version' || version === undefined || type === undefined) return
+  if (presentation !== undefined && needsWork(presentation)) await prepareVersions(server, ctx, [version], presentation)
+  else if (server.large.concernsVersion(version) && !(version.gzip && takesGzip(headers['accept-encoding'])))
+    await version.unpack()
+}
+
 /** A change that is a transaction of its own. */
 export const performChange = (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
   const addressed = address(server, asked)
@@ -130,7 +143,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
     return untilUncontended(server, async () => {
       tellFound(interaction)
       if (takesResource) {
-        const ready = prepareBody(server, ctx, { type, id: interaction.id }, body)
+        const ready = prepareBody(server, ctx, { type, id: interaction.id, guard }, body)
         body = ready instanceof Promise ? await ready : ready
       }
       const located = locate(body)
@@ -139,7 +152,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
       tellFound(about)
       if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
         // What it replaces is known only now.
-        const ready = prepareBody(server, ctx, { type, id: target.id }, body)
+        const ready = prepareBody(server, ctx, { type, id: target.id, guard }, body)
         body = ready instanceof Promise ? await ready : ready
       }
       const preparing = prepare(guard, target, body, ruling)
@@ -165,9 +178,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
       const later = write.committed(ctx, [changed])
       if (later !== undefined) await later
       const answer = prepared.answer(changed)
-      const { shows, version, presentation } = answer
-      if (shows === 'version' && version !== undefined && presentation !== undefined && needsWork(presentation))
-        await prepareVersions(server, ctx, [version], presentation)
+      await prepareAnswer(server, asked, answer)
       return answer
     })
   })

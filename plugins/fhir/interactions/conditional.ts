@@ -2,9 +2,9 @@
  * Conditional interactions: the resource is the one that a search finds. The search runs before the transaction, and again
  * inside it; when the results differ, the interaction begins again. https://hl7.org/fhir/R4/http.html#cond-update
  *
- * Why two of them cannot both create what one criterion matches: each takes a lock on the type before it searches inside its
- * transaction (on SQLite there is one writer at a time), and keeps it until COMMIT. So the second one searches after the first one
- * has committed. That search must not use anything that was read from the database before the lock, so its conditions are
+ * Why two of them cannot both create what one criterion matches: each that has found nothing takes a lock on the type before it
+ * searches inside its transaction (on SQLite there is one writer at a time), and keeps it until COMMIT. So the second one searches
+ * after the first one has committed. Who has found something creates nothing, and locks what it has found instead. That search must not use anything that was read from the database before the lock, so its conditions are
  * built anew behind it: the systems of a code, the kinds of references in use, restrictions of the access ruling. The
  * codes of a value set are the exception, because the terminology cannot be asked inside a transaction: they are kept from
  * before, and the interaction begins again when a value set or code system has changed since. The lock does not depend on
@@ -13,15 +13,8 @@
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import type { Condition } from '../../search/service.ts'
-import {
-  ConditionalCriteria,
-  ConditionalParameter,
-  createExpansions,
-  readSearch,
-  TypeForbidden,
-  toAccess,
-} from '../../search/service.ts'
+import type { Matching } from '../../search/service.ts'
+import { ConditionalCriteria, ConditionalParameter, findMatches, readSearch } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
@@ -31,13 +24,6 @@ import { readPairs } from '../presentation/presentation-parameters.ts'
 import { type Asked, interactionOf } from './request.ts'
 
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
-
-export interface Matching {
-  /** As they were built from what was committed then; good for judging versions that are not stored. */
-  readonly conditions: readonly Condition[]
-  /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
-  find(server: FhirServer, limit: number): Promise<readonly StoredVersion[]>
-}
 
 /** The criteria of a query. Throws 412 when there are none. */
 const readCriteria = (query: string): readonly (readonly [string, string])[] => {
@@ -58,45 +44,7 @@ export const matching = async (
   ruling: Ruling,
   type: string,
   query: string,
-): Promise<Matching> => matchingAll(server, context, ruling, type, readCriteria(query))
-
-/** The same for criteria that were read, also for none. */
-export const matchingAll = async (
-  server: FhirServer,
-  { ownUrl, signal }: Pick<RequestContext, 'ownUrl' | 'signal'>,
-  ruling: Ruling,
-  type: string,
-  asked: readonly (readonly [string, string])[],
-): Promise<Matching> => {
-  const expansions = createExpansions(server.search.terminology)
-  const base = { ownUrl, now: server.clock.now(), pin: Number.MAX_SAFE_INTEGER, expansions }
-  const build = async ({ search: { criteria } }: FhirServer): Promise<readonly Condition[]> => {
-    const access = toAccess(ruling, criteria, base)
-    const seen = await access.conditions(type, 's')
-    if (seen === undefined) throw TypeForbidden(type)
-    const built: Condition[] = []
-    for (const [name, value] of asked)
-      built.push(
-        await criteria.toCondition(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }),
-      )
-    return [...built, ...seen]
-  }
-  // A filter names its parameters in its value.
-  const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
-  if (server.transaction === undefined) await server.search.catchUp?.(names)
-  const conditions = await build(server)
-  return {
-    conditions,
-    async find(here, limit) {
-      const { search, store } = here
-      if (here !== server && !expansions.areCurrent()) throw Contended()
-      const plan = await search.planner(store.types.code(type) ?? 0, here === server ? conditions : await build(here))
-      const position = { pin: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
-      const found = await search.executor.page([plan], position, [], limit, { signal })
-      return found.map(({ version }) => version)
-    },
-  }
-}
+): Promise<Matching> => findMatches(server, context, ruling, type, readCriteria(query))
 
 export interface Match {
   /** The one resource that matches. */
@@ -135,9 +83,9 @@ export const locateMatches = async (
   return {
     found,
     async verify(here, transaction) {
-      await here.store.hold(transaction, `conditional/${type}`)
-      // Held first: what matches when it is asked again stays so until COMMIT.
-      for (const { id } of found) await here.store.lock(transaction, type, id)
+      if (found.length === 0) await here.store.hold(transaction, `conditional/${type}`)
+      // Held first: what matches when it is asked again stays so until COMMIT. In one order everywhere.
+      for (const id of found.map((version) => version.id).sort()) await here.store.lock(transaction, type, id)
       const now = await find(here)
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
     },

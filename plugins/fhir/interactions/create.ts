@@ -49,7 +49,7 @@ export const create: AddressChange = (server, asked) => {
       const content = readIncoming(server, body, type.name)
       const warnings = warningsFor(prefer)
       const examined = examine(server, ctx, interaction, content, { guard, id, warnings })
-      const { resource, template, text } = content
+      const { resource, template, sent } = content
       const prepared: Prepared = {
         change: {
           kind: 'create',
@@ -59,7 +59,7 @@ export const create: AddressChange = (server, asked) => {
           id,
           resource,
           template,
-          text,
+          sent,
         },
         answer: ({ version }) => changedAnswer(201, version, type, guard, prefer, presentation, warnings),
       }

@@ -8,7 +8,8 @@ import type { FhirServer } from '../parts.ts'
 export interface Incoming {
   readonly resource: Record<string, unknown>
   readonly template: Template
-  readonly text: string
+  /** Its text; that of a large body is decoded when it is asked for. */
+  readonly sent: Pick<ReadResource, 'text'>
   /** Why a thread that has read it found that it may not be written. */
   readonly refusal?: ServerError | undefined
 }
@@ -63,6 +64,6 @@ export const readIncoming = (
   checkType(server, read.resource, type)
   if (id === undefined || (isFound && read.resource.id === undefined)) checkWellFormed(read.resource, type)
   else checkId(read.resource, id)
-  const { resource, text } = read
-  return { resource, template: toTemplate(read), text, refusal: (read as LargeBody).refusal }
+  const { refusal, template = toTemplate(read) } = read as Partial<LargeBody>
+  return { resource: read.resource, template, sent: read, refusal }
 }

@@ -3,19 +3,20 @@
  * nobody waits for what nobody reads. It carries what a thread has found about it.
  */
 import type { Member, Outline } from '../../model/service.ts'
-import { objectLazily } from '../../model/service.ts'
+import { objectFromPieces } from '../../model/service.ts'
 import { carryFindings, type Findings } from '../../storage/service.ts'
 
 type Json = Record<string, unknown>
 
-/** `members` lie in `text`, which was read strictly. */
+/** `members` lie in `text`, which was read strictly; `pieces` are those that are short. */
 export const toLargeResource = (
-  text: string,
+  text: () => string,
   members: readonly Member[],
+  pieces: readonly (string | undefined)[],
   findings: Findings | undefined,
   outline: Outline | undefined,
 ): Json => {
-  const resource = objectLazily(text, members, outline)
+  const resource = objectFromPieces(text, members, pieces, outline)
   if (findings !== undefined) carryFindings(resource, findings)
   return resource
 }

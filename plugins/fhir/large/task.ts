@@ -21,6 +21,8 @@ interface Writing {
   readonly id: string
   readonly ownUrl: OwnUrl | undefined
   readonly before: PackedVersion | undefined
+  /** All rows of both versions are asked for, because the caller's access is decided by them. */
+  readonly isGuarded: boolean
 }
 
 export interface PatchToApply {

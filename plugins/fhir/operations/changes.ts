@@ -34,7 +34,7 @@ export const toChange = async (
   if (wanted.kind === 'revise')
     return toRevision(server, { request, interaction, type, id, guard, revise: wanted.revise })
   const given = wanted.kind === 'update' ? id : undefined
-  const body = await prepareBody(server, request, { type, id: given }, Buffer.from(wanted.json))
+  const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
   const content = readIncoming(server, body, type, given, true)
   await examine(server, request, interaction, content, { guard, id })
   return { kind: wanted.kind, interaction, type, id, guard, ...content }

@@ -2,9 +2,9 @@
 
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { isId, typeOf } from '../../model/service.ts'
+import { findMatches } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { Deleted, NotFound } from '../../storage/service.ts'
-import { matchingAll } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import type { Data, Held } from './held-data.ts'
@@ -50,7 +50,7 @@ export const createData = (
     return toHeld(version)
   },
   async search(type, query, most) {
-    const match = await matchingAll(server, request, ruling, typeOf(server, type).name, readPairs(query))
+    const match = await findMatches(server, request, ruling, typeOf(server, type).name, readPairs(query))
     const found = await match.find(server, most)
     shown(found)
     return found.map(toHeld)

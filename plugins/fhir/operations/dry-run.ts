@@ -28,7 +28,7 @@ const toChange = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<C
   const guard = await server.evaluator.guardFor(request, ruling, type, RIGHTS[wanted.kind])
   if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
   const given = wanted.kind === 'update' ? id : undefined
-  const body = await prepareBody(server, request, { type, id: given }, Buffer.from(wanted.json))
+  const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
   const content = readIncoming(server, body, type, given)
   await examine({ ...server, validator: undefined }, request, interaction, content, { guard, id })
   return { kind: wanted.kind, interaction, type, id, guard, ...content }

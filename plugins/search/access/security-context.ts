@@ -6,8 +6,7 @@
  * https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Links } from '../../model/service.ts'
-import { isOwnBase, readLiteral } from '../../model/service.ts'
+import { isOwnBase, type Links, readLiteral } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Registry } from '../index/registry.ts'

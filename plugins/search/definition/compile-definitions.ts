@@ -5,7 +5,7 @@
  */
 
 import { type Context, createShapes } from '../../model/service.ts'
-import { REST } from '../index/unlisted-references.ts'
+import { REST } from './column-codes.ts'
 import { createCompiler, GENERAL } from './compile-parameter.ts'
 import { OWN_CANONICAL } from './kind.ts'
 import { pairPatients } from './patient-code-columns.ts'

@@ -1,11 +1,11 @@
 /** One SearchParameter → its columns for one type, and how it is asked for. https://hl7.org/fhir/R4/searchparameter.html */
 
-import type { Shapes } from '../../model/service.ts'
 import {
   type Branch,
   Exotic,
   type Expression,
   parseExpression,
+  type Shapes,
   spell,
   toBranches,
   unionParts,

@@ -5,8 +5,7 @@
 
 import { createPause } from '../../../kernel/index.ts'
 import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
-import type { Findings, StoredVersion } from '../../storage/service.ts'
-import { Contended } from '../../storage/service.ts'
+import { Contended, type Findings, type StoredVersion } from '../../storage/service.ts'
 import type { Changes } from './change-counters.ts'
 import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'
 import { APART, containedRid } from './contained/key-space.ts'

@@ -1,17 +1,17 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
 import type { Eventually, Param } from '../../database/service.ts'
-import type { Source, Store, TypeCodes, VersionRow } from '../../storage/service.ts'
-import { StoredVersion } from '../../storage/service.ts'
+import { type Source, type Store, StoredVersion, type TypeCodes, type VersionRow } from '../../storage/service.ts'
 import { createNames, matches } from '../query/clause-sql.ts'
 import { areWhole, wholeKeys } from '../query/page-keys.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
+import type { SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Patience } from './deadline.ts'
 import { along, type Direction, NEAR, nextTo } from './plan.ts'
 import { isLong, type Refiner } from './refine.ts'
-import { beyond, orderBy, type SortKey, selected } from './sort.ts'
+import { beyond, orderBy, selected } from './sort.ts'
 import { placeAll, sortInMemory } from './sort-in-memory.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */

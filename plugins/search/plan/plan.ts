@@ -8,10 +8,10 @@ import type { Condition, Source } from '../query/clause.ts'
 import { checks, createNames, unite } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan, Planner } from '../query/plan-contract.ts'
+import type { Walk } from '../query/walk.ts'
 import { type Fragment, join, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Sizes } from './row-estimates.ts'
-import type { Walk } from './walk.ts'
 
 /** Counting stops here: first among few, then among many. */
 const FEW = 64

@@ -3,8 +3,14 @@
  * and in other extensions. Of a definition that is not installed nothing is said. https://hl7.org/fhir/R4/extensibility.html
  */
 
-import type { Block, Field, FieldType } from '../../model/service.ts'
-import { Pending, type StructureDefinition, typeUrl } from '../../model/service.ts'
+import {
+  type Block,
+  type Field,
+  type FieldType,
+  Pending,
+  type StructureDefinition,
+  typeUrl,
+} from '../../model/service.ts'
 import type { Find } from '../rules/value-set.ts'
 import { type Context, type Holder, isAllowedOn } from './extension-context.ts'
 import { type Inside, insideOf, type Path, type Spot, typeNameOf } from './spot.ts'

@@ -1,7 +1,13 @@
 /** What a profile asks of one value: fixed and pattern values, bounds, bindings, its own invariants. */
 import { counted } from '../../../kernel/index.ts'
-import type { Constraint, createInvariants, Invariant, ValueKind as Kind } from '../../model/service.ts'
-import { compareMoments, isLeftOut } from '../../model/service.ts'
+import {
+  type Constraint,
+  compareMoments,
+  type createInvariants,
+  type Invariant,
+  isLeftOut,
+  type ValueKind as Kind,
+} from '../../model/service.ts'
 import { bindingTest, codedText } from '../rules/bindings.ts'
 import type { KnownCodes } from '../rules/value-set.ts'
 import { shown } from '../structure/faults.ts'

@@ -3,14 +3,15 @@
  * https://hl7.org/fhir/R4/profiling.html
  */
 import { type Issue, withArticle } from '../../../kernel/index.ts'
-import type { Field, Work } from '../../model/service.ts'
 import {
   createInvariants,
   type Engine,
+  type Field,
   Pending,
   type InvariantShapes as Shapes,
   type StructureDefinition,
   typeUrl,
+  type Work,
 } from '../../model/service.ts'
 import type { Find, KnownCodes } from '../rules/value-set.ts'
 import { createSlicing, REFERENCE_TYPE } from './slicing.ts'

@@ -1,7 +1,17 @@
 /** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
 import { errorsFirst } from '../../../kernel/index.ts'
-import type { DefinitionSource, StructureDefinition } from '../../model/service.ts'
-import { isDate, isDateTime, isInstant, isTime, type Shape, shapeOf, TooCostly, typeUrl } from '../../model/service.ts'
+import {
+  type DefinitionSource,
+  isDate,
+  isDateTime,
+  isInstant,
+  isTime,
+  type Shape,
+  type StructureDefinition,
+  shapeOf,
+  TooCostly,
+  typeUrl,
+} from '../../model/service.ts'
 import { createFaultMaker, type Faults } from './faults.ts'
 import { generate } from './generate.ts'
 import type { StructureIssue } from './issue.ts'

@@ -37,6 +37,8 @@ const recording = (creates: Step[][]): AnyPlugin => {
             creates.push(steps)
             return work({
               leave: (closing, item) => transaction.leave(closing, item),
+              hold: (name) => transaction.hold(name),
+              queue: (name) => transaction.queue(name),
               presume: (statement, params) => transaction.presume(statement, params),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),

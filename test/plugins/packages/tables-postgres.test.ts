@@ -33,6 +33,8 @@ const transaction: Transaction = {
   all: rowsOf,
   get: async <R>(statement: Sql, params: readonly Param[]) => (await rowsOf<R>(statement, params))[0],
   run: async (statement, params) => void (await rowsOf(statement, params)),
+  hold: () => undefined,
+  queue: () => undefined,
   presume: () => false,
 }
 /** What the tables ask of a database, on one connection. */
