@@ -2,7 +2,8 @@
  * Runs the test files, two at a time, and closes with `N passed, N failed`. Arguments choose files by a part of their path:
  * `npm test -- server/crud`. Files in test/server run once on every kind of database, but for those that say in a comment
  * why one kind is enough: `// database: sqlite, …`. Files share processes, but for those of the command line, which start
- * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`.
+ * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others
+ * is run again alone, and that counts.
  */
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -68,7 +69,15 @@ const work = async (): Promise<void> => {
     }
     if (current !== undefined && (!current.isUsable || current.kind !== run.kind)) leave()
     current ??= startSharedProcess(run.kind, options)
-    report(await current.run(run))
+    const outcome = await current.run(run)
+    if (outcome.failed === 0) {
+      report(outcome)
+      continue
+    }
+    // Others ran in this process before it: what counts is what it does alone.
+    console.log(`${outcome.failed} failed in ${run.file} after other files; it runs again alone\n${outcome.output}`)
+    leave()
+    report(await runAlone(run, options))
   }
   leave()
   await Promise.all(endings)
