@@ -1,31 +1,17 @@
 /**
- * Runs every test file in a process of its own, two at a time, and closes with `N passed, N failed`. Arguments choose
- * files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind of database, but
- * for those that say in a comment why one kind is enough: `// database: sqlite, …`.
+ * Runs the test files, two at a time, and closes with `N passed, N failed`. Arguments choose files by a part of their path:
+ * `npm test -- server/crud`. Files in test/server run once on every kind of database, but for those that say in a comment
+ * why one kind is enough: `// database: sqlite, …`. Files share processes, but for those of the command line, which start
+ * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others
+ * is run again alone, and that counts.
  */
-import { spawn } from 'node:child_process'
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
-const FILE_MS = 600_000 // a file that takes longer hangs
-const END_MS = 60_000 // so does one that has told its result and is still there: a test that failed left a server behind
+import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
 
 const KINDS = ['sqlite', 'memory', 'postgres'] as const
-
-/** One file on one kind of database; no kind where the file chooses itself. */
-interface Run {
-  readonly file: string
-  readonly kind: string | undefined
-}
-
-interface Outcome extends Run {
-  readonly passed: number
-  readonly failed: number
-  readonly output: string
-  readonly ms: number
-}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** The files of one run share an initialised PostgreSQL and compiled modules here. */
@@ -33,65 +19,68 @@ const shared = mkdtempSync(join(tmpdir(), 'refhir-run-'))
 chmodSync(shared, 0o755)
 process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
 const environment: NodeJS.ProcessEnv = { ...process.env, REFHIR_TEST_RUN: shared, FORCE_COLOR: '0' }
-// Every file imports the same modules, and compiling them is a third of a short file's time. Coverage needs them
-// compiled in the process that runs them.
+// Coverage needs modules compiled in the process that runs them.
 if (process.env.NODE_V8_COVERAGE === undefined) environment.NODE_COMPILE_CACHE = join(shared, 'compiled')
+const options = { root, environment }
 
-const numberAfter = (label: string, output: string): number | undefined => {
-  const found = [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].at(-1)?.[1]
-  return found === undefined ? undefined : Number(found)
+interface Planned extends Run {
+  readonly isAlone: boolean
 }
 
-const runFile = ({ file, kind }: Run): Promise<Outcome> =>
-  new Promise((resolve) => {
-    const started = performance.now()
-    let output = ''
-    const child = spawn(process.execPath, [file], {
-      cwd: root,
-      env: { ...environment, ...(kind && { TEST_DATABASE: kind }) },
-    })
-    let late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
-    child.stdout.on('data', (chunk) => {
-      const hadTold = numberAfter('Total', output) !== undefined
-      output += chunk
-      if (hadTold || numberAfter('Total', output) === undefined) return
-      clearTimeout(late)
-      late = setTimeout(() => child.kill('SIGKILL'), END_MS)
-    })
-    child.stderr.on('data', (chunk) => {
-      output += chunk
-    })
-    child.on('close', (code) => {
-      clearTimeout(late)
-      const total = numberAfter('Total', output) ?? 0
-      const passed = numberAfter('Passed', output) ?? 0
-      // A file that ends badly without counting its tests has failed once.
-      const failed = Math.max(total - passed, code === 0 && total > 0 ? 0 : 1)
-      resolve({ file, kind, passed, failed, output, ms: performance.now() - started })
-    })
-  })
+const plan = (file: string): Planned[] => {
+  const text = readFileSync(join(root, file), 'utf8')
+  const isAlone = file.startsWith(join('test', 'cli')) || /^\/\/ process: its own/m.test(text)
+  if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone }]
+  const only = /^\/\/ database: (\w+)/m.exec(text)?.[1]
+  return (only === undefined ? KINDS : [only]).map((kind) => ({ file, kind, isAlone }))
+}
 
 const wanted = process.argv.slice(2)
 const files = globSync('test/**/*.test.ts', { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()
-const runsOf = (file: string): Run[] => {
-  if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined }]
-  const only = /^\/\/ database: (\w+)/m.exec(readFileSync(join(root, file), 'utf8'))?.[1]
-  return (only === undefined ? KINDS : [only]).map((kind) => ({ file, kind }))
-}
 const outcomes: Outcome[] = []
-const queue = files.flatMap(runsOf)
+const report = (outcome: Outcome | undefined): void => {
+  if (outcome === undefined) return
+  outcomes.push(outcome)
+  const { file, kind, passed, failed, output, ms } = outcome
+  const where = kind === undefined ? '' : ` on ${kind}`
+  console.log(`${failed === 0 ? 'ok  ' : 'FAIL'} ${file}${where} (${passed} tests, ${(ms / 1000).toFixed(1)} s)`)
+  if (failed > 0) console.log(output)
+}
+
+// Files of one kind follow each other, so that they find a process that serves them.
+const planned = files.flatMap(plan)
+const queue = [
+  ...planned.filter(({ isAlone }) => isAlone),
+  ...[...KINDS, undefined].flatMap((of) => planned.filter(({ isAlone, kind }) => !isAlone && kind === of)),
+]
 const work = async (): Promise<void> => {
-  for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
-    const outcome = await runFile(run)
-    outcomes.push(outcome)
-    const seconds = (outcome.ms / 1000).toFixed(1)
-    console.log(
-      `${outcome.failed === 0 ? 'ok  ' : 'FAIL'} ${run.file}${run.kind ? ` on ${run.kind}` : ''} (${outcome.passed} tests, ${seconds} s)`,
-    )
-    if (outcome.failed > 0) console.log(outcome.output)
+  let current: SharedProcess | undefined
+  const endings: Promise<void>[] = []
+  const leave = (): void => {
+    if (current !== undefined) endings.push(current.end().then(report))
+    current = undefined
   }
+  for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
+    if (run.isAlone) {
+      report(await runAlone(run, options))
+      continue
+    }
+    if (current !== undefined && (!current.isUsable || current.kind !== run.kind)) leave()
+    current ??= startSharedProcess(run.kind, options)
+    const outcome = await current.run(run)
+    if (outcome.failed === 0) {
+      report(outcome)
+      continue
+    }
+    // Others ran in this process before it: what counts is what it does alone.
+    console.log(`${outcome.failed} failed in ${run.file} after other files; it runs again alone\n${outcome.output}`)
+    leave()
+    report(await runAlone(run, options))
+  }
+  leave()
+  await Promise.all(endings)
 }
 await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)

@@ -1,0 +1,134 @@
+/** Runs test files in processes: one file alone, or many one after the other in one process that serves them all. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const FILE_MS = 600_000 // a file that takes longer hangs
+const END_MS = 60_000 // so does a process that has reported its results and does not end: a test left something open
+const MAX_FILES = 25 // in one process, so that what files leave in memory is bounded
+const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url))
+const END_OF_FILE = '\u0004'
+
+/** One file on one kind of database; no kind where the file chooses itself. */
+export interface Run {
+  readonly file: string
+  readonly kind: string | undefined
+}
+
+export interface Outcome extends Run {
+  readonly passed: number
+  readonly failed: number
+  readonly output: string
+  readonly ms: number
+}
+
+export interface RunnerOptions {
+  /** Where paths of files start. */
+  readonly root: string
+  readonly environment: NodeJS.ProcessEnv
+}
+
+const numberAfter = (label: string, output: string): number | undefined => {
+  const found = [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].at(-1)?.[1]
+  return found === undefined ? undefined : Number(found)
+}
+
+/** A file that ends badly without counting its tests has failed once. */
+const outcomeOf = (run: Run, output: string, endedWell: boolean, started: number): Outcome => {
+  const total = numberAfter('Total', output) ?? 0
+  const passed = numberAfter('Passed', output) ?? 0
+  const failed = Math.max(total - passed, endedWell && total > 0 ? 0 : 1)
+  return { ...run, passed, failed, output, ms: performance.now() - started }
+}
+
+const environmentOf = ({ environment }: RunnerOptions, kind: string | undefined): NodeJS.ProcessEnv => ({
+  ...environment,
+  ...(kind && { TEST_DATABASE: kind }),
+})
+
+/** For a file that changes its process, or starts processes itself. */
+export const runAlone = (run: Run, options: RunnerOptions): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const started = performance.now()
+    let output = ''
+    const child = spawn(process.execPath, [run.file], { cwd: options.root, env: environmentOf(options, run.kind) })
+    let late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
+    child.stdout.on('data', (chunk) => {
+      const hadCounted = numberAfter('Total', output) !== undefined
+      output += chunk
+      if (hadCounted || numberAfter('Total', output) === undefined) return
+      clearTimeout(late)
+      late = setTimeout(() => child.kill('SIGKILL'), END_MS)
+    })
+    child.stderr.on('data', (chunk) => {
+      output += chunk
+    })
+    child.on('close', (code) => {
+      clearTimeout(late)
+      resolve(outcomeOf(run, output, code === 0, started))
+    })
+  })
+
+/** A process for files of one kind of database. */
+export interface SharedProcess {
+  readonly kind: string | undefined
+  /** False after a failure, because what it left open must not reach other files, and after many files. */
+  readonly isUsable: boolean
+  run(run: Run): Promise<Outcome>
+  /** Lets it end by itself. A failed outcome when something keeps it open, or it ends with an error. */
+  end(): Promise<Outcome | undefined>
+}
+
+export const startSharedProcess = (kind: string | undefined, options: RunnerOptions): SharedProcess => {
+  const child: ChildProcess = spawn(process.execPath, [TEST_PROCESS], {
+    cwd: options.root,
+    env: environmentOf(options, kind),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const files: string[] = []
+  let output = ''
+  let hasFailed = false
+  let finish: ((endedWell: boolean) => void) | undefined
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  void ended.then(() => finish?.(false))
+  child.stdout?.on('data', (chunk) => {
+    output += chunk
+    if (output.includes(END_OF_FILE)) finish?.(true)
+  })
+  child.stderr?.on('data', (chunk) => {
+    output += chunk
+  })
+
+  return {
+    kind,
+    get isUsable() {
+      return !hasFailed && files.length < MAX_FILES
+    },
+    async run(run) {
+      const started = performance.now()
+      output = ''
+      files.push(run.file)
+      const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
+      const endedWell = await new Promise<boolean>((resolve) => {
+        finish = resolve
+        child.send(run.file)
+      })
+      clearTimeout(late)
+      const outcome = outcomeOf(run, output.replace(END_OF_FILE, ''), endedWell, started)
+      hasFailed = outcome.failed > 0
+      return outcome
+    },
+    async end() {
+      const started = performance.now()
+      output = ''
+      if (child.connected) child.disconnect()
+      const late = setTimeout(() => child.kill('SIGKILL'), END_MS)
+      const code = await ended
+      clearTimeout(late)
+      // A failed file has been reported, and may have left anything open.
+      if (code === 0 || hasFailed) return undefined
+      const note = `One of these files left something open, or failed after its tests:\n${files.join('\n')}\n${output}`
+      const ms = performance.now() - started
+      return { file: files.at(-1) as string, kind, passed: 0, failed: 1, output: note, ms }
+    },
+  }
+}
