@@ -171,7 +171,7 @@ export const createFront = (turns: Turns): Front => {
   ): boolean => {
     const { passHooks, watchUsage, begin } = parts
     const ctx = begin(request, response, mounted)
-    if (watchUsage !== null) watchUsage(ctx, request, response, response)
+    watchUsage?.begins(ctx, request, response, response)
     let passed: ReturnType<PassHooks>
     try {
       if (passHooks !== null) passed = passHooks(ctx)

@@ -46,6 +46,8 @@ export interface FactDetails {
   patients?(): readonly string[]
   /** Search parameters as they were sent. */
   query?(): string
+  /** How many resources were shown, where one fact tells of more than a page of them. */
+  readonly count?: number
 }
 
 /** One fact for the audit trail. Names references only, never content. */
@@ -56,6 +58,8 @@ export interface AuditFact {
   readonly status: number
   /** Version the interaction read or made. */
   readonly version?: number | undefined
+  /** Of a refusal: it concerned something that is there and hidden from the caller. The answer does not say so. */
+  readonly hidden?: boolean | undefined
   readonly details?: FactDetails | undefined
   /** Set for a change: the transaction it is made in. */
   readonly transaction?: WriteTransaction

@@ -24,10 +24,11 @@ import { checkHead } from './http-guard.ts'
 import { refuseOtherMethods } from './other-methods.ts'
 import { toOutcome, toServerError } from './outcome.ts'
 import { reasonOf } from './reason.ts'
-import { type ContextParts, createContextBuilder } from './request-context.ts'
+import { type ContextParts, createContextBuilder, createUnreadContextBuilder } from './request-context.ts'
 import { type AskRelay, createAskRelay, createPassHooks, type PassHooks } from './request-hooks.ts'
 import { checkRoute } from './route-config.ts'
 import { ServerError } from './server-error.ts'
+import { type BareRefusals, requestLineIn } from './unparsed.ts'
 import { mountUpgrade } from './upgrade-route.ts'
 import type { Upgrades } from './upgrades.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
@@ -60,6 +61,8 @@ export interface MountOptions {
   readonly isHosts?: (response: ServerResponse) => boolean
   /** Of our own listener: answers what it can before the router is asked. */
   readonly front?: Front
+  /** Of our own listener: what is refused before there is a request. */
+  readonly refusals?: BareRefusals
   /** Of our own listener: gives the connection of an answer another time in milliseconds than the usual one, or none. */
   readonly stall?: (response: ServerResponse, ms: number | null) => void
 }
@@ -103,7 +106,7 @@ const isOwn = (error: unknown): boolean => error instanceof ServerError && error
 
 /** A refusal that says everything itself is no news for the log, and a starting server refuses a lot. */
 const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
-  status >= 500 && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
+  status >= 500 && extras.isExpected !== true && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
 
 /** An error on a bare response, which no router has seen. */
 export const answerBare = (response: ServerResponse, error: ServerError): void => {
@@ -120,6 +123,7 @@ export const answerBroken = (response: ServerResponse, error: unknown, log: Logg
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
   const { run, clock, log } = parts
   const buildContext = createContextBuilder(parts)
+  const buildUnread = createUnreadContextBuilder(parts)
 
   /** Anything thrown → status, headers and an OperationOutcome; the cause goes to the log when it is our fault. */
   const answerError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -178,7 +182,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       const begun = front?.begun(raw)
       const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), config)
       request.ctx = ctx
-      if (watchUsage !== null && begun === undefined) watchUsage(ctx, raw, reply.raw, reply)
+      if (begun === undefined) watchUsage?.begins(ctx, raw, reply.raw, reply)
       // Through Fastify: Node sets every header of an answer one by one once it has been given one itself.
       reply.header('x-request-id', ctx.id)
       // Text of unknown origin must not become a page or a script because a browser guesses so.
@@ -279,6 +283,15 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       else refuseOtherMethods(scope, mountAll)
       scopeDone()
     })
+    const { watchUsage } = shared
+    if (watchUsage !== null)
+      options.refusals?.open((refused) => {
+        const { socket, request, status } = refused
+        const ctx = request
+          ? buildContext(request, null, '', undefined, {})
+          : buildUnread(socket, requestLineIn(refused))
+        watchUsage.refused(ctx, socket, status)
+      })
     const { direct, refusal } = parts
     const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: MountedGet) =>
       buildContext(request, response, '', path, config)

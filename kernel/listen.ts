@@ -18,6 +18,7 @@ import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
 import type { ServerError } from './server-error.ts'
 import { createTurns, type Turns } from './turns.ts'
+import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
 
 const PARSER_HEADER_BYTES = 65_536 // above HEADER_BYTES, so that a long URL can be told from a long header
@@ -58,7 +59,14 @@ const fromParser = (code: string | undefined, { requestMs }: ConnectionLimits): 
 }
 
 /** A complete answer written to a bare socket; the connection ends with it. */
-const endSocket = (socket: Socket, error: ServerError, { lingerMs }: ConnectionLimits): void => {
+const endSocket = (
+  error: ServerError,
+  refusal: Omit<BareRefusal, 'status'>,
+  refusals: BareRefusals,
+  { lingerMs }: ConnectionLimits,
+): void => {
+  const { socket } = refusal
+  refusals.tell({ ...refusal, status: error.status })
   const body = JSON.stringify(toOutcome(error))
   const headers = Object.entries({
     'content-type': 'application/fhir+json; charset=utf-8',
@@ -75,15 +83,36 @@ const endSocket = (socket: Socket, error: ServerError, { lingerMs }: ConnectionL
   socket.once('close', () => clearTimeout(late))
 }
 
-/** The answer to what the parser cannot read. A client that has part of another answer cannot be told. */
-const refuse = (socket: Socket, error: Error, turns: Turns, limits: ConnectionLimits): void => {
-  // Refused already: this is the rest of the same bytes, or the handler finding its connection closed.
-  if (socket.writableEnded || socket.destroyed) return
-  if (!socket.writable || turns.stateOf(socket) === 'answering') return void socket.destroy()
-  endSocket(socket, fromParser((error as NodeJS.ErrnoException).code, limits), limits)
+/** What Node tells of it beside its message. */
+interface ParserError {
+  readonly code?: string | undefined
+  readonly rawPacket?: unknown
+  readonly bytesParsed?: number | undefined
 }
 
-const guardServer = ({ server }: FastifyInstance, turns: Turns, limits: ConnectionLimits): void => {
+/** What all of these need. */
+interface Bare {
+  readonly turns: Turns
+  readonly refusals: BareRefusals
+  readonly limits: ConnectionLimits
+}
+
+const UNTOLD: BareRefusals = { tell: () => undefined, open: () => undefined }
+
+/** The answer to what the parser cannot read. A client that has part of another answer cannot be told. */
+const refuse = (socket: Socket, error: ParserError, { turns, refusals, limits }: Bare): void => {
+  // Refused already: this is the rest of the same bytes, or the handler finding its connection closed.
+  if (socket.writableEnded || socket.destroyed) return
+  const state = turns.stateOf(socket)
+  if (!socket.writable || state === 'answering') return void socket.destroy()
+  // A request that is under way is metered itself, and who never sent a byte asked for nothing.
+  const isOwn = state === 'idle' && socket.bytesRead > 0
+  const { code, rawPacket, bytesParsed: parsed } = error
+  const bytes = Buffer.isBuffer(rawPacket) ? rawPacket : undefined
+  endSocket(fromParser(code, limits), { socket, bytes, parsed }, isOwn ? refusals : UNTOLD, limits)
+}
+
+const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: Bare): void => {
   // Zero means that Node drops no line silently: checkHead counts them.
   server.maxHeadersCount = 0
   server.on('timeout', (socket: Socket) => {
@@ -91,11 +120,16 @@ const guardServer = ({ server }: FastifyInstance, turns: Turns, limits: Connecti
     if (turns.stateOf(socket) !== 'working') socket.destroy()
   })
   server.on('connection', (socket: Socket) => turns.linger(socket, limits.lingerMs))
-  server.on('connect', (_request, socket: Socket) =>
-    endSocket(socket, MethodRefused('CONNECT').with({ headers: { allow: 'GET, HEAD' } }), limits),
+  server.on('connect', (request: IncomingMessage, socket: Socket) =>
+    endSocket(
+      MethodRefused('CONNECT').with({ headers: { allow: 'GET, HEAD' } }),
+      { socket, request },
+      refusals,
+      limits,
+    ),
   )
   server.on('checkExpectation', (request: IncomingMessage, _response: ServerResponse) =>
-    endSocket(request.socket, ExpectationUnknown(), limits),
+    endSocket(ExpectationUnknown(), { socket: request.socket, request }, refusals, limits),
   )
 }
 
@@ -139,6 +173,8 @@ export const createApp = async (
   const turns = createTurns((socket) => socket.setTimeout(limits.stallMs))
   const stalls = new WeakSet<ServerResponse>()
   const front = createFront(turns)
+  const refusals = createBareRefusals()
+  const bare: Bare = { turns, refusals, limits }
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (front.answers(request, response)) return
     tellAbort(request, response)
@@ -175,9 +211,9 @@ export const createApp = async (
       request.raw.url = MALFORMED_URL
       app.routing(request.raw, reply.raw)
     },
-    clientErrorHandler: (error, socket) => refuse(socket as Socket, error, turns, limits),
+    clientErrorHandler: (error, socket) => refuse(socket as Socket, error, bare),
   })
-  guardServer(app, turns, limits)
+  guardServer(app, bare)
   app.server.on('upgrade', (request, socket, head) => upgrades.receive(request, socket, head, handle))
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
   app.addHook('preParsing', ({ raw, headers }, _reply, payload, done) =>
@@ -186,6 +222,7 @@ export const createApp = async (
   )
   app.register(house, {
     front,
+    refusals,
     stall(response, ms) {
       stalls.add(response)
       response.req.socket.setTimeout?.(ms ?? 0) // an injected request has none

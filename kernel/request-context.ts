@@ -5,6 +5,7 @@ import type { Clock, Random } from './clock.ts'
 import { RequestContext } from './context.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { RouteConfig } from './route-config.ts'
+import type { RequestLine } from './unparsed.ts'
 
 export interface ContextParts {
   readonly readAddress: (peer: string, forwarded: string | readonly string[] | undefined) => string
@@ -19,7 +20,7 @@ export interface ContextParts {
 /** `prefix` is that of the mount, `route` the path as it was declared. */
 export type ContextBuilder = (
   request: IncomingMessage,
-  response: ServerResponse,
+  response: ServerResponse | null,
   prefix: string,
   route: string | undefined,
   config: RouteConfig,
@@ -47,5 +48,28 @@ export const createContextBuilder =
       startedAt: clock.now(),
       log,
       response,
+    })
+  }
+
+const NO_HEADERS = Object.freeze({})
+
+/** Of what could not be read: its sender is the connection, for a header that names another cannot be believed. */
+export const createUnreadContextBuilder =
+  ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts) =>
+  ({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }, { method, url }: RequestLine) => {
+    const own = ownUrl()
+    return new RequestContext({
+      id: random.id(),
+      method,
+      url,
+      baseUrl: publicUrl ?? own ?? 'http://localhost',
+      ownUrl: own,
+      address: readAddress(remoteAddress, undefined),
+      headers: NO_HEADERS,
+      requestClass: 'read',
+      route: undefined,
+      startedAt: clock.now(),
+      log,
+      response: null,
     })
   }

@@ -10,6 +10,10 @@ export interface ErrorExtras {
   /** Several issues instead of the one made from the message. */
   readonly issues?: readonly Issue[]
   readonly cause?: unknown
+  /** For the trail only; never sent: what was asked for is there, and the caller may not see it. */
+  readonly hidden?: boolean
+  /** A refusal that lies in the nature of things, such as of what is not ready yet: no news for the log, whatever its status. */
+  readonly isExpected?: boolean
 }
 
 /** Registered: an error is known as one in every copy of this package that a process has loaded. */

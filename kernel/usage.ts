@@ -24,8 +24,12 @@ interface Sent {
 
 const lengthOf = (header: unknown): number => Number(header ?? 0) || 0
 
-/** Called when a request begins. */
-export type UsageWatch = (ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent) => void
+export interface UsageWatch {
+  /** Called when a request begins. */
+  begins(ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent): void
+  /** Of a refusal that ends its connection, written to the connection itself. */
+  refused(ctx: RequestContext, socket: Socket, status: number): void
+}
 
 /** `isTaken` tells of a response whose connection a route took for a WebSocket. */
 export const createUsageWatch = (
@@ -35,31 +39,43 @@ export const createUsageWatch = (
 ): UsageWatch => {
   const connections = new WeakMap<Socket, Charged>()
 
-  return (ctx, request, response, sent) => {
-    const { socket } = request
-    const began = clock.monotonic()
-    const end = (): void => {
-      const status = response.headersSent ? response.statusCode : isTaken(response) ? SWITCHED : CLIENT_LEFT
-      const { bytesRead, bytesWritten } = socket
-      let bytesIn = bytesRead
-      let bytesOut = bytesWritten
-      if (typeof bytesRead !== 'number' || typeof bytesWritten !== 'number') {
-        // An injected request has no connection: what it has are the bodies.
-        bytesIn = lengthOf(request.headers['content-length'])
-        bytesOut = lengthOf(sent.getHeader('content-length'))
-      } else {
-        const charged = connections.get(socket)
-        if (charged === undefined) connections.set(socket, { read: bytesRead, written: bytesWritten })
-        else {
-          bytesIn -= charged.read
-          bytesOut -= charged.written
-          charged.read = bytesRead
-          charged.written = bytesWritten
-        }
-      }
-      meter({ request: ctx, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
+  /** What crossed a connection since it was charged last. */
+  const charge = (socket: Socket): { readonly bytesIn: number; readonly bytesOut: number } => {
+    const { bytesRead, bytesWritten } = socket
+    const charged = connections.get(socket)
+    if (charged === undefined) {
+      connections.set(socket, { read: bytesRead, written: bytesWritten })
+      return { bytesIn: bytesRead, bytesOut: bytesWritten }
     }
-    // Behind the last byte, or when the client has left. Comes once: `on` costs less than `once`.
-    response.on('close', end)
+    const bytesIn = bytesRead - charged.read
+    const bytesOut = bytesWritten - charged.written
+    charged.read = bytesRead
+    charged.written = bytesWritten
+    return { bytesIn, bytesOut }
+  }
+
+  return {
+    begins(ctx, request, response, sent) {
+      const { socket } = request
+      const began = clock.monotonic()
+      const end = (): void => {
+        const status = response.headersSent ? response.statusCode : isTaken(response) ? SWITCHED : CLIENT_LEFT
+        const isCounted = typeof socket.bytesRead === 'number' && typeof socket.bytesWritten === 'number'
+        // An injected request has no connection: what it has are the bodies.
+        const { bytesIn, bytesOut } = isCounted
+          ? charge(socket)
+          : {
+              bytesIn: lengthOf(request.headers['content-length']),
+              bytesOut: lengthOf(sent.getHeader('content-length')),
+            }
+        meter({ request: ctx, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
+      }
+      // Behind the last byte, or when the client has left. Comes once: `on` costs less than `once`.
+      response.on('close', end)
+    },
+    refused(ctx, socket, status) {
+      const began = clock.monotonic()
+      socket.on('close', () => meter({ request: ctx, status, ...charge(socket), duration: clock.monotonic() - began }))
+    },
   }
 }

@@ -151,5 +151,7 @@ export const refused = async (
   interaction: Interaction,
   error: unknown,
 ): Promise<void> => {
-  await run.onAudit?.({ request, interaction, status: toServerError(error).status })
+  if (run.onAudit === null) return
+  const { status, extras } = toServerError(error)
+  await run.onAudit({ request, interaction, status, hidden: extras.hidden })
 }

@@ -9,7 +9,16 @@ import { elsewhere, type Fault, faultOfType, NOT_HELD, NOT_SEEN } from './fault.
 import type { KnownTargets } from './known-targets.ts'
 import { refuseDeletions } from './referrers.ts'
 import { type FoundFault, refusalOf } from './refusal.ts'
-import { type Kept, keyOf, lookFor, type Missing, NOTHING_MISSING, type Wanted, wantedBy } from './wanted.ts'
+import {
+  type Kept,
+  keyOf,
+  lookFor,
+  type Missing,
+  type MissingTexts,
+  NOTHING_MISSING,
+  type Wanted,
+  wantedBy,
+} from './wanted.ts'
 
 /** So many changes are looked at in one turn of the event loop. */
 const FEW = 32
@@ -48,7 +57,7 @@ const readAll = (
 
 const faultOf = (
   reference: ReadReference,
-  missing: ReadonlySet<string>,
+  missing: MissingTexts,
   { restricted }: MadeChange,
   ownUrl: OwnUrl | undefined,
 ): Fault | undefined => {
@@ -61,7 +70,7 @@ const faultOf = (
 
 const faultsOf = (
   { references, change }: Kept,
-  missing: ReadonlySet<string>,
+  missing: MissingTexts,
   ownUrl: OwnUrl | undefined,
 ): readonly FoundFault[] => {
   const faults: FoundFault[] = []
@@ -78,12 +87,14 @@ export const strict = (fhir: Fhir, known: KnownTargets): WriteCheck => {
   const refuseKept = ({ ownUrl }: RequestContext, kept: readonly Kept[], missing: Missing): RefusedChange[] => {
     const refused: RefusedChange[] = []
     for (const one of kept) {
-      const faults = faultsOf(one, missing(one), ownUrl)
-      if (faults.length > 0)
-        refused.push({
-          interaction: one.change.interaction,
-          error: refusalOf(fhir.references, one.resource, faults),
-        })
+      const texts = missing(one)
+      const faults = faultsOf(one, texts, ownUrl)
+      if (faults.length === 0) continue
+      const hidden = faults.some(({ reference }) => texts.get(reference.text) === true)
+      refused.push({
+        interaction: one.change.interaction,
+        error: refusalOf(fhir.references, one.resource, faults).with({ hidden }),
+      })
     }
     return refused
   }

@@ -1,5 +1,5 @@
 /** Which targets of the references of some changes have to be looked for, and which of them a change may not name. */
-import type { OwnUrl } from '../../kernel/index.ts'
+import { createPause, type OwnUrl } from '../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../database/service.ts'
 import type { MadeChange, ReadReference, References, Target } from '../fhir/service.ts'
 import type { KnownTargets } from './known-targets.ts'
@@ -83,10 +83,27 @@ export const wantedBy = (
   return { held, seen, isOpen }
 }
 
-/** By change: texts of the references that it may not hold. */
-export type Missing = (kept: Kept) => ReadonlySet<string>
+/** Texts of references that a change may not hold: true where the target is there and hidden from the caller. */
+export type MissingTexts = ReadonlyMap<string, boolean>
+const NO_TEXTS: ReadonlyMap<string, boolean> = new Map()
 
-export const NOTHING_MISSING: Missing = () => NONE
+export type Missing = (kept: Kept) => MissingTexts
+
+export const NOTHING_MISSING: Missing = () => NO_TEXTS
+
+/** Up to so many changes are decided on in one turn of the event loop. */
+const FEW = 32
+
+/** The same for many changes: others are answered in between. */
+const decidedAll = async (all: readonly Kept[], missingOf: Missing, gone: MissingTexts): Promise<Missing> => {
+  const decided = new Map<Kept, MissingTexts>()
+  const pause = createPause()
+  for (const kept of all) {
+    decided.set(kept, missingOf(kept))
+    await pause()
+  }
+  return (kept) => decided.get(kept) ?? gone
+}
 
 /** Two statements at most, whatever the number of changes. */
 export const lookFor = (
@@ -100,18 +117,21 @@ export const lookFor = (
   const there: Eventually<ReadonlySet<number>> =
     held.size === 0 ? new Set<number>() : references.held(transaction, [...held.values()])
   return andThen(there, (places) => {
-    const gone = places.size === held.size ? NONE : new Set(texts.filter((_text, at) => !places.has(at)))
-    if (toSee.size === 0) return gone === NONE ? NOTHING_MISSING : () => gone
+    const lost = places.size === held.size ? [] : texts.filter((_text, at) => !places.has(at))
+    const gone: MissingTexts = lost.length === 0 ? NO_TEXTS : new Map(lost.map((text) => [text, false]))
+    if (toSee.size === 0) return gone === NO_TEXTS ? NOTHING_MISSING : () => gone
     return andThen(references.find(transaction, [...toSee.values()]), (found) => {
       const byText = new Map([...toSee.keys()].map((text, at) => [text, found[at]]))
-      return (kept) => {
-        const missing = new Set(gone)
+      const missingOf: Missing = (kept) => {
+        const missing = new Map(gone)
         for (const text of seen.get(kept)?.keys() ?? []) {
           const version = byText.get(text)
-          if (version === undefined || kept.change.restricted?.sees(version) !== true) missing.add(text)
+          if (version === undefined) missing.set(text, false)
+          else if (kept.change.restricted?.sees(version) !== true) missing.set(text, true)
         }
         return missing
       }
+      return seen.size <= FEW ? missingOf : decidedAll([...seen.keys()], missingOf, gone)
     })
   })
 }

@@ -90,7 +90,7 @@ export const SearchIndexing = defineError(
   'fhir/search-indexing',
   503,
   'transient',
-  'The search parameter "%s" is being indexed: %s of %s {resource is|resources are} done. Try again later.',
+  'The search parameter "%s" is being indexed%s. Try again later.',
 )
 export const SearchParameterRefused = defineError(
   'fhir/search-parameter-refused',

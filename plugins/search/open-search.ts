@@ -19,7 +19,6 @@ import { openRegistry, type Registry } from './index/registry.ts'
 import { readUsedTypes } from './index/tables.ts'
 import { createExecutor, type Executor } from './plan/executor.ts'
 import { createTracer } from './plan/explain.ts'
-import { createFindCanonical } from './plan/find-canonical.ts'
 import { createIncluder, type Includer } from './plan/include.ts'
 import { createPlanner } from './plan/plan.ts'
 import { createReferred, type Referred } from './plan/referred.ts'
@@ -55,8 +54,6 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
-  /** A stored resource by its canonical name. */
-  readonly findCanonical: ReturnType<typeof createFindCanonical>
   /** The index of words, which its setting may have changed. */
   readonly words: WordRows
   readonly reindex: Reindex
@@ -197,7 +194,6 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined),
-      findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
       reindex: createReindex({ database, registry, backfill, types, words, clock }),

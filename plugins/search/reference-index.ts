@@ -97,16 +97,31 @@ const versionOf = ({ version }: Target): number =>
 /** SQLite looks so many up in a few milliseconds, in which nobody else is answered. */
 const MOST_AT_ONCE = 500
 
-const heldInParts = async (transaction: Transaction, wanted: readonly unknown[]): Promise<ReadonlySet<number>> => {
-  const found = new Set<number>()
+/** `take` is given the rows of each part, and where the part begins. */
+const inParts = async <Row>(
+  transaction: Transaction,
+  statement: Sql,
+  wanted: readonly unknown[],
+  take: (rows: readonly Row[], from: number) => void,
+): Promise<void> => {
   const pause = createPause()
   for (let from = 0; from < wanted.length; from += MOST_AT_ONCE) {
     const part = JSON.stringify(wanted.slice(from, from + MOST_AT_ONCE))
-    for (const { at } of await transaction.all<{ at: number }>(heldTargets, [part])) found.add(from + at)
+    take(await transaction.all<Row>(statement, [part]), from)
     await pause()
   }
+}
+
+const heldInParts = async (transaction: Transaction, wanted: readonly unknown[]): Promise<ReadonlySet<number>> => {
+  const found = new Set<number>()
+  await inParts<{ readonly at: number }>(transaction, heldTargets, wanted, (rows, from) => {
+    for (const { at } of rows) found.add(from + at)
+  })
   return found
 }
+
+/** A target that was found, and its place in what was asked. */
+type FoundRow = VersionRow & { readonly at: number }
 
 const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
 
@@ -147,14 +162,14 @@ export const createReferences = ({ links, registry, types, isEmbedded }: Referen
     },
     find(transaction, targets) {
       const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
-      return andThen(
-        transaction.all<VersionRow & { readonly at: number }>(findTargets, [JSON.stringify(wanted)]),
-        (rows) => {
-          const found = new Array<StoredVersion | undefined>(targets.length).fill(undefined)
-          for (const row of rows) found[row.at] = new StoredVersion(types.name(row.type), row)
-          return found
-        },
-      )
+      const found = new Array<StoredVersion | undefined>(targets.length).fill(undefined)
+      const add = (rows: readonly FoundRow[], from = 0): typeof found => {
+        for (const row of rows) found[from + row.at] = new StoredVersion(types.name(row.type), row)
+        return found
+      }
+      if (isEmbedded && wanted.length > MOST_AT_ONCE)
+        return inParts<FoundRow>(transaction, findTargets, wanted, add).then(() => found)
+      return andThen(transaction.all<FoundRow>(findTargets, [JSON.stringify(wanted)]), (rows) => add(rows))
     },
     async referrers(transaction, targets, ownUrl, most) {
       const { long, short } = registry.hasher

@@ -101,13 +101,21 @@ const patientOf = ({ patient }: Row): object | undefined =>
 const requestOf = ({ request }: Row): object | undefined =>
   request === null ? undefined : { what: { identifier: { value: unpackId(request) } }, type: REQUEST_ID }
 
-const numberOf = ({ number }: Row, kind: EventKind): object | undefined =>
-  number === null
-    ? undefined
-    : { type: SYSTEM_OBJECT, detail: [{ type: kind === 'prune' ? 'upto' : 'count', valueString: String(number) }] }
+/** The number of a refusal says that it concerned something hidden: `outcomeEntity` names that. */
+const saysHidden = ({ status, number }: Row, kind: EventKind): boolean =>
+  number !== null && outcomeOf(status) !== '0' && !OWN.has(kind)
 
-const outcomeEntity = ({ status }: Row): object | undefined =>
-  outcomeOf(status) === '0' ? undefined : { what: { reference: '#outcome' }, type: SYSTEM_OBJECT }
+const numberOf = (row: Row, kind: EventKind): object | undefined =>
+  row.number === null || saysHidden(row, kind)
+    ? undefined
+    : { type: SYSTEM_OBJECT, detail: [{ type: kind === 'prune' ? 'upto' : 'count', valueString: String(row.number) }] }
+
+const HIDDEN = [{ type: 'hidden', valueString: 'true' }]
+
+const outcomeEntity = (row: Row, kind: EventKind): object | undefined =>
+  outcomeOf(row.status) === '0'
+    ? undefined
+    : { what: { reference: '#outcome' }, type: SYSTEM_OBJECT, ...(saysHidden(row, kind) && { detail: HIDDEN }) }
 
 const toOutcome = (status: number): object => {
   const code = ISSUES[status] ?? (status < 500 ? 'invalid' : 'exception')

@@ -6,6 +6,9 @@ import type { TrailEvent } from '../event.ts'
 const ID = /^[A-Za-z0-9\-.]{1,64}$/
 const RESOURCE = /^\/([A-Z][A-Za-z]{1,63})(?:\/([A-Za-z0-9\-.]{1,64}))?(?:[/?]|$)/
 
+/** What `number` says of a refusal. */
+const HIDDEN = 1
+
 const idOf = (id: string | undefined): string | undefined => (id !== undefined && ID.test(id) ? id : undefined)
 
 const addressOf = ({ address }: RequestContext): string | undefined => (address === '' ? undefined : address)
@@ -15,7 +18,7 @@ const withoutQuery = (details: FactDetails): FactDetails =>
 
 /** Member by member: there is one for each read, and two objects would take longer than one. */
 export const eventOf = (
-  { request, interaction, status, version, details }: AuditFact,
+  { request, interaction, status, version, hidden, details }: AuditFact,
   withQuery: boolean,
 ): TrailEvent => ({
   at: request.startedAt,
@@ -32,6 +35,7 @@ export const eventOf = (
   address: addressOf(request),
   request: request.id,
   operation: interaction.operation,
+  number: status < 400 ? details?.count : hidden === true ? HIDDEN : undefined,
 })
 
 /** Of the address no more than what looks like a type and an id. */

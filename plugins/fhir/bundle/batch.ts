@@ -1,9 +1,9 @@
 /** batch: every entry by itself, as if it had been sent alone. https://hl7.org/fhir/R4/http.html#brules */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isServerError, type RequestContext, toServerError } from '../../../kernel/index.ts'
+import { type Interaction, isServerError, type RequestContext, toServerError } from '../../../kernel/index.ts'
 import { capabilities } from '../interactions/capabilities.ts'
 import { isAnswering } from '../interactions/operation.ts'
-import { address, performAddressed } from '../interactions/perform.ts'
+import { address, interactionNamed, performAddressed } from '../interactions/perform.ts'
 import type { FhirServer } from '../parts.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
 import { toBody } from './entry-body.ts'
@@ -51,6 +51,7 @@ export const batch = async (
 
   const performEntry = async (entry: BundleEntry): Promise<void> => {
     let isAddressed = false
+    let named: (() => Interaction | undefined) | undefined
     try {
       if (asksForCapabilities(entry, ctx)) {
         const { url, method } = entry
@@ -68,6 +69,7 @@ export const batch = async (
       }
       const body = entry.text === undefined ? undefined : toBody(entry.text, entry.resource)
       const complete = { ...asked, body }
+      named = () => interactionNamed(server, name, complete)
       const found = address(server, name, complete)
       isAddressed = true
       const answer = await performAddressed(server, complete, found)
@@ -77,7 +79,7 @@ export const batch = async (
       if (!isServerError(error))
         ctx.log.error({ entry: entry.index, plugin: refusal.plugin, hook: refusal.hook, err: error })
       // What was addressed has told its refusal itself.
-      answers.refuse(entry.index, isAddressed ? refusal : await refuseEntry(server.run, ctx, entry, refusal))
+      answers.refuse(entry.index, isAddressed ? refusal : await refuseEntry(server.run, ctx, entry, refusal, named?.()))
     }
   }
   const refuse = async (entry: RefusedEntry): Promise<void> =>

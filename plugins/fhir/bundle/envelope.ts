@@ -144,13 +144,15 @@ const kindOf = ({ resourceType, type }: Record<string, unknown>): Envelope['kind
 export const readLargeEnvelope = async (
   body: LargeBody | UnreadableBody,
   request: RequestContext,
+  known: (kind: Envelope['kind']) => void,
 ): Promise<Envelope> => {
   const { text, resource, members, outline } = readBody(body) as LargeBody
   const kind = kindOf(resource)
+  known(kind)
   const list = members.find(({ key }) => key === 'entry')
   const spans = list && outline?.items.get(list.valueStart)
   // Without a list that is large it is small beside its other members.
-  if (spans === undefined) return readEnvelope(body)
+  if (spans === undefined) return readEnvelope(body, known)
   const count = spans.length / 2
   if (count > MOST_ENTRIES) throw BundleTooLarge(count, MOST_ENTRIES)
   const breathe = createBreath(request)
@@ -166,10 +168,11 @@ export const readLargeEnvelope = async (
   return { kind, entries }
 }
 
-/** Throws 400 for what is no batch or transaction, 413 for one with too many entries. */
-export const readEnvelope = (body: unknown): Envelope => {
+/** Throws 400 for what is no batch or transaction, 413 for one with too many entries. `known` is told which of them it is, before that. */
+export const readEnvelope = (body: unknown, known: (kind: Envelope['kind']) => void): Envelope => {
   const { text, resource, members } = readBody(body)
   const kind = kindOf(resource)
+  known(kind)
   const { entry = [] } = resource
   if (!Array.isArray(entry)) throw BundleMalformed('entry is an array')
   if (entry.length > MOST_ENTRIES) throw BundleTooLarge(entry.length, MOST_ENTRIES)

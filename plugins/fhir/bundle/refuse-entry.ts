@@ -20,15 +20,16 @@ const interactionOf = (
   return { kind: 'request', type, id, operation: method, entry: index }
 }
 
-/** Resolves to the error to answer with, which is another one when the trail takes no events. */
+/** `known`: what the address of the entry names. Resolves to the error to answer with, which is another one when the trail takes no events. */
 export const refuseEntry = async (
   run: Runners,
   ctx: RequestContext,
   entry: BundleEntry | RefusedEntry,
   error: ServerError,
+  known?: Interaction | undefined,
 ): Promise<ServerError> => {
   try {
-    await refused(run, ctx, interactionOf(ctx, entry), error)
+    await refused(run, ctx, known ?? interactionOf(ctx, entry), error)
     return error
   } catch (failure) {
     return toServerError(failure)

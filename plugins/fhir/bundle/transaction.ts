@@ -17,6 +17,7 @@ import {
   tellOperation,
   untilUncontended,
 } from '../interactions/change.ts'
+import { interactionNamed } from '../interactions/perform.ts'
 import { guardChange } from '../interactions/server-owned-types.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
 import { type FhirServer, within } from '../parts.ts'
@@ -79,15 +80,19 @@ export const transaction = async (
     throw placed(error, index)
   }
   /** The same before it is known which interaction the entry asks for. */
-  const refuseUnknown = async (entry: BundleEntry | RefusedEntry, error: unknown): Promise<never> => {
-    throw placed(await refuseEntry(run, ctx, entry, toServerError(error)), entry.index)
+  const refuseUnknown = async (
+    entry: BundleEntry | RefusedEntry,
+    error: unknown,
+    named?: Interaction | undefined,
+  ): Promise<never> => {
+    throw placed(await refuseEntry(run, ctx, entry, toServerError(error), named), entry.index)
   }
   /** Reads what an entry asks for. */
-  const readAt = <T>(entry: BundleEntry, work: () => T): T | Promise<never> => {
+  const readAt = <T>(entry: BundleEntry, work: () => T, named?: () => Interaction | undefined): T | Promise<never> => {
     try {
       return work()
     } catch (error) {
-      return refuseUnknown(entry, error)
+      return refuseUnknown(entry, error, named?.())
     }
   }
   /** Does one step of an entry. A promise only where the step is one, or is refused. */
@@ -108,7 +113,8 @@ export const transaction = async (
   /** Every entry is ruled on before anything is done for one of them. */
   const rule = async (asking: AskedEntry): Promise<Ruled> => {
     const { index } = asking.entry
-    const step = await readAt(asking.entry, () => toStep(server, asking))
+    const named = (): Interaction | undefined => interactionNamed(server, asking.name, asking.asked)
+    const step = await readAt(asking.entry, () => toStep(server, asking), named)
     const { interaction } = step.addressed
     const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
       if (step.kind !== 'change') return { step, ruling, guard: undefined }

@@ -24,10 +24,13 @@ export const bundle = async (server: FhirServer, asked: Asked): Promise<Answer> 
   let kind: Envelope['kind'] = 'batch'
   try {
     const { large } = server
+    // A refusal of its entries as a whole, too, is that of a batch or of a transaction.
+    const known = (one: Envelope['kind']): void => {
+      kind = one
+    }
     const envelope = large.concerns(body)
-      ? await readLargeEnvelope(await large.read(ctx, body), ctx)
-      : readEnvelope(body)
-    kind = envelope.kind
+      ? await readLargeEnvelope(await large.read(ctx, body), ctx, known)
+      : readEnvelope(body, known)
     // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
     await authorize(run, ctx, { kind })
     const perform = kind === 'batch' ? batch : transaction

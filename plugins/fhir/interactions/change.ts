@@ -129,8 +129,7 @@ const prepareAnswer = async (server: FhirServer, { ctx, headers }: Asked, answer
 }
 
 /** A change that is a transaction of its own. */
-export const performChange = (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
-  const addressed = address(server, asked)
+export const performChange = (server: FhirServer, asked: Asked, addressed: Addressed): Promise<Answer> => {
   const { interaction, locate, prepare } = addressed
   const { ctx } = asked
   const { run, store, write } = server

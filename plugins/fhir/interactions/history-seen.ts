@@ -2,7 +2,7 @@
  * The history for a caller who may see a part of the data: each version is decided on by what it held. It is read on until
  * the page is full and one more is found, so that neither the length of a page nor a next link tells of hidden versions.
  */
-import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { createPause, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { SEARCH_MS } from '../../search/service.ts'
 import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
@@ -12,17 +12,20 @@ import type { FhirServer } from '../parts.ts'
 const LEAST_READ = 100 // versions read at once, however small the page is
 const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as of any history
 
-/** The versions that may be seen, newest first, as far as they are asked for. */
+/** The versions that may be seen, newest first, as far as they are asked for. `passed` is told of each that may not. */
 async function* seenVersions(
   { store, evaluator, clock }: FhirServer,
   request: RequestContext,
   ruling: Ruling,
   query: HistoryQuery,
+  passed?: () => void,
 ): AsyncGenerator<StoredVersion> {
   // A version of the system's or of a type's history is found, one of a resource's history is read.
   const right = query.id === undefined ? 's' : 'r'
   const late = clock.deadline(SEARCH_MS)
   const signal = AbortSignal.any([request.signal, late])
+  // On SQLite nothing that is awaited here lets other requests in.
+  const pause = createPause()
   let { before } = query
   try {
     do {
@@ -30,6 +33,8 @@ async function* seenVersions(
       for (const version of page.versions) {
         const allowed = evaluator.allows(request, ruling, right, version)
         if (allowed instanceof Promise ? await allowed : allowed) yield version
+        else passed?.()
+        await pause()
         signal.throwIfAborted()
       }
       before = page.next
@@ -47,8 +52,12 @@ const checkAnySeen = async (
   { type, id }: HistoryQuery,
 ): Promise<void> => {
   if (type === undefined || id === undefined) return
-  for await (const _version of seenVersions(server, request, ruling, { type, id, count: 1 })) return
-  throw NotFound(type, id.slice(0, 64))
+  let hidden = false
+  const passed = (): void => {
+    hidden = true
+  }
+  for await (const _version of seenVersions(server, request, ruling, { type, id, count: 1 }, passed)) return
+  throw NotFound(type, id.slice(0, 64)).with({ hidden })
 }
 
 export const findSeen = async (

@@ -24,8 +24,11 @@ const toDone = (server: FhirServer, { ctx }: Asked, result: Answer): Done<Answer
   return { result, status, version: version?.version, details }
 }
 
-export const performLook = (server: FhirServer, asked: Asked, address: AddressLook): Eventually<Answer> => {
-  const { interaction, answer } = address(server, asked)
+export const performLook = (
+  server: FhirServer,
+  asked: Asked,
+  { interaction, answer }: AddressedLook,
+): Eventually<Answer> => {
   return read(server.run, asked.ctx, interaction, (ruling) => {
     return andThen(answer(server, ruling), (answered) => toDone(server, asked, answered))
   })

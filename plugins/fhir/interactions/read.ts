@@ -1,5 +1,5 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
-import type { Ruling } from '../../../kernel/index.ts'
+import type { Ruling, ServerError } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
 import { isId, typeOf } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
@@ -40,13 +40,13 @@ const look = (
   return isId(id) ? server.store.read(type, id) : undefined
 }
 
+const notFound = ({ params: { id = '', version } }: Asked, type: string): ServerError =>
+  version === undefined ? NotFound(type, id.slice(0, 64)) : VersionNotFound(version.slice(0, 20), type, id.slice(0, 64))
+
 /** Throws 404 and 410. */
-const checkFound = ({ params }: Asked, type: string, found: StoredVersion | undefined): StoredVersion => {
-  const { id = '', version: number } = params
-  if (found === undefined)
-    throw number === undefined
-      ? NotFound(type, id.slice(0, 64))
-      : VersionNotFound(number.slice(0, 20), type, id.slice(0, 64))
+const checkFound = (asked: Asked, type: string, found: StoredVersion | undefined): StoredVersion => {
+  const { id = '', version: number } = asked.params
+  if (found === undefined) throw notFound(asked, type)
   if (!found.deleted) return found
   throw number === undefined
     ? Deleted(type, id).with({ headers: { etag: toETag(found.version) } })
@@ -60,7 +60,10 @@ const find = (server: FhirServer, asked: Asked, type: string, ruling: Ruling): E
   return andThen(held, (version) => {
     if (version === undefined || ruling.restrictions.length === 0) return checkFound(asked, type, version)
     const allowed = server.evaluator.allows(asked.ctx, ruling, 'r', version)
-    return andThen(allowed, (isAllowed) => checkFound(asked, type, isAllowed ? version : undefined))
+    return andThen(allowed, (isAllowed) => {
+      if (isAllowed) return checkFound(asked, type, version)
+      throw notFound(asked, type).with({ hidden: true })
+    })
   })
 }
 

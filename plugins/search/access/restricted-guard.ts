@@ -110,7 +110,8 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
       }
       if (mayTellAbsence && current === undefined) return undefined
       // The same error whatever is there: a hidden resource, a deleted one, none.
-      const unseen = (): Error => (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id))
+      const unseen = (): Error =>
+        (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id)).with({ hidden: current !== undefined })
       if (current === undefined) throw unseen()
       const shown = current.deleted ? reads.vread(type, id, current.version - 1) : current
       return andThen(shown, (version): Eventually<void> => {

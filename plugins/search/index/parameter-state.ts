@@ -4,9 +4,9 @@ import { CANONICAL, COLUMN_STEP, REST } from '../definition/column-codes.ts'
 import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
 import type { StoredColumn, StoredModel } from '../definition/stored-definitions.ts'
 import { GENERAL, MODIFIERS } from '../definition/supported.ts'
-import { SearchIndexing } from '../errors.ts'
 import { type ColumnRow, keyOf } from './columns.ts'
 import type { Extract } from './extractor.ts'
+import { refuseIndexing } from './indexing-refusal.ts'
 import { GONE } from './tables.ts'
 
 export interface Numbered {
@@ -82,6 +82,7 @@ export const createState = (
       return {
         code: row.code,
         bit: alias.bit,
+        presence: alias.code,
         ...(refers === undefined ? {} : { refers }),
         ...(implied === undefined ? {} : { implied }),
         ...(isCanonical(stored) ? { canonical: true } : {}),
@@ -128,7 +129,7 @@ export const createState = (
     /** Throws 503 while not every reference is in the index: what refers to a resource cannot be told then. */
     canonicalColumns(): readonly number[] {
       const row = pending.find((one) => one.kind === 'reference' && packaged.has(keyOf(one)))
-      if (row !== undefined) throw SearchIndexing('references', row.indexed, row.expected)
+      if (row !== undefined) throw refuseIndexing('references', row)
       return [...withoutReferences]
     },
     /** The column that holds the values of two others together, when it is complete. */
@@ -139,7 +140,7 @@ export const createState = (
     canonicalColumn(type: string): number | undefined {
       const place = model.canonicals[type]
       const row = place === undefined ? undefined : numbered[place]?.row
-      if (row?.ready === 0) throw SearchIndexing(`${type}.url`, row.indexed, row.expected)
+      if (row?.ready === 0) throw refuseIndexing(`${type}.url`, row)
       return row?.code
     },
     /** Columns of everything, of a type, of the parameters with a code. */

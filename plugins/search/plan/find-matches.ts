@@ -6,6 +6,7 @@ import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
 import { toAccess } from '../access/access-filter.ts'
 import { TypeForbidden } from '../errors.ts'
+import { withProgress } from '../index/indexing-refusal.ts'
 import type { Condition } from '../query/clause.ts'
 import { createExpansions } from '../query/expansions.ts'
 import type { SearchView } from '../query/search-view.ts'
@@ -15,6 +16,8 @@ export interface Matching {
   readonly conditions: readonly Condition[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(view: SearchView, limit: number): Promise<readonly StoredVersion[]>
+  /** False when the conditions hold codes of a value set, and one has changed since. */
+  areCurrent(): boolean
 }
 
 /** Resources of a type, within what the ruling lets be seen. There may be no criteria. Throws 400, 403. */
@@ -41,7 +44,9 @@ export const findMatches = async (
   // A filter names its parameters in its value.
   const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
   if (view.transaction === undefined) await view.search.catchUp?.(names)
-  const conditions = await build(view)
+  const conditions = await build(view).catch((error) => {
+    throw withProgress(error, ruling)
+  })
   return {
     conditions,
     async find(here, limit) {
@@ -52,5 +57,6 @@ export const findMatches = async (
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
     },
+    areCurrent: () => expansions.areCurrent(),
   }
 }

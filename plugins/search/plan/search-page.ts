@@ -1,6 +1,7 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
 import type { Issue, ServerError } from '../../../kernel/index.ts'
 import { ExplainRestricted, TypeForbidden } from '../errors.ts'
+import { withProgress } from '../index/indexing-refusal.ts'
 import type { Condition } from '../query/clause.ts'
 import { shortenKeys } from '../query/page-keys.ts'
 import { type PagePosition, sealPage } from '../query/page-token.ts'
@@ -33,7 +34,7 @@ export const findPage = async (view: SearchView, query: SearchQuery): Promise<Se
   try {
     return await find(await toFinding({ view, query, patience, tracer }))
   } catch (error) {
-    throw patience.refusal(error)
+    throw patience.refusal(withProgress(error, ruling))
   }
 }
 

@@ -6,13 +6,8 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Parameter } from '../definition/parameter.ts'
 import { GENERAL, UNSUPPORTED } from '../definition/supported.ts'
-import {
-  SearchIndexing,
-  SearchModifierUnknown,
-  SearchParameterUnknown,
-  SearchUnsupportedParameter,
-  SearchValue,
-} from '../errors.ts'
+import { SearchModifierUnknown, SearchParameterUnknown, SearchUnsupportedParameter, SearchValue } from '../errors.ts'
+import { refuseIndexing } from '../index/indexing-refusal.ts'
 import { createLinkedCriteria, type ToCondition } from './chain-criteria.ts'
 import { anyCondition, type Condition, idCondition, lookupCondition } from './clause.ts'
 import type { CriteriaParts } from './criteria-parts.ts'
@@ -42,8 +37,7 @@ export const createCriteria = (parts: CriteriaParts) => {
   const complete = (parameter: Parameter): Parameter => {
     const { indexing, code } = parameter
     if (indexing === undefined) return parameter
-    // Not counted yet, in the first moment.
-    throw SearchIndexing(code, indexing.indexed, indexing.expected || 'all').with({ headers: { 'retry-after': '5' } })
+    throw refuseIndexing(code, indexing)
   }
 
   /** Throws 400 for what is not understood. */

@@ -45,6 +45,65 @@ for (const [entry, status, line] of REFUSED) {
   })
 }
 
+const FHIR_XML = { accept: 'application/fhir+xml' }
+/** Refused for parameters or headers, before anybody rules on them. */
+const MALFORMED: readonly (readonly [method: string, url: string, headers: Record<string, string>, line: string])[] = [
+  ['GET', '/Patient/a', FHIR_XML, 'read Patient/a → 4'],
+  ['GET', '/Patient/a?_summary=some', {}, 'read Patient/a → 4'],
+  ['GET', '/Patient/a/_history/1', FHIR_XML, 'vread Patient/a → 4'],
+  ['GET', '/Patient/a/_history?_count=x', {}, 'history-instance Patient/a → 4'],
+  ['GET', '/Patient/_history?_since=x', {}, 'history-type → 4'],
+  ['GET', '/_history?_count=0', {}, 'history-system → 4'],
+  ['GET', '/Patient?_format=xml', {}, 'search-type → 4'],
+  ['PUT', '/Patient/a', FHIR_XML, 'update Patient/a → 4'],
+  ['POST', '/Patient', FHIR_XML, 'create → 4'],
+  ['PATCH', '/Patient/a', { 'content-type': 'application/json-patch+json', ...FHIR_XML }, 'patch Patient/a → 4'],
+  ['DELETE', '/Patient/a', { 'if-match': 'x' }, 'delete Patient/a → 4'],
+  ['GET', '/Patient/a/$meta', FHIR_XML, '$meta Patient/a → 4'],
+  ['GET', '/Patient/a/$meta-add', {}, '$meta-add Patient/a → 4'],
+  ['GET', '/Nope/a', FHIR_XML, 'request Nope/a → 4'],
+]
+
+test('what is wrong with the parameters or headers of an interaction is a refusal of that', async () => {
+  const server = await audited({ settings: { audit: { unattributed_per_second: 0 } } })
+  for (const [method, url, headers, line] of MALFORMED) {
+    const answer = await server.inject({
+      method: method as 'GET',
+      url,
+      headers: { 'content-type': 'application/fhir+json', ...headers },
+      ...(method !== 'GET' && method !== 'DELETE' && { payload: '{"resourceType":"Patient","id":"a"}' }),
+    })
+    assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, `${method} ${url} ${answer.statusCode}`)
+    const last = (await eventsOf(server, 'outcome=4')).at(-1)
+    assert.is(last === undefined ? '' : lineOf(last), line, `${method} ${url}`)
+  }
+  const told = await eventsOf(server, 'outcome=4')
+  assert.is(told.length, MALFORMED.length)
+  await server.stop()
+})
+
+for (const type of ['batch', 'transaction'])
+  test(`in a ${type}, too`, async () => {
+    const server = await audited()
+    await send(server, 'POST', '/', bundle(type, [get('Patient/_history?_count=x')]))
+    assert.equal([...(await eventsOf(server, 'outcome=4')).map(lineOf)].sort().at(0), 'history-type → 4')
+    await server.stop()
+  })
+
+test('a Bundle whose entries are refused together is what it says it is', async () => {
+  const server = await audited({ settings: { audit: { unattributed_per_second: 0 } } })
+  const twice = [post('Patient', { resourceType: 'Patient' }), post('Patient', { resourceType: 'Patient' })].map(
+    (entry) => ({ ...entry, fullUrl: 'urn:uuid:61ebe359-bfdc-4613-8bf2-c5e300945f0a' }),
+  )
+  for (const type of ['batch', 'transaction'])
+    for (const entry of [twice, ['no object']]) {
+      const answer = await send(server, 'POST', '/', bundle(type, entry as object[]))
+      assert.is(answer.statusCode, 400, answer.body)
+      assert.is(lineOf((await eventsOf(server, 'outcome=4')).at(-1)!), `${type} → 4`)
+    }
+  await server.stop()
+})
+
 test('the event of a refused entry says what its method would have done', async () => {
   const server = await audited()
   await send(server, 'POST', '/', bundle('batch', [{ request: { method: 'PUT', url: 'Patient/p1' } }]))
