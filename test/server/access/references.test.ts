@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Caller, definePlugin, type Restriction } from '../../../kernel/index.ts'
 import references from '../../../plugins/references/index.ts'
+import validation from '../../../plugins/validation/index.ts'
 import { type Answered, type Clinic, clinicWith, del, type Json, post, put } from '../writes/clinic.ts'
 
 let restrictions: readonly Restriction[] = []
@@ -159,6 +160,27 @@ test('a deletion that references stand against tells no types and no numbers', a
   const again = await clinic.bundle('transaction', [del(url.slice(1))])
   assert.is(again.status, 409)
   assert.not.match(again.text, 'Basic')
+})
+
+test('$validate with mode=delete says of a hidden referrer what the deletion says, and no more', async () => {
+  const validated = await clinicWith({}, [gate, references, validation])
+  try {
+    for (const id of ['own', 'alone'])
+      assert.is((await validated.ask('PUT', `/Patient/${id}`, { resourceType: 'Patient', id })).status, 201)
+    const hidden = observation({ id: 'hidden', subject: to('Patient/own') })
+    assert.is((await validated.ask('PUT', '/Observation/hidden', hidden)).status, 201)
+    restrictions = [{ types: { Patient: [{ rights: 'rd', query: '_id=own,alone' }] }, others: [] }]
+    const rehearsed = await validated.ask('GET', '/Patient/own/$validate?mode=delete')
+    assert.is(rehearsed.status, 200)
+    const deleted = await validated.ask('DELETE', '/Patient/own')
+    assert.is(deleted.status, 409)
+    assert.equal(rehearsed.json.issue, deleted.json.issue)
+    assert.not.match(rehearsed.text, 'Observation')
+    const alone = await validated.ask('GET', '/Patient/alone/$validate?mode=delete')
+    assert.is(alone.json.issue[0].code, 'informational')
+  } finally {
+    await validated.stop()
+  }
 })
 
 test('a target that is deleted in the same transaction may not be kept either', async () => {
