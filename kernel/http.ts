@@ -264,7 +264,15 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       passHooks: createPassHooks(run),
       askRelay: createAskRelay(run),
     }
-    for (const routes of parts.routes) if (routes.bare) mount(app, routes, options, mounted)
+    app.register((scope, _scopeOptions, scopeDone) => {
+      // No hook, but the same limits: what is open to everybody is not where they end.
+      scope.addHook('onRequest', ({ raw }, _reply, next) =>
+        next(checkHead(raw)?.with({ headers: { connection: 'close' } })),
+      )
+      answerErrors(scope, options)
+      for (const routes of parts.routes) if (routes.bare) mount(scope, routes, options, mounted)
+      scopeDone()
+    })
     app.register((scope, _scopeOptions, scopeDone) => {
       mountRequestHooks(scope, prefix, options, shared)
       const mountAll = (): void => {

@@ -146,6 +146,17 @@ const tellAbort = (request: IncomingMessage, response: ServerResponse): void => 
   })
 }
 
+/**
+ * A dollar at the beginning of a segment, which clients may encode: the router takes that for another address, as it has to
+ * of other reserved characters. RFC 3986, section 6.2.2.2.
+ */
+const withPlainDollar = (url: string): string => {
+  if (!url.includes('/%24')) return url
+  const query = url.indexOf('?')
+  const end = query === -1 ? url.length : query
+  return url.slice(0, end).replaceAll('/%24', '/$') + url.slice(end)
+}
+
 /** A Fastify app, with what answers in front of its router. */
 export interface OwnApp {
   readonly app: FastifyInstance
@@ -193,6 +204,7 @@ export const createApp = async (
             request.socket.setTimeout(limits.stallMs)
         },
       ),
+    rewriteUrl: ({ url = '' }) => withPlainDollar(url),
     routerOptions: { maxParamLength: PARAM_CHARS },
     // What no router can read takes the way of all requests, so that it is limited, counted and logged as they are.
     frameworkErrors: (_error, request, reply) => {

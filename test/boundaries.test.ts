@@ -213,6 +213,13 @@ const moduleState: Rule = (files) => {
     .map(({ path }) => `${path} keeps state in the module; two kernels in one process would share it`)
 }
 
+/** Whoever reads or changes data is ruled on: a ruling that lets everything through is made by the dispatch, and by nobody else. */
+const rulings: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(plugins|examples)\//.test(path) && path !== 'plugins/fhir/dispatch.ts')
+    .filter(({ text }) => /\bnew Ruling\(|\bNO_RULING\b/.test(codeOf(text)))
+    .map(({ path }) => `${path} makes a ruling of its own; only the dispatch does`)
+
 /** Rule, and the breaches it must find, each planted alone. */
 const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly Source[]])[] = [
   [
@@ -323,6 +330,15 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
       { path: 'examples/planted.ts', text: 'const [, , name] = process.argv' },
       { path: 'kernel/planted.ts', text: "import { env } from 'node:process'" },
       { path: 'schemas/planted.ts', text: "const { argv } = await import('node:process')" },
+    ],
+  ],
+  [
+    'only the dispatch makes rulings',
+    rulings,
+    [
+      { path: 'plugins/fhir/session/planted.ts', text: 'const open = new Ruling()' },
+      { path: 'plugins/jobs/planted.ts', text: "import { NO_RULING } from './x.ts'" },
+      { path: 'examples/planted.ts', text: 'read(new Ruling())' },
     ],
   ],
   [

@@ -1,5 +1,5 @@
 /** Reads server.toml from the three places of the specification: `--config` or `SERVER_CONFIG`, `./server.toml`, `/etc/server/server.toml`. */
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { SettingsInvalid } from './errors.ts'
@@ -17,20 +17,31 @@ export interface Asked {
   readonly by: string
 }
 
+/** The mark at its beginning. */
+const UTF_16 = /^(?:\xff\xfe|\xfe\xff)/
+
 const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length
 
 const parseToml = (file: string, text: string): SettingsFile => {
   const nul = text.indexOf('\0')
-  if (nul >= 0) throw new SettingsInvalid([`${file}:${lineOf(text, nul)}: there is a NUL byte; the file is not text`])
+  if (nul >= 0)
+    throw new SettingsInvalid([`${file}:${lineOf(text, nul)}: there is a NUL byte; the file has to be text in UTF-8`])
   const broken = text.indexOf('\uFFFD') // what the decoder puts in place of bytes that are no UTF-8
-  if (broken >= 0) throw new SettingsInvalid([`${file}:${lineOf(text, broken)}: there are bytes that are not UTF-8`])
+  if (broken >= 0)
+    throw new SettingsInvalid([
+      `${file}:${lineOf(text, broken)}: there are bytes that are not UTF-8; save the file in UTF-8`,
+    ])
   try {
     const values = parse(text, { unsafeKeyBehaviour: 'throw', maxDepth: 100 }) as Table
     return { file, values, lines: linesOf(text) }
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     // Only the first line of the message: the rest quotes the file, where a secret may stand.
-    const what = error.message.split('\n')[0]!.replace('Invalid TOML document: ', '')
+    const what = error.message
+      .split('\n')[0]!
+      .replace('Invalid TOML document: ', '')
+      // The only name that the parser refuses so.
+      .replace('unsafe property', 'unsafe property, "__proto__"')
     throw new SettingsInvalid([`${file}:${error.line}:${error.column}: ${what}`])
   }
 }
@@ -89,6 +100,9 @@ const load = async (folder: string, file: string, by: string): Promise<SettingsF
     if (!found.isFile()) throw new SettingsInvalid([`${file}: ${by} names something that is not a regular file`])
     if (found.size > MOST_BYTES)
       throw new SettingsInvalid([`${file}: the file has ${found.size} bytes; settings take at most ${MOST_BYTES}`])
+    // The loader would read UTF-16 as well where it begins with a mark, and TOML is UTF-8.
+    if (UTF_16.test((await readFile(path)).toString('latin1', 0, 2)))
+      throw new SettingsInvalid([`${file}:1: the file is in UTF-16; save it in UTF-8`])
     const cosmiconfig = await createLoader(extname(path), (text) => parseToml(file, text))
     const result = await cosmiconfig.load(path)
     return result?.config ?? { file, values: {}, lines: new Map() }

@@ -56,7 +56,7 @@ export interface TrailEvent {
   /** Name of an operation, path of an admin endpoint, method of a `request`. */
   readonly operation?: string | undefined
   /**
-   * How many a `sampled` stands for, up to which event a `prune` went; 1 of a refusal that concerned something that is there and
+   * How many resources were shown, how many a `sampled` stands for, up to which event a `prune` went; 1 of a refusal that concerned something that is there and
    * hidden from the caller.
    */
   readonly number?: number | undefined

@@ -1,6 +1,12 @@
 /** What can go wrong between the server and its database. */
 import { defineError } from '../../kernel/index.ts'
 
+export const DatabaseFullForReads = defineError(
+  'database/full-for-reads',
+  507,
+  'no-store',
+  'The database has no room left, and what was stored last cannot be put where searches look for it. Reading by id goes on. The operator has to free disk space.',
+)
 export const DatabaseFull = defineError(
   'database/full',
   507,

@@ -2,6 +2,7 @@
  * What the database offers to other plugins: statements, transactions, a lane for slow queries, and MikroORM for
  * administrative entities. One contract on sqlite, memory and postgres.
  */
+import type { Logger } from '../../kernel/index.ts'
 import type { Reading, ReadingPlace, Transaction } from './contract.ts'
 
 export {
@@ -43,3 +44,10 @@ declare module '../../kernel/index.ts' {
  */
 export const isOpenElsewhere = async (path: string): Promise<boolean> =>
   (await import('./sqlite/open-elsewhere.ts')).isOpenElsewhere(path)
+
+/**
+ * For a command that works on a database and must not make one: `database` is the section of server.toml. Throws where it
+ * cannot be read, and where nothing of ours is in it; creates nothing.
+ */
+export const lookForDatabase = async (database: Readonly<Record<string, unknown>>, log: Logger): Promise<void> =>
+  (await import('./look-for.ts')).lookFor(database, log)

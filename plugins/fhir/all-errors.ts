@@ -4,5 +4,13 @@ import * as ownErrors from './errors.ts'
 import * as largeErrors from './large/errors.ts'
 import * as operationErrors from './operations/errors.ts'
 import * as patchErrors from './patch/errors.ts'
+import * as sessionErrors from './session/errors.ts'
 
-export const allErrors = { ...ownErrors, ...bundleErrors, ...largeErrors, ...operationErrors, ...patchErrors }
+export const allErrors = {
+  ...ownErrors,
+  ...bundleErrors,
+  ...largeErrors,
+  ...operationErrors,
+  ...patchErrors,
+  ...sessionErrors,
+}

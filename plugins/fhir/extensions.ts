@@ -6,7 +6,9 @@ import type { CapabilityPart } from './capability-part.ts'
 import { createOwnedTypes, type OwnedTypes } from './interactions/owned-types.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
 import type { FhirServer, OwnInvocation } from './parts.ts'
-import type { Fhir } from './service.ts'
+import type { Fhir, Resources } from './service.ts'
+import { createResources } from './session/create-resources.ts'
+import type { SeatParts } from './session/seat.ts'
 
 export interface Additions {
   readonly parts: readonly CapabilityPart[]
@@ -15,18 +17,17 @@ export interface Additions {
   readonly owned: OwnedTypes
   /** Where they are added. */
   readonly service: Fhir
+  readonly resources: Resources
 }
 
 export interface AdditionsParts {
   /** Once it has started. */
   get(): FhirServer
   readonly reindexing: Reindexing
+  readonly request: SeatParts['request']
 }
 
-/** What reads by itself and for nobody in particular is not given up. */
-const NEVER = new AbortController().signal
-
-export const createAdditions = ({ get: server, reindexing }: AdditionsParts): Additions => {
+export const createAdditions = ({ get: server, reindexing, request }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
@@ -37,11 +38,10 @@ export const createAdditions = ({ get: server, reindexing }: AdditionsParts): Ad
     operation: operations.add,
     owns: owned.add,
     deferIndexing: reindexing.deferIndexing,
-    stored: (type, name) => server().search.findCanonical(type, name, { signal: NEVER }),
     reindex: reindexing.reindex,
     get references() {
       return server().references
     },
   }
-  return { parts, checks, operations, owned, service }
+  return { parts, checks, operations, owned, service, resources: createResources({ server, request }) }
 }

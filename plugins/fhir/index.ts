@@ -11,7 +11,7 @@ import { createAdditions } from './extensions.ts'
 import { directRoutes } from './http/direct-routes.ts'
 import { fhirRoutes } from './http/routes.ts'
 import { ownOperations } from './operations/own-operations.ts'
-import { Fhir } from './service.ts'
+import { Fhir, Resources } from './service.ts'
 import { createLateServer } from './start.ts'
 
 export default definePlugin({
@@ -26,15 +26,16 @@ export default definePlugin({
     reindexing: Reindexing,
   },
   uses: [Validator],
-  provides: [Fhir],
+  provides: [Fhir, Resources],
   errors: allErrors,
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createLateServer()
-    const additions = createAdditions({ ...late, ...needs })
+    const additions = createAdditions({ ...late, ...needs, request: host.request })
     tapNames(hooks, late.get)
     const validator = optional(Validator)
     for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
     provide(Fhir, additions.service)
+    provide(Resources, additions.resources)
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, ...additions }))
     for (const route of directRoutes(late.get)) direct(route)
     return {

@@ -8,6 +8,8 @@ import type { Operation } from './operations/operation.ts'
 
 export type { ReadReference, Target } from '../model/service.ts'
 export type {
+  Matcher,
+  MatchSubject,
   References,
   Referrer,
   Reindex,
@@ -18,7 +20,6 @@ export type {
 } from '../search/service.ts'
 export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/service.ts'
 export type { CapabilityPart } from './capability-part.ts'
-export type { Data, Held } from './operations/held-data.ts'
 export type {
   Invocation,
   Operation,
@@ -28,6 +29,22 @@ export type {
   OperationChanges,
 } from './operations/operation.ts'
 export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
+export { Resources } from './session/resources.ts'
+export type {
+  Beside,
+  Held,
+  HistoryOptions,
+  Made,
+  NumberRange,
+  Page,
+  PastVersion,
+  Session,
+  SessionChange,
+  SessionChanged,
+  SessionReads,
+  Streamed,
+  Who,
+} from './session/session.ts'
 
 export interface Fhir extends Reindexing {
   /** In setup only: shown in /metadata. */
@@ -41,11 +58,6 @@ export interface Fhir extends Reindexing {
    * `why` follows the name of the type: `is written by the audit trail`.
    */
   owns(type: string, why: string): void
-  /**
-   * While the server runs: the stored resource of a type that others call `url`, `url|version` or `Type/id`; of several
-   * the active one of the highest version. No ruling is asked: for definitions, never for data of patients.
-   */
-  stored(type: string, name: string): Promise<Readonly<Record<string, unknown>> | undefined>
   /** While the server runs: where references point, what they find, and what refers to a resource. */
   readonly references: References
 }

@@ -6,7 +6,7 @@ import { Definitions } from '../packages/service.ts'
 import { Storage } from '../storage/service.ts'
 import { fhirSection } from './config.ts'
 import * as errors from './errors.ts'
-import { exactMigrations } from './index/exact-migrations.ts'
+import { exactMigrations, foldedMigrations } from './index/exact-migrations.ts'
 import { wordMigrations } from './index/full-text/text-tables.ts'
 import { Reindexing } from './index/reindexing.ts'
 import { displayMigrations, searchMigrations } from './index/tables.ts'
@@ -19,7 +19,7 @@ export default definePlugin({
   config: { fhir: fhirSection },
   needs: { database: Database, definitions: Definitions, model: Model, storage: Storage },
   provides: [Searches, Reindexing],
-  migrations: [...searchMigrations, ...wordMigrations, ...displayMigrations, ...exactMigrations],
+  migrations: [...searchMigrations, ...wordMigrations, ...displayMigrations, ...exactMigrations, ...foldedMigrations],
   errors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ needs, optional, provide, clock, random, log, busy, config: { fhir } }) {

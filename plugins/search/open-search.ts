@@ -19,7 +19,6 @@ import { openRegistry, type Registry } from './index/registry.ts'
 import { readUsedTypes } from './index/tables.ts'
 import { createExecutor, type Executor } from './plan/executor.ts'
 import { createTracer } from './plan/explain.ts'
-import { createFindCanonical } from './plan/find-canonical.ts'
 import { createIncluder, type Includer } from './plan/include.ts'
 import { createPlanner } from './plan/plan.ts'
 import { createReferred, type Referred } from './plan/referred.ts'
@@ -28,7 +27,7 @@ import { createSizes } from './plan/row-estimates.ts'
 import type { CodeExpander } from './query/code-expander.ts'
 import { type ContainedCriteria, createContainedCriteria } from './query/contained/contained-criteria.ts'
 import { type Criteria, createCriteria } from './query/criteria.ts'
-import type { Planner } from './query/plan-contract.ts'
+import type { Plan, Planner } from './query/plan-contract.ts'
 import { createLinks } from './query/reference-join.ts'
 import { q } from './sql/fragment.ts'
 import { createStatements } from './sql/statements.ts'
@@ -55,8 +54,6 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
-  /** A stored resource by its canonical name. */
-  readonly findCanonical: ReturnType<typeof createFindCanonical>
   /** The index of words, which its setting may have changed. */
   readonly words: WordRows
   readonly reindex: Reindex
@@ -152,9 +149,12 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     }
 
     const links = createLinks(source, statements, registry)
+    const refine = createRefiner(isCommitted ? sizes : undefined)
     const asked = {
       registry,
       planner,
+      measure: (plan: Plan) =>
+        refine(plan, ({ text, params }) => source.slow<Record<string, number>>(statements(text), params), true),
       types,
       typeNames: parts.typeNames,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
@@ -166,13 +166,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       isInside: !isCommitted,
     } as const
     const criteria = createCriteria(asked)
-    const executor = createExecutor(
-      source,
-      types,
-      statements,
-      isCommitted ? store : undefined,
-      createRefiner(isCommitted ? sizes : undefined),
-    )
+    const executor = createExecutor(source, types, statements, isCommitted ? store : undefined, refine)
     const { text: newestText } = q`SELECT max(rid) AS rid FROM resource`
     return {
       registry,
@@ -200,7 +194,6 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined),
-      findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
       reindex: createReindex({ database, registry, backfill, types, words, clock }),

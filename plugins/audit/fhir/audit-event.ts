@@ -101,19 +101,21 @@ const patientOf = ({ patient }: Row): object | undefined =>
 const requestOf = ({ request }: Row): object | undefined =>
   request === null ? undefined : { what: { identifier: { value: unpackId(request) } }, type: REQUEST_ID }
 
-/** Of what is no doing of the server's own it is not a number, but tells of something hidden: with the outcome. */
-const numberOf = ({ number }: Row, kind: EventKind): object | undefined =>
-  number === null || !OWN.has(kind)
+/** Of a refusal it is not a number, but tells of something hidden: with the outcome. */
+const concernsHidden = ({ number, status }: Row, kind: EventKind): boolean =>
+  number !== null && outcomeOf(status) !== '0' && !OWN.has(kind)
+
+const numberOf = (row: Row, kind: EventKind): object | undefined =>
+  row.number === null || concernsHidden(row, kind)
     ? undefined
-    : { type: SYSTEM_OBJECT, detail: [{ type: kind === 'prune' ? 'upto' : 'count', valueString: String(number) }] }
+    : { type: SYSTEM_OBJECT, detail: [{ type: kind === 'prune' ? 'upto' : 'count', valueString: String(row.number) }] }
 
 const HIDDEN = [{ type: 'hidden', valueString: 'true' }]
 
-const outcomeEntity = ({ status, number }: Row, kind: EventKind): object | undefined => {
-  if (outcomeOf(status) === '0') return undefined
-  const detail = number === null || OWN.has(kind) ? {} : { detail: HIDDEN }
-  return { what: { reference: '#outcome' }, type: SYSTEM_OBJECT, ...detail }
-}
+const outcomeEntity = (row: Row, kind: EventKind): object | undefined =>
+  outcomeOf(row.status) === '0'
+    ? undefined
+    : { what: { reference: '#outcome' }, type: SYSTEM_OBJECT, ...(concernsHidden(row, kind) && { detail: HIDDEN }) }
 
 const toOutcome = (status: number): object => {
   const code = ISSUES[status] ?? (status < 500 ? 'invalid' : 'exception')

@@ -35,7 +35,7 @@ export const eventOf = (
   address: addressOf(request),
   request: request.id,
   operation: interaction.operation,
-  number: hidden === true ? HIDDEN : undefined,
+  number: hidden === true ? HIDDEN : details?.count,
 })
 
 /** Of the address no more than what looks like a type and an id. */

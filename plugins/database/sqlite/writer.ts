@@ -9,7 +9,7 @@ import { type Clock, createPause } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction, type TransactOptions } from '../contract.ts'
 import { Leavings } from '../leavings.ts'
 import type { Backlog, BacklogMark } from './backlog.ts'
-import { fromSqlite } from './failure.ts'
+import { forReader, fromSqlite } from './failure.ts'
 import { createJobRuns, type Done, type Job } from './job-runs.ts'
 import { createJobTransaction } from './job-transaction.ts'
 import type { Statements } from './statements.ts'
@@ -189,7 +189,7 @@ export const createWriter = (
     } catch (error) {
       if (handle.inTransaction) rollback.run()
       backlog.restore(mark)
-      failure = fromSqlite(error)
+      failure = forReader(fromSqlite(error))
     } finally {
       restoreLevel()
     }

@@ -24,6 +24,9 @@ const readNoneExist = (header: string | string[] | undefined, type: string): str
   return start === 0 || header.slice(0, start) === type ? header.slice(start + 1) : header
 }
 
+/** FHIR has no place for the name of a file in a Binary: some clients send it with content all the same. */
+const BINARY_ONLY = ['_filename']
+
 /** With a condition. */
 const locateExisting = async (server: FhirServer, asked: Asked, type: string, condition: string): Promise<Target> => {
   const { found, verify, confirm } = await locateMatch(server, asked, type, condition)
@@ -34,7 +37,7 @@ export const create: AddressChange = (server, asked) => {
   const { params, headers, url, ctx } = asked
   const type = typeOf(server, params.type)
   const prefer = readPrefer(headers.prefer)
-  const { presentation } = readQuery(url, [], prefer.lenient)
+  const { presentation } = readQuery(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
   checkAccept(headers.accept, presentation.format)
   const noneExist = readNoneExist(headers['if-none-exist'], type.name)
   const interaction = interactionOf(asked, { kind: 'create', type: type.name })

@@ -5,10 +5,10 @@
 
 import { typeOf } from '../../model/service.ts'
 import { type CompartmentQuery, findCompartment, ParameterValue } from '../../search/service.ts'
+import { readSeen } from '../interactions/read-seen.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import type { OwnInvocation } from '../parts.ts'
 import { toSearchSet } from '../search/searchset.ts'
-import { readSeen } from './data.ts'
 import type { OperationAnswer } from './operation.ts'
 import type { OperationParameter } from './operation-parameter.ts'
 import type { OwnOperation } from './own.ts'
@@ -21,7 +21,7 @@ const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
   const types = inputs
     .all<string>('_type')
     .flatMap((list) => list.split(','))
-    .map((one) => typeOf(server, one.trim()).name)
+    .map((one) => typeOf(server, one.trim(), false).name)
   return {
     start: inputs.get('start'),
     end: inputs.get('end'),

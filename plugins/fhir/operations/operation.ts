@@ -4,7 +4,7 @@
  */
 
 import type { Interaction, RequestClass, RequestContext, Rights, Ruling } from '../../../kernel/index.ts'
-import type { Data } from './held-data.ts'
+import type { SessionReads } from '../session/session.ts'
 import type { Inputs, OperationLevel, OperationParameter } from './operation-parameter.ts'
 
 /** One invocation that was ruled on. */
@@ -13,8 +13,11 @@ export interface Invocation {
   /** Of kind `operation`, with the type and id of the address. */
   readonly interaction: Interaction
   readonly inputs: Inputs
-  /** What this caller may see; inside a transaction, what was written there too. */
-  readonly data: Data
+  /**
+   * What this caller may see by the ruling of the invocation; inside a transaction, what was written there too. Its calls
+   * are no interactions of their own: the invocation is told, with whose data they gave.
+   */
+  readonly data: SessionReads
   /** For an operation that looks elsewhere than in `data`: it has to apply this, or to refuse where it restricts. */
   readonly ruling: Ruling
 }

@@ -7,6 +7,12 @@ export const PatchType = defineError(
   'not-supported',
   'A patch of type "%s" is not supported. Send JSON Patch as application/json-patch+json, JSON Merge Patch as application/merge-patch+json, or FHIRPath Patch as application/fhir+json.',
 )
+export const PatchEmpty = defineError(
+  'fhir/patch-empty',
+  400,
+  'structure',
+  'The body is empty; send a JSON Patch, a JSON Merge Patch or a FHIRPath Patch.',
+)
 export const PatchMalformed = defineError('fhir/patch-malformed', 400, 'structure', 'The patch is not one: %s.')
 export const PatchTooLarge = defineError(
   'fhir/patch-too-large',

@@ -2,7 +2,7 @@
 
 import type { Elements } from '../../model/service.ts'
 import { isExactObject, parseExactly, readJson } from '../../model/service.ts'
-import { PatchImmutable, PatchMalformed, PatchType } from './errors.ts'
+import { PatchEmpty, PatchImmutable, PatchMalformed, PatchType } from './errors.ts'
 import { applyPathPatch } from './fhirpath-patch.ts'
 import { applyJsonPatch, readJsonPatch } from './json-patch.ts'
 import { applyMergePatch, readMergePatch } from './merge-patch.ts'
@@ -85,4 +85,7 @@ export const readPatch = (elements: Elements, type: string, given: PatchForm, te
 }
 
 /** Bytes of a patch as strict JSON. Throws 400. */
-export const readPatchText = (bytes: Uint8Array): string => readJson(bytes).text
+export const readPatchText = (bytes: Uint8Array): string => {
+  if (bytes.length === 0) throw PatchEmpty()
+  return readJson(bytes).text
+}

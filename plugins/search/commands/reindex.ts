@@ -5,7 +5,7 @@
  */
 import { Command, Flags } from '@oclif/core'
 import { commandContext, counted, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
-import { isOpenElsewhere } from '../../database/service.ts'
+import { isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
 import { Reindexing } from '../index/reindexing.ts'
 import { progressLine } from './progress-line.ts'
 
@@ -26,6 +26,12 @@ export default class Reindex extends Command {
     const { kind, sqlite_path } = settings().section('database') as { kind: string; sqlite_path: string }
     if (kind === 'memory') {
       say('a database in memory has nothing to reindex; give --sqlite or --postgres')
+      this.exit(UNREADABLE)
+    }
+    try {
+      await lookForDatabase(settings().section('database'), (await createKernel()).log)
+    } catch (error) {
+      say((error as Error).message)
       this.exit(UNREADABLE)
     }
     if (kind === 'sqlite' && (await isOpenElsewhere(sqlite_path))) {

@@ -49,3 +49,6 @@ export const exactMigrations: readonly SchemaChange[] = [
     },
   },
 ]
+
+/** Texts folded as `fold` does now: all forms of a letter are one. */
+export const foldedMigrations: readonly SchemaChange[] = [{ name: 'fhir/0009-folded-texts', sql: INDEX_ANEW }]

@@ -7,16 +7,22 @@ const PLAIN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
 /** Characters of a key; what is longer is kept whole beside it. */
 export const KEY_CHARS = 100
 
-const SPECIAL: Readonly<Record<string, string>> = { ß: 'ss', ı: 'i', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l' }
+/** What folding of case and marks leaves apart. A capital sigma has two small forms, one for the end of a word. */
+const SPECIAL: Readonly<Record<string, string>> = { ς: 'σ', ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l' }
 
+/**
+ * Without accents first: a compatible form such as that of ℌ may be a capital. Capitals, and then small letters of them,
+ * make one of all forms of a letter, which small letters alone do not (ſ, ı, ß). https://www.unicode.org/faq/casemap_charprop.html
+ */
 export const fold = (text: string): string => {
   if (PLAIN.test(text)) return text.toLowerCase()
   return text
-    .toLowerCase()
     .normalize('NFKD')
     .replace(/[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+/g, '')
     .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]+/g, '')
-    .replace(/[ßıæœøđł]/g, (one) => SPECIAL[one] as string)
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[ςßæœøđł]/g, (one) => SPECIAL[one] as string)
     .replaceAll('\0', ' ')
     .replace(/\s+/g, ' ')
     .trim()

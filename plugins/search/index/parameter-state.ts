@@ -82,6 +82,7 @@ export const createState = (
       return {
         code: row.code,
         bit: alias.bit,
+        presence: alias.code,
         ...(refers === undefined ? {} : { refers }),
         ...(implied === undefined ? {} : { implied }),
         ...(isCanonical(stored) ? { canonical: true } : {}),

@@ -4,7 +4,7 @@
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Access } from '../access/access-filter.ts'
-import { anyCondition, type Condition, notCondition } from '../query/clause.ts'
+import { anyCondition, type Condition, idCondition, notCondition } from '../query/clause.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { Asking } from '../query/search-context.ts'
 import type { SearchView } from '../query/search-view.ts'
@@ -87,6 +87,20 @@ const insideConditions = async (
   return conditions.length > 1 ? anyCondition(named, conditions) : only
 }
 
+/** Others of the type it is about: a Patient that names this one in `link` lies in its compartment. */
+const othersConditions = (
+  { search: { registry } }: SearchView,
+  { root: { type: root, id = '' } }: RecordQuery,
+  type: string,
+  code: number,
+): readonly Condition[] | undefined => {
+  const parameters = registry.parameters(type)
+  const members = registry.compartments[root]?.[type] ?? []
+  if (!members.some((one) => parameters.get(one)?.type === 'reference')) return undefined
+  const named = { text: `_id=${id}`, understood: `${root}/${id} itself` }
+  return [notCondition(named, idCondition(named, code, [id], registry.hasher.long))]
+}
+
 const outside = (inside: Condition | undefined): readonly Condition[] =>
   inside === undefined
     ? []
@@ -121,10 +135,11 @@ export const planRecord = async (
       targets.push({ type: code, conditions: [...outside(inside), ...since, ...read] })
 
     // The one it is about is shown first, and followed by itself.
-    const isMember = type === root ? isEvery : members[type] !== undefined && inside !== undefined
+    const others = type === root && !isEvery ? othersConditions(view, query, type, code) : []
+    const isMember = others !== undefined && (isEvery || (members[type] !== undefined && inside !== undefined))
     if (!isMember || seen === undefined) continue
     const dated = type === root ? [] : await careConditions(view, type, query, asking)
-    const conditions = [...(inside === undefined ? [] : [inside]), ...dated, ...seen]
+    const conditions = [...(inside === undefined ? [] : [inside]), ...others, ...dated, ...seen]
     const all = await search.planner(code, conditions)
     followed.push(all)
     if (isWanted) shown.push(since.length === 0 ? all : await search.planner(code, [...conditions, ...since]))

@@ -9,10 +9,11 @@ import type { SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Patience } from './deadline.ts'
-import { along, type Direction, NEAR, nextTo } from './plan.ts'
+import { type Direction, NEAR, nextTo } from './plan.ts'
 import { isLong, type Refiner } from './refine.ts'
 import { beyond, orderBy, selected } from './sort.ts'
 import { placeAll, sortInMemory } from './sort-in-memory.ts'
+import { type Placing, walkedPage, walkFor } from './walked-page.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
 const SMALL = 500
@@ -54,8 +55,8 @@ export const createExecutor = (
     return rows
   }
 
-  const refined = (plan: Plan, asking: Patience): Promise<Plan> =>
-    refine(plan, (statement) => all<Record<string, number>>(statement, false, asking))
+  const refined = (plan: Plan, asking: Patience, isSorted = false): Promise<Plan> =>
+    refine(plan, (statement) => all<Record<string, number>>(statement, false, asking), isSorted)
   /** Every match of some plans, in no order. */
   const union = async (plans: readonly Plan[], pin: number, asking: Patience): Promise<Fragment> => {
     const parts: Fragment[] = []
@@ -86,6 +87,19 @@ export const createExecutor = (
     })
   }
 
+  const placed = async (
+    rows: readonly Placing[],
+    keys: readonly SortKey[],
+    asking: Patience,
+  ): Promise<readonly Match[]> => {
+    const byRid = new Map(rows.map((row) => [row.rid, row]))
+    const found = await versions([...byRid.keys()], asking)
+    return found.map((version) => ({
+      version,
+      keys: keys.map((_key, at) => byRid.get(version.rid)?.[`s${at}`] as string | number),
+    }))
+  }
+
   /** The values behind which a page begins, where its link holds only the beginning of some. */
   const valuesNow = async (
     { rid, keys: held }: PagePosition,
@@ -100,6 +114,22 @@ export const createExecutor = (
     const [last] = await placeAll(found, keys, run)
     const isFalling = ({ descending }: SortKey): boolean => descending === (direction === 'older')
     return wholeKeys(held, last?.keys ?? [], (at) => isFalling(keys[at] as SortKey))
+  }
+
+  /** What is next to `position` by the order of resources, from one plan; `rowsOf` reads the rows of what is found. */
+  const nextRows = async <R>(
+    plan: Plan,
+    position: PagePosition,
+    limit: number,
+    direction: Direction,
+    asking: Patience,
+    rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
+  ): Promise<R[]> => {
+    if (!isLong(plan)) return rowsOf(nextTo(plan, position, limit, direction), isSmall(plan))
+    // Mostly a page lies among the newest.
+    const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR), false) : []
+    if (near.length === limit) return near
+    return rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
   }
 
   /** At most `limit` matches next to `position`, the nearest first. */
@@ -121,48 +151,33 @@ export const createExecutor = (
         asking,
       )
     const [plan] = plans
-    if (keys.length === 0 && plans.length === 1 && plan !== undefined && isLong(plan)) {
-      // Mostly a page lies among the newest.
-      const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR), false) : []
-      const rows =
-        near.length === limit
-          ? near
-          : await rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
+    if (keys.length === 0 && plans.length === 1 && plan !== undefined) {
+      const rows = await nextRows(plan, position, limit, direction, asking, rowsOf)
       return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
     }
     if (keys.length === 0) {
       const parts = plans.map((one) => nextTo(one, position, limit, direction))
-      const found =
-        parts.length === 1
-          ? (parts[0] as Fragment)
-          : q`SELECT rid FROM (${join(
-              parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
-              ' UNION ALL ',
-            )}) u ORDER BY rid ${order} LIMIT ${limit}`
-      const rows = await rowsOf(found, plans.length === 1 && isSmall(plan as Plan))
+      const found = q`SELECT rid FROM (${join(
+        parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
+        ' UNION ALL ',
+      )}) u ORDER BY rid ${order} LIMIT ${limit}`
+      const rows = await rowsOf(found, false)
       return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
     }
-    const [key] = keys
-    if (
-      plans.length === 1 &&
-      plan?.many &&
-      keys.length === 1 &&
-      key?.walk !== undefined &&
-      values[0] !== key.walk.nothing
-    ) {
-      const found = along(plan, key.walk, key.descending, position, values, limit, direction)
-      const rows = await all<VersionRow & { s0: number }>(
-        q`SELECT ${COLUMNS}, k.s0 FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${orderBy(keys, direction)}`,
-        false,
-        asking,
-      )
-      // Fewer than a page: those without a value come next, which only the whole set tells. None comes before the first.
-      if (rows.length === limit || direction === 'newer')
-        return rows.map((row) => ({ version: heldOrVersion(row), keys: [row.s0] }))
+    const walk = walkFor(keys)
+    let whole = plans
+    if (plans.length === 1 && plan?.many && walk !== undefined) {
+      const found = await walkedPage({
+        ...{ plan, keys, walk, pin, rid, values, limit, direction },
+        refine: (one) => refined(one, asking, true),
+        run: (statement) => all(statement, false, asking),
+      })
+      if ('rows' in found) return placed(found.rows, keys, asking)
+      whole = [found.few]
     }
-    const set = await union(plans, pin, asking)
+    const set = await union(whole, pin, asking)
     if (keys.some(({ texts }) => texts !== undefined)) {
-      const placed = await sortInMemory(
+      const sorted = await sortInMemory(
         source,
         statements,
         set,
@@ -172,7 +187,7 @@ export const createExecutor = (
         direction,
         asking.signal,
       )
-      const byRid = new Map(placed.map((one) => [one.rid, one.keys]))
+      const byRid = new Map(sorted.map((one) => [one.rid, one.keys]))
       const found = await versions([...byRid.keys()], asking)
       return found.map((version) => ({ version, keys: byRid.get(version.rid) ?? [] }))
     }
@@ -181,7 +196,7 @@ export const createExecutor = (
     const ordered = orderBy(keys, direction)
     const rows = await all<VersionRow & Record<string, string | number>>(
       q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${ordered} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${ordered}`,
-      plans.length === 1 && !(plans[0] as Plan).many && (plans[0] as Plan).size <= SMALL,
+      whole.length === 1 && !(whole[0] as Plan).many && (whole[0] as Plan).size <= SMALL,
       asking,
     )
     return rows.map((row) => ({ version: heldOrVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
@@ -204,6 +219,20 @@ export const createExecutor = (
       limit: number,
       asking: Patience,
     ): Promise<readonly Match[]> => nearest(plans, position, keys, limit, 'newer', asking),
+    /** Numbers of the matches behind `position`, newest first, with the bytes that each has in the database. */
+    places: (
+      plan: Plan,
+      position: PagePosition,
+      limit: number,
+      asking: Patience,
+    ): Promise<readonly { readonly rid: number; readonly bytes: number }[]> =>
+      nextRows(plan, position, limit, 'older', asking, (found, small) =>
+        all(
+          q`SELECT r.rid AS rid, coalesce(length(r.body), 0) AS bytes FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
+          small,
+          asking,
+        ),
+      ),
     /** All matches, or `most` of them. */
     async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
       const set = await union(plans, pin, asking)
@@ -241,6 +270,14 @@ export const createExecutor = (
     unheld: toVersion,
     fetch,
     versions,
+    /** The same without keeping them in memory: of many that are read once. Newest first; what is deleted by now is left out. */
+    async passing(rids: readonly number[], asking: Patience): Promise<StoredVersion[]> {
+      if (rids.length === 0) return []
+      const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
+      return rows
+        .sort((one, other) => other.rid - one.rid)
+        .map((row) => store?.held(row.rid, row.ver) ?? new StoredVersion(types.name(row.type), row))
+    },
   }
 }
 

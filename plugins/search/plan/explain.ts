@@ -13,6 +13,7 @@ import type { Statements } from '../sql/statements.ts'
 import type { Trace } from './deadline.ts'
 import { NEAR } from './plan.ts'
 import { isLong } from './refine.ts'
+import { walkFor } from './walked-page.ts'
 
 const MOST_LINES = 60 // of one statement's plan
 
@@ -36,6 +37,12 @@ const why = (plan: Plan): string => {
     : ''
   return start(plan) + further
 }
+
+/** How the order is come by: only one type of many matches goes along an index. */
+const how = ({ many }: Plan, keys: readonly SortKey[]): string =>
+  many && walkFor(keys) !== undefined
+    ? `: along the index of ${keys[0]?.name}, or where that would pass over much and few match, by collecting them`
+    : ': all matches are collected'
 
 const start = ({ conditions, driver, size, many, ordered }: Plan): string => {
   const checked = conditions.length === 1 ? '1 clause is' : `${conditions.length} clauses are`
@@ -63,7 +70,11 @@ export const explainPlans = ({ plans, keys, typeName }: Explained): readonly Iss
       ),
       tell(`${type}: ${why(plan)}`),
       ...(keys.length > 0
-        ? [tell(`sorted by ${keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}`)]
+        ? [
+            tell(
+              `sorted by ${keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}${how(plan, keys)}`,
+            ),
+          ]
         : []),
     ]
   })

@@ -16,6 +16,8 @@ export interface Matching {
   readonly conditions: readonly Condition[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(view: SearchView, limit: number): Promise<readonly StoredVersion[]>
+  /** False when the conditions hold codes of a value set, and one has changed since. */
+  areCurrent(): boolean
 }
 
 /** Resources of a type, within what the ruling lets be seen. There may be no criteria. Throws 400, 403. */
@@ -55,5 +57,6 @@ export const findMatches = async (
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
     },
+    areCurrent: () => expansions.areCurrent(),
   }
 }

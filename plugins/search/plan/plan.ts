@@ -8,7 +8,6 @@ import type { Condition, Source } from '../query/clause.ts'
 import { checks, createNames, unite } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan, Planner } from '../query/plan-contract.ts'
-import type { Walk } from '../query/walk.ts'
 import { type Fragment, join, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Sizes } from './row-estimates.ts'
@@ -24,37 +23,6 @@ export const NEAR = 5_000
 const MOST_STREAMS = 8
 export const isOrdered = ({ sources }: Condition): boolean =>
   sources !== undefined && sources.length <= MOST_STREAMS && sources.every(({ ordered }) => ordered)
-
-/** Matches along an index that is in the order asked for, from behind a position; or against it, from before one. */
-export const along = (
-  plan: Plan,
-  { table, column, parts, once }: Walk,
-  descending: boolean,
-  { pin, rid }: PagePosition,
-  keys: readonly (string | number)[],
-  limit: number,
-  direction: Direction,
-): Fragment => {
-  const name = createNames()
-  const value = raw(`w.${column}`)
-  const [last] = keys
-  const isOnward = direction === 'older'
-  const isFalling = descending === isOnward
-  const [order, ridOrder] = [raw(isFalling ? 'DESC' : 'ASC'), raw(isOnward ? 'DESC' : 'ASC')]
-  const after =
-    last === undefined
-      ? raw('1 = 1')
-      : q`${value} ${raw(isFalling ? '<=' : '>=')} ${last} AND (${value} <> ${last} OR w.rid ${raw(isOnward ? '<' : '>')} ${rid})`
-  const tests = join(
-    plan.conditions.map((one) => q` AND ${one.probe('w', name)}`),
-    '',
-  )
-  const streams = parts.map(
-    (part, at) =>
-      q`SELECT * FROM (SELECT w.rid AS rid, ${value} AS s0 FROM ${raw(table)} w WHERE ${part} AND ${after} AND +w.rid <= ${pin} AND ${once}${tests} ORDER BY ${value} ${order}, w.rid ${ridOrder} LIMIT ${limit}) ${raw(`w${at}`)}`,
-  )
-  return q`SELECT rid, s0 FROM (${join(streams, ' UNION ALL ')}) k ORDER BY s0 ${order}, rid ${ridOrder} LIMIT ${limit}`
-}
 
 /** Which way matches are read: from the newest on, or back up to it. */
 export type Direction = 'older' | 'newer'
@@ -136,7 +104,7 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     return found as number[]
   }
 
-  return async (type, given) => {
+  return async (type, given, isInner = false) => {
     const conditions = given.flatMap((one) => one.all ?? [one])
     const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
@@ -144,7 +112,7 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     if (able.length + sized.length === 0) return none
     const [only] = able
     // One clause that is read in order needs no count: its newest rows are the page.
-    if (conditions.length === 1 && only !== undefined && isOrdered(only))
+    if (!isInner && conditions.length === 1 && only !== undefined && isOrdered(only))
       return { type, conditions, able, driver: only, size: MANY, many: true, ordered: true }
     const counted = await sizesOf(able)
     const ranked = [
@@ -155,6 +123,10 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     )
     const { condition: driver, size } = ranked[0] as (typeof ranked)[number]
     const many = size >= MANY
+    // What was counted further costs too much to be checked for each resource.
+    const dear = many ? sized.find((one) => (one.size as number) >= MANY) : undefined
+    if (dear !== undefined)
+      return { type, conditions, able, driver: dear, size: dear.size as number, many: false, ordered: false }
     const ordered = isOrdered(driver)
     // Where all are long, one that has to be sorted first costs more than going through the newest.
     return many && !ordered ? none : { type, conditions, able, driver, size, many, ordered }

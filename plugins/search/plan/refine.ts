@@ -41,9 +41,12 @@ export const createRefiner = (sizes: Sizes | undefined) => {
     return found as number[]
   }
 
-  /** The same plan, or one from a shorter clause. */
-  return async (plan: Plan, ask: AskSlow): Promise<Plan> => {
-    if (!isLong(plan)) return plan
+  /**
+   * The same plan, or one from a shorter clause. `isWhole`: all matches are needed together, so it is worth counting a
+   * clause too that it starts from already.
+   */
+  return async (plan: Plan, ask: AskSlow, isWhole = false): Promise<Plan> => {
+    if (isWhole ? !plan.many || plan.able.length === 0 : !isLong(plan)) return plan
     const { able, type } = plan
     const counted = await count(
       able.map(({ sources }) => unite(sources ?? [])),
@@ -52,7 +55,7 @@ export const createRefiner = (sizes: Sizes | undefined) => {
     )
     const size = Math.min(...counted)
     const driver = able[counted.indexOf(size)]
-    if (driver === undefined || driver === plan.driver || size >= MOST) return plan
+    if (driver === undefined || (!isWhole && driver === plan.driver) || size >= MOST) return plan
     const [all] = await count([q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${type}`], WORTH * MOST, ask)
     return size * WORTH > (all as number) ? plan : { ...plan, driver, size, many: false, ordered: isOrdered(driver) }
   }

@@ -32,7 +32,7 @@ export type Follow = (
 ) => Promise<Condition>
 
 export const createLinkedCriteria = (
-  { planner, types, links: linksOf, registry }: CriteriaParts,
+  { planner, measure, types, links: linksOf, registry }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
   toCondition: ToCondition,
 ) => {
@@ -43,18 +43,23 @@ export const createLinkedCriteria = (
     return { types: [codeOf(type)], canonicals: column === undefined ? [] : [column] }
   }
 
-  /** What the resource at the other end has to meet; undefined when nobody may look there. */
+  /**
+   * What the resource at the other end has to meet; undefined when nobody may look there. `refers`: it refers to what is
+   * looked for. Any number may refer to one, so checking one may cost as much as starting from all that meet it.
+   */
   const otherEnd = async (
     type: string,
     asking: Asking,
     depth: number,
     make: (type: string) => Promise<readonly Condition[]>,
+    refers = false,
   ): Promise<OtherEnd | undefined> => {
     if (depth >= MOST_DEPTH) throw SearchTooCostly(`more than ${MOST_DEPTH} links in one parameter`)
     const allowed = await asking.allowed(type)
     if (allowed === undefined) return undefined
     const conditions = [...(await make(type)), ...allowed]
-    const plan = await planner(codeOf(type), conditions)
+    const planned = await planner(codeOf(type), conditions, true)
+    const plan = refers ? await measure(planned) : planned
     return {
       conditions: plan.conditions,
       found: plan.driver === undefined || plan.many ? undefined : matches(plan, asking.pin),
@@ -127,9 +132,13 @@ export const createLinkedCriteria = (
       understood: `referred to by ${parameter.url} of ${withArticle(source)} with ${rest.join(':')}`,
     }
     const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type)
-    const found = await otherEnd(source, asking, depth, async () => [
-      await toCondition(source, rest.join(':'), value, asking, depth + 1),
-    ])
+    const found = await otherEnd(
+      source,
+      asking,
+      depth,
+      async () => [await toCondition(source, rest.join(':'), value, asking, depth + 1)],
+      true,
+    )
     if (found === undefined) throw TypeForbidden(source)
     if (columns.length === 0) return neverCondition(named)
     return hasCondition(named, await linksOf(columns, endsOf(type), asking.ownUrl), found)

@@ -16,5 +16,8 @@ export interface Plan {
   readonly ordered: boolean
 }
 
-/** Says how the conditions on resources of a type are best met. */
-export type Planner = (type: number, given: readonly Condition[]) => Promise<Plan>
+/**
+ * Says how the conditions on resources of a type are best met. `isInner`: all matches are looked for, to find others by
+ * them, and not the newest.
+ */
+export type Planner = (type: number, given: readonly Condition[], isInner?: boolean) => Promise<Plan>

@@ -48,7 +48,7 @@ export const typesOf = async (
   ruling: Ruling,
 ): Promise<readonly string[]> => {
   if (type !== undefined) return [type]
-  const asked = request.types?.map((one) => typeOf(server, one).name)
+  const asked = request.types?.map((one) => typeOf(server, one, false).name)
   if (asked !== undefined && asked.length === 0) throw ParameterValue('_type', 'names of types')
   const members = compartment === undefined ? undefined : server.search.registry.compartments[compartment.type]
   const granted = (): readonly string[] =>

@@ -2,12 +2,14 @@
  * `_sort`: values of the matches from the index, the least of several ascending and the greatest descending; matches
  * without a value come last. https://hl7.org/fhir/R4/search.html#sort
  */
+
 import { EARLIEST, LATEST } from '../../model/service.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import { SORTED_BY } from '../definition/supported.ts'
 import { WIDE } from '../definition/wide-ranges.ts'
 import { SearchSort } from '../errors.ts'
 import { typeOfReference } from '../index/convert/converters.ts'
+import { toKey } from '../index/fold.ts'
 import { Rows, TEXT_WIDTH } from '../index/index-entries.ts'
 import type { Registry } from '../index/registry.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
@@ -22,14 +24,12 @@ export interface SortKey {
   readonly value?: (d: string) => Fragment
   /** Texts of a resource to sort by, for what the index holds as hashes. */
   readonly texts?: (resource: Record<string, unknown>) => readonly string[]
-  /** Where the values of all resources lie in order, when they lie in one place. */
+  /** An index in the order of this key, and of as many after it as it tells values of. */
   readonly walk?: Walk
 }
 
 const MOST_KEYS = 5
-
 const LAST_TEXT = '\u{10ffff}'
-
 const BIGGEST = Number.MAX_VALUE
 
 /**
@@ -54,17 +54,65 @@ const fromIndex =
 
 const dateless = (descending: boolean): number => (descending ? EARLIEST * 2 : LATEST * 2)
 
-const dateWalk = (codes: readonly number[], descending: boolean): Walk => {
-  const best = raw(descending ? 'max' : 'min')
-  const own = q`x.rid = w.rid AND ${isIn('x.param', codes)}`
+/** Index rows of a resource of which one counts. `tie`: what tells its rows apart, what it is sorted by first. */
+interface Rowed {
+  readonly table: 'ix_date' | 'ix_qty' | 'ix_str'
+  readonly order: readonly string[]
+  readonly keys: readonly string[]
+  readonly tie: readonly string[]
+  readonly at?: Walk['at']
+}
+
+const asGiven: Walk['at'] = (keys) => keys
+
+const rowWalk = (
+  { table, order, keys, tie, at = asGiven }: Rowed,
+  codes: readonly number[],
+  descending: boolean,
+  nothing: string | number,
+): Walk => {
+  const from = (columns: readonly string[], w: string): string =>
+    columns.map((one) => one.replaceAll('$', w)).join(', ')
+  const best = raw(`(${from(tie, 'x')}) ${descending ? '>' : '<'} (${from(tie, 'w')})`)
+  const ofCodes = isIn('+x.param', codes)
   return {
-    table: 'ix_date',
-    column: 'lo',
-    parts: codes.map((code) => q`w.param = ${code}`),
-    once: q`w.lo = (SELECT ${best}(x.lo) FROM ix_date x WHERE ${own}) AND w.hi = (SELECT max(x.hi) FROM ix_date x WHERE ${own} AND x.lo = w.lo)`,
-    nothing: dateless(descending),
+    table,
+    order: order.map((one) => one.replaceAll('$', 'w')),
+    keys: keys.map((one) => one.replaceAll('$', 'w')),
+    at,
+    parts: () => codes.map((code) => q`w.param = ${code}`),
+    once: q`(SELECT 1 FROM ${raw(table)} x WHERE x.rid = w.rid AND ${ofCodes} AND ${best} LIMIT 1) IS NULL`,
+    lacks: (d) => q`(SELECT 1 FROM ${raw(table)} x WHERE x.rid = ${raw(d)}.rid AND ${ofCodes} LIMIT 1) IS NULL`,
+    nothing,
   }
 }
+
+const DATES: Rowed = { table: 'ix_date', order: ['$.lo'], keys: ['$.lo'], tie: ['$.lo', '$.hi', '$.param'] }
+const NUMBERS: Rowed = {
+  table: 'ix_qty',
+  order: ['$.lo', '$.lo_rest'],
+  keys: ['$.lo', '$.lo_rest'],
+  tie: ['lo', 'lo_rest', 'hi', 'hi_rest', 'code', 'sys', 'unit', 'param'].map((one) => `$.${one}`),
+}
+const TEXTS: Rowed = {
+  table: 'ix_str',
+  // A text is longer than what the index begins with only where it has a tail.
+  order: ['$.val', 'coalesce($.tail, $.val)'],
+  keys: ['coalesce($.tail, $.val)'],
+  tie: ['coalesce($.tail, $.val)', '$.exact', '$.param'],
+  at: ([text]) => [toKey(String(text)), String(text)],
+}
+
+/** A column of the row of each resource. */
+const ownWalk = (column: 'upd' | 'id', nothing: string | number): Walk => ({
+  table: 'resource',
+  order: [`w.${column}`],
+  keys: [`w.${column}`],
+  at: asGiven,
+  parts: (type) => [q`w.type = ${type} AND (w.flags & 1) = 0`],
+  once: raw('1 = 1'),
+  nothing,
+})
 
 /** A reader of the texts of some columns. `patient` is `subject` where that names a Patient. */
 const textsOf = (
@@ -95,11 +143,7 @@ const textsOf = (
 export const noText = (descending: boolean): string => (descending ? '' : LAST_TEXT)
 
 /** Keys of `_sort` for one type. Throws 400 for what cannot be sorted by. */
-export const toSortKeys = (
-  { parameterOf, typeCode, registry }: Criteria,
-  type: string,
-  text: string,
-): readonly SortKey[] => {
+export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, text: string): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
   if (names.length > MOST_KEYS) throw SearchSort(text.slice(0, 100), `at most ${MOST_KEYS} keys are allowed`)
   return names.flatMap((given): SortKey | readonly SortKey[] => {
@@ -110,15 +154,10 @@ export const toSortKeys = (
     if (name === '_lastUpdated')
       return {
         ...key((d) => q`(SELECT x.upd FROM resource x WHERE x.rid = ${raw(d)}.rid)`),
-        walk: {
-          table: 'resource',
-          column: 'upd',
-          parts: [q`w.type = ${typeCode(type)} AND (w.flags & 1) = 0`],
-          once: raw('1 = 1'),
-          nothing: -1,
-        },
+        walk: ownWalk('upd', -1),
       }
-    if (name === '_id') return key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`)
+    if (name === '_id')
+      return { ...key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`), walk: ownWalk('id', '') }
     const parameter = parameterOf(type, name)
     if (SORTED_BY[parameter.type] === undefined)
       throw SearchSort(name, `a parameter of type ${parameter.type} has no order; sort by its parts`)
@@ -128,15 +167,23 @@ export const toSortKeys = (
       case 'date':
         return {
           ...key(fromIndex('ix_date', 'x.lo', both, descending, dateless(descending))),
-          // With one column no two rows of a resource are alike in both ends.
-          ...(codes.length === 1 ? { walk: dateWalk(both, descending) } : {}),
+          walk: rowWalk(DATES, both, descending, dateless(descending)),
         }
       case 'number':
       case 'quantity':
-        return [key(fromNumbers(both, descending, 'lo')), key(fromNumbers(both, descending, 'lo_rest'))]
+        return [
+          {
+            ...key(fromNumbers(both, descending, 'lo')),
+            walk: rowWalk(NUMBERS, both, descending, descending ? -BIGGEST : BIGGEST),
+          },
+          key(fromNumbers(both, descending, 'lo_rest')),
+        ]
       case 'string':
       case 'uri':
-        return key(fromIndex('ix_str', 'coalesce(x.tail, x.val)', codes, descending, descending ? '' : LAST_TEXT))
+        return {
+          ...key(fromIndex('ix_str', 'coalesce(x.tail, x.val)', codes, descending, noText(descending))),
+          walk: rowWalk(TEXTS, codes, descending, noText(descending)),
+        }
       default:
         return { name, descending, texts: textsOf(registry, type, parameter.columns) }
     }

@@ -340,4 +340,31 @@ test('a document in a Binary never becomes a page of this server (row 76)', asyn
   await assertServes(server, 'row 76')
 })
 
+test('the dollar of an operation may be encoded', async () => {
+  for (const [plain, encoded] of [
+    [`/Patient/${id}/$everything`, `/Patient/${id}/%24everything`],
+    ['/Patient/$everything', '/Patient/%24everything'],
+    [`/Patient/${id}/$meta`, `/Patient/${id}/%24meta`],
+    [`/Patient/${id}/$meta`, `/Patient/${id}/%24meta/`],
+    ['/$meta', '/%24meta'],
+    ['/Patient/$nothing', '/Patient/%24nothing'],
+  ] as const) {
+    const [one, other] = [await server.inject(plain), await server.inject(encoded)]
+    assert.is(other.statusCode, one.statusCode, encoded)
+    assert.is(other.json().resourceType, one.json().resourceType, encoded)
+    assert.is(other.json().issue?.[0].details?.text, one.json().issue?.[0].details?.text, encoded)
+  }
+  const refused = await server.inject({ method: 'DELETE', url: `/Patient/${id}/%24everything` })
+  assert.is(refused.statusCode, 405)
+})
+
+test('a value that names no type is told so, whatever it is', async () => {
+  for (const name of ['__proto__', 'constructor', 'a-b', 'Nothing'])
+    for (const url of [`/?_type=${name},Patient`, `/Patient/${id}/$everything?_type=${name}`]) {
+      const answer = await server.inject(url)
+      assertRefused(answer, { status: 404, code: 'not-supported' }, url)
+      assert.match(answer.body, name)
+    }
+})
+
 test.run()

@@ -336,4 +336,22 @@ test('a body that is announced by its type and never comes is refused as an empt
   await assertServes(server, 'no body')
 })
 
+test('probes have the limits of every other address', async () => {
+  for (const probe of ['/livez', '/readyz', '/healthz'])
+    for (const [head, status] of [
+      [`GET ${probe} HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+      [`GET ${probe} HTTP/1.1\r\nHost: x\r\n${'X: 1\r\n'.repeat(2_500)}\r\n`, 431],
+      [`GET ${probe}?a=${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
+      [`GET ${probe} HTTP/2.0\r\nHost: x\r\n\r\n`, 400],
+      [`GET ${probe} HTTP/1.1\r\n\r\n`, 400],
+      [`GET ${probe} HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`, 400],
+    ] as const) {
+      const { answers, closed } = await exchange(base, head)
+      assert.is(answers[0]?.statusCode, status, head.slice(0, 60))
+      assert.ok(closed)
+    }
+  const { answers } = await exchange(base, 'GET /livez HTTP/1.0\r\n\r\n')
+  assert.is(answers[0]?.statusCode, 200, 'HTTP/1.0 has no Host')
+})
+
 test.run()

@@ -292,4 +292,14 @@ test('the trail has raw content like any create', async () => {
   }
 })
 
+test('the name of a file that a client sends along is taken, for a Binary only', async () => {
+  const url = '/Binary?_filename=a%20b.pdf'
+  const created = await ask('POST', url, { 'content-type': 'application/pdf' }, PDF)
+  assert.is(created.statusCode, 201, created.body)
+  const { id } = created.json() as Json
+  assert.equal((await ask('GET', `/Binary/${id}`, { accept: 'application/pdf' })).rawPayload, Buffer.from(PDF))
+  const other = '/Patient?_filename=a.pdf'
+  assert.is((await ask('POST', other, { 'content-type': FHIR_JSON }, '{"resourceType":"Patient"}')).statusCode, 400)
+})
+
 test.run()

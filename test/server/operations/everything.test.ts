@@ -206,4 +206,34 @@ test('it goes into a Bundle', async () => {
   }
 })
 
+test('patients whose link names this one lie in its compartment', async () => {
+  const link = [{ other: to('Patient/p'), type: 'seealso' }]
+  await put('Organization', 'clinic')
+  await put('Patient', 'r', { link, managingOrganization: to('Organization/clinic') })
+  await put('Patient', 's', { link })
+  // It names itself: still only once.
+  await put('Patient', 'p', { link, managingOrganization: to('Organization/ward') })
+  const all = [...P, 'Patient/r', 'Patient/s'].sort()
+  const bundle = await get('/Patient/p/$everything')
+  assert.equal(names(bundle, 'match'), all)
+  assert.equal(names(bundle, 'match'), names(await get('/Patient/p/*?_count=100'), 'match'))
+  assert.ok(names(bundle, 'include').includes('Organization/clinic'), 'what they refer to comes along')
+  assert.equal(names(await get('/Patient/p/$everything?_type=Patient')), ['Patient/p', 'Patient/r', 'Patient/s'])
+  const first = await get('/Patient/p/$everything?_count=4')
+  const second = await get(first.link[1].url)
+  const third = await get(second.link[1].url)
+  assert.equal([first, second, third].flatMap((one) => names(one, 'match')).sort(), all)
+  assert.equal(names(await get('/Patient/r/$everything'), 'match'), ['Patient/r'], 'a link leads one way')
+  told.length = 0
+  await get('/Patient/p/$everything')
+  assert.ok(told[0]?.includes('Patient/r') && told[0]?.includes('Patient/s'), String(told[0]))
+  restrictions = [inCompartment('Patient', 'p')]
+  const shown = names(await get('/Patient/p/$everything'), 'match')
+  assert.equal(shown, names(await get('/Patient/p/*?_count=100'), 'match'))
+  restrictions = [{ types: { Patient: [{ rights: 'rs', query: '_id=p,r' }] }, others: [] }]
+  assert.equal(names(await get('/Patient/p/$everything')), ['Patient/p', 'Patient/r'])
+  restrictions = [{ types: { Patient: [{ rights: 'r' }] }, others: [] }]
+  assert.equal(names(await get('/Patient/p/$everything')), ['Patient/p'])
+})
+
 test.run()

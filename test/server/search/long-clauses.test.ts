@@ -18,6 +18,7 @@ const UNIT = { unit: 'kg', system: 'http://unitsofmeasure.org', code: 'kg' }
 
 let server: TestServer
 const olds: string[] = [] // the newest first
+const made: string[] = []
 
 const observation = (at: number): object => {
   const isOld = at < OLD
@@ -38,7 +39,9 @@ const post = async (from: number, to: number): Promise<readonly string[]> => {
   const answer = await server.inject({ method: 'POST', url: '/', headers: FHIR, payload })
   assert.is(answer.statusCode, 200, answer.body)
   const { entry: answered } = answer.json() as { entry: { response: { location: string } }[] }
-  return answered.map(({ response }) => /Observation\/([^/]+)/.exec(response.location)?.[1] as string)
+  const ids = answered.map(({ response }) => /Observation\/([^/]+)/.exec(response.location)?.[1] as string)
+  made.push(...ids)
+  return ids
 }
 
 test.before(async () => {
@@ -119,6 +122,66 @@ test('what is counted starts from the clause with the fewest rows', async () => 
   const told = (await plansOf('value-quantity=gt299&_summary=count')).split('the database took').at(-1) ?? ''
   assert.match(told, /SEARCH x USING PRIMARY KEY \(param=\? AND lo>\?\)/)
   assert.not.match(told, /SEARCH d USING PRIMARY KEY \(type=\?/)
+})
+
+/** Of each Observation, by id: what it is sorted by. */
+const isOlder = (at: number): boolean => at < OLD
+const SORTS: Readonly<Record<string, (at: number) => number>> = {
+  date: (at) => (isOlder(at) ? at % 60 : 100),
+  'value-quantity': (at) => (isOlder(at) ? 300 + (at % 7) : 10),
+}
+for (const sort of [
+  'date',
+  '-date',
+  'value-quantity',
+  '-value-quantity',
+  'date,-value-quantity',
+  '-value-quantity,date',
+])
+  for (const clause of ['', 'date=lt2011&', 'status=final&', 'value-quantity=gt299&date=lt2011&'])
+    test(`${clause}_sort=${sort}: pages are in order, forwards and back`, async () => {
+      const expected = Array.from({ length: OLD + NEW }, (_, at) => at)
+        .filter((at) => isOlder(at) || !clause.includes('date'))
+        .filter((at) => at % 2 === 0 || !clause.includes('status'))
+        .sort((one, other) => {
+          for (const key of sort.split(',')) {
+            const by = SORTS[key.replace(/^-/, '')] as (at: number) => number
+            if (by(one) !== by(other)) return (by(one) - by(other)) * (key.startsWith('-') ? -1 : 1)
+          }
+          return other - one
+        })
+        .map((at) => made[at])
+      const first = await find(`/Observation?${clause}_sort=${sort}&_count=200`)
+      assert.equal(idsOf(first), expected.slice(0, 200))
+      const follow = async ({ link }: Found, relation: string): Promise<Found> => {
+        const url = link.find((one) => one.relation === relation)?.url as string
+        return find(url.slice(url.indexOf('/Observation')))
+      }
+      const second = await follow(first, 'next')
+      assert.equal(idsOf(second), expected.slice(200, 400))
+      assert.equal(idsOf(await follow(second, 'previous')), idsOf(first))
+    })
+
+for (const [sort, index] of [
+  ['_id', /SEARCH w USING INDEX resource_id \(type=\?/],
+  ['-value-quantity', /SEARCH w USING PRIMARY KEY \(param=\?/],
+  ['date,-value-quantity', /SEARCH w USING PRIMARY KEY \(param=\?/],
+] as const)
+  test(`_sort=${sort} goes along an index`, async () => {
+    const told = await plansOf(`_sort=${sort}&_count=5`)
+    assert.match(told, `along the index of ${sort.split(',')[0]?.replace(/^-/, '')}`)
+    if (chosenKind.name !== 'postgres') assert.match(told, index) // the others: test/plugins/fhir/search/postgres-plans.test.ts
+    assert.not.match(told, /SEARCH d USING PRIMARY KEY \(type=/)
+  })
+
+test('where nothing can match nobody goes through the resources', async () => {
+  for (const query of ['_list=nothing', 'patient.identifier=nothing', '_has:Provenance:target:agent=Patient/nobody'])
+    assert.match(await plansOf(query), /Observation: starts from .* \(0 rows\)/, query)
+})
+
+test('what many refer to is found from those that meet the condition, where these are fewer', async () => {
+  const told = await plansOf('_has:Observation:derived-from:value-quantity=gt299')
+  assert.match(told, /starts from "_has:Observation:derived-from:value-quantity=gt299" \(2300 rows\)/)
 })
 
 test('a page that the newest hold takes no count', async () => {

@@ -1,4 +1,5 @@
 /** `server reindex` makes the search index again what the resources say; interrupted, it goes on where it was. */
+import { existsSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
@@ -119,6 +120,7 @@ else {
   })
 
   test('what is not known is exit code 2', async () => {
+    await serve(async () => undefined)
     for (const flags of [
       ['--type', 'Pasient'],
       ['--param', 'nothing'],
@@ -169,5 +171,20 @@ else {
     })
   })
 }
+
+test('a database that is not there is said so, and not created', async () => {
+  for (const flags of [[], ['--type', 'Patient'], ['--param', 'name']]) {
+    const { code, stderr } = await reindex(flags)
+    assert.is(code, 2, stderr)
+    if (chosenKind.name === 'memory') continue
+    assert.match(stderr, 'There is no database to read')
+    assert.not.match(stderr, 'undefined')
+  }
+  const { sqlite_path } = place.settings.database as Record<string, string>
+  if (sqlite_path !== undefined) assert.not.ok(existsSync(sqlite_path))
+  if (chosenKind.name !== 'postgres') return
+  // Nothing of ours was made there: a later look finds as little.
+  assert.match((await reindex()).stderr, 'There is no database to read')
+})
 
 test.run()

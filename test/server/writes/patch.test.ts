@@ -429,4 +429,10 @@ test('/metadata lists patch and its formats', async () => {
   assert.ok(statement.rest[0].resource[0].interaction.some(({ code }: Json) => code === 'patch'))
 })
 
+test('an empty body is told what a patch may be', async () => {
+  const url = await stored('')
+  for (const type of [JSON_PATCH, MERGE_PATCH, FHIR])
+    refused(await patch(url, type, ''), 400, 'structure', /send a JSON Patch, a JSON Merge Patch or a FHIRPath Patch/)
+})
+
 test.run()

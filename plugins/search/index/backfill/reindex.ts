@@ -63,7 +63,8 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
   const columnsOf = ({ type, param }: ReindexScope): readonly ColumnRow[] => {
     const columns = registry.columnsOf({ type, code: param })
     if (columns.length > 0) return columns
-    throw ReindexUnknown(param === undefined ? `the type ${type}` : `"${param}" of ${type ?? 'any type'}`)
+    const named = type === undefined ? 'any type' : `the type ${type}`
+    throw ReindexUnknown(param === undefined ? named : `"${param}" of ${type ?? 'any type'}`)
   }
 
   /** Puts the columns back, unless an earlier run with the same scope did and was not finished. */

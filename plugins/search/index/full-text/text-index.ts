@@ -20,7 +20,7 @@ export type WordMode = 'all' | 'narrative' | 'none'
 const BATCH = 100 // resources of one transaction
 const MODE = 'words'
 /** How words are made of a resource: a new number makes the next start index those of all resources anew. */
-const VERSION = 2
+const VERSION = 3
 const PROGRESS = 'words-rid'
 
 interface BodyRow {
