@@ -28,7 +28,7 @@ import {
 import { type Oracle, oracleOf, randomFrom, randomRestriction } from './matrix-oracle.ts'
 
 const RULINGS = 14
-const INSTANCES = 8 // of a ruling, by chance
+const INSTANCES = 11 // of a ruling, by chance
 const SEED = 20_240_229
 const random = randomFrom(SEED)
 
