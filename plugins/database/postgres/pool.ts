@@ -21,6 +21,8 @@ export interface PoolOptions {
   /** How long a borrower waits. */
   readonly waitMs: number
   readonly log: Logger
+  /** Milliseconds on a clock that never goes back. */
+  readonly now?: () => number
 }
 
 export interface PoolStatus {
@@ -54,13 +56,25 @@ export interface Pool {
   /** Throws PoolExhausted, PoolClosed, or DatabaseUnavailable with the reason as its cause. */
   acquire(wish?: Wish): Promise<Loan>
   readonly status: PoolStatus
-  /** Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. */
+  /**
+   * Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. Those on loan are told to
+   * whoever asked with `onDoubt`.
+   */
   flush(): void
+  /** Called with the sessions on loan when another one has stopped answering. */
+  onDoubt(listener: (lent: Iterable<Session>) => void): void
   /**
    * Uses no session again that is as old as this one: closes the idle ones now, and those on loan when they come back.
    * Does nothing for one that was retired before.
    */
   retire(session: Session): void
+  /**
+   * The same for a session that is read-only, at growing intervals: while the database stays so, new sessions are as
+   * read-only, and each refused write would close all sessions. Until the next time they are used on, for reads.
+   */
+  retireReadOnly(session: Session): void
+  /** Resolves when sessions that were found read-only are retired; undefined when none of them are waited for. */
+  readonly retiring: Promise<void> | undefined
   /** When the server stands still: closes those on loan as well, but for `others`, who find out by themselves. */
   cut(others: ReadonlySet<Session>): void
   /** Refuses newcomers, waits for loans to come back (at most `withinMs`), closes every session. */
@@ -73,7 +87,14 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions): Pool => {
+export const createPool = ({
+  connector,
+  size,
+  queue,
+  waitMs,
+  log,
+  now = () => performance.now(),
+}: PoolOptions): Pool => {
   const idle: Session[] = []
   /** Session → whether it is lent for long. */
   const lent = new Map<Session, boolean>()
@@ -87,6 +108,10 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
   let pauseMs = 0
   let pausing: NodeJS.Timeout | undefined
   let drained: (() => void) | undefined
+  let doubted: (lent: Iterable<Session>) => void = () => undefined
+  let retireMs = 0
+  let retiring: Promise<void> | undefined
+  let retireFrom = Number.NEGATIVE_INFINITY
 
   const isClosed = (): boolean => aborter.signal.aborted
   const open = (): number => idle.length + lent.size + connecting
@@ -231,8 +256,24 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       grow()
     })
 
-  const flush = (): void => {
+  const closeIdle = (): void => {
     for (const session of idle.splice(0)) session.destroy()
+  }
+  const flush = (): void => {
+    closeIdle()
+    doubted([...lent.keys()])
+  }
+  const retire = (): void => {
+    for (const one of lent.keys()) retired.add(one)
+    closeIdle()
+  }
+  const retireAll = (): void => {
+    const time = now()
+    // A while without one: this is another outage.
+    const isNew = time > retireFrom + LONGEST_PAUSE_MS
+    retireMs = isNew ? FIRST_PAUSE_MS : Math.min(retireMs * 2, LONGEST_PAUSE_MS)
+    retireFrom = time + retireMs
+    retire()
   }
 
   return {
@@ -249,14 +290,30 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       return { size, open: open(), idle: idle.length, waiting: waiters.length }
     },
     flush,
+    onDoubt(listener) {
+      doubted = listener
+    },
     retire(session) {
-      if (retired.has(session)) return
-      for (const one of lent.keys()) retired.add(one)
-      flush()
+      if (!retired.has(session)) retire()
+    },
+    retireReadOnly(session) {
+      if (retired.has(session) || retiring !== undefined) return
+      const pause = retireFrom - now()
+      if (pause <= 0) return retireAll()
+      retiring = new Promise((resolve) =>
+        setTimeout(() => {
+          retiring = undefined
+          retireAll()
+          resolve()
+        }, pause),
+      )
+    },
+    get retiring() {
+      return retiring
     },
     cut(others) {
-      flush()
       for (const session of lent.keys()) if (!others.has(session)) session.destroy()
+      flush()
     },
     async close(withinMs) {
       if (isClosed()) return

@@ -209,6 +209,28 @@ test('while the server is away borrowers are told soon, and it is asked at growi
   assert.is(at('warn').length, 1)
 })
 
+test('however many writes a read-only database refuses, sessions are replaced at growing intervals only', async () => {
+  let now = 0
+  const pool = await poolOf({ size: 4, now: () => now })
+  const replaced = async (): Promise<boolean> => {
+    const loan = await pool.acquire()
+    const { processID } = loan.session.backend
+    pool.retireReadOnly(loan.session)
+    loan.release()
+    const next = await pool.acquire()
+    next.release()
+    return next.session.backend.processID !== processID
+  }
+  assert.is(await replaced(), true, 'the first time at once')
+  for (let refused = 0; refused < 20; refused += 1) assert.is(await replaced(), false)
+  assert.ok(pool.retiring, 'whoever waits for new sessions gets them')
+  await pool.retiring
+  assert.is(pool.status.open, 0)
+  assert.is(pool.retiring, undefined)
+  now += 60_000
+  assert.is(await replaced(), true, 'in another outage at once again')
+})
+
 for (const mode of ['fast', 'immediate', 'kill'] as const)
   test(`after a restart of the server (${mode}) the pool works again without help`, async () => {
     const pool = await poolOf()
