@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 /* The program's entry: plain JavaScript that an old Node can read, so that it can say what it needs instead of crashing. */
-var needed = [22, 18] // the first Node that runs our TypeScript sources as they are
 var have = process.versions.node.split('.').map(Number)
-if (have[0] < needed[0] || (have[0] === needed[0] && have[1] < needed[1])) {
+// In these a server can choose which requests leave HTTP for another protocol.
+var isNewEnough = (have[0] === 22 && have[1] >= 21) || (have[0] === 24 && have[1] >= 9) || have[0] > 24
+if (!isNewEnough) {
   process.stderr.write(
-    'server: Node.js ' +
-      needed.join('.') +
-      ' or newer is needed, this is ' +
+    'server: Node.js 22.21, 24.9 or newer is needed, this is ' +
       process.versions.node +
       '; npm start and npx server use the one that npm ci installs.\n',
   )

@@ -9,7 +9,14 @@ export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"
 export const FAILED = 1
 
 /** The server was configured well and could not start, or not stop as it should. `message` is one line with the next step. */
-export class StartFailed extends Error {}
+export class StartFailed extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = FAILED) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
 
 export interface Refusal {
   readonly lines: readonly string[]
@@ -52,7 +59,7 @@ const oneLine = (text: string): string =>
 
 export const refusalOf = (error: unknown): Refusal => {
   if (error instanceof SettingsInvalid) return { lines: error.complaints, code: REFUSED }
-  if (error instanceof StartFailed) return { lines: [error.message], code: FAILED }
+  if (error instanceof StartFailed) return { lines: [error.message], code: error.exitCode }
   if (error instanceof ServerError) return { lines: [oneLine(error.message)], code: REFUSED }
   if (error instanceof Errors.ExitError) return { lines: [], code: error.oclif.exit ?? 0 }
   if (error instanceof Errors.CLIError) {

@@ -1,7 +1,10 @@
-/** `server`: sets up, listens, says where, and serves until a signal. Exit code 0 after a graceful stop. */
+/**
+ * `server`: sets up, listens, says where, and serves until a signal, or until a plugin gives the server up. Exit code 0 after
+ * a graceful stop at a signal.
+ */
 import { Command } from '@oclif/core'
 import { PluginStart } from '../kernel/errors.ts'
-import { BUILD, type Kernel, type LogOptions } from '../kernel/index.ts'
+import { BUILD, type Failure, type Kernel, type LogOptions } from '../kernel/index.ts'
 import { reasonOf } from '../kernel/reason.ts'
 import { ServerError } from '../kernel/server-error.ts'
 import { type OwnContext, ownContext } from './context.ts'
@@ -87,6 +90,8 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
   try {
     const kernel = await create({ log: await logFor(world) })
     const announce = createAnnouncer(world, kernel)
+    const failures: Failure[] = []
+    const failed = kernel.failed.then((failure) => void failures.push(failure))
     for (const { variable, about } of unknownVariables(world.environment, gathered.settings))
       kernel.log.warn({ variable }, about)
     try {
@@ -101,15 +106,17 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
     } catch (error) {
       kernel.log.debug({ err: error }, 'the server could not start')
       await kernel.stop().catch(() => undefined)
-      throw new StartFailed(lineOf(error, kernel))
+      throw new StartFailed(lineOf(error, kernel), failures[0]?.exitCode)
     }
-    await signal
+    await Promise.race([signal, failed])
     announce.stopping()
     await kernel.stop()
-    const { failedToStop: failed } = kernel
-    if (failed.length > 0)
+    const [failure] = failures
+    if (failure !== undefined) throw new StartFailed(lineOf(failure.error, kernel), failure.exitCode)
+    const { failedToStop } = kernel
+    if (failedToStop.length > 0)
       throw new StartFailed(
-        `stopped, and not everything could be kept (${failed.join(', ')}); the log says what was lost`,
+        `stopped, and not everything could be kept (${failedToStop.join(', ')}); the log says what was lost`,
       )
   } finally {
     forget()

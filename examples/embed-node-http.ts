@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { createKernel, type Kernel, type KernelOptions } from '../kernel/index.ts'
+import { asksForWebSocket, createKernel, type Kernel, type KernelOptions } from '../kernel/index.ts'
 import { firstParty } from '../plugins/index.ts'
 
 export interface Site {
@@ -18,10 +18,12 @@ export const createSite = async (
   options: KernelOptions = { plugins: firstParty, settings: { database: { kind: 'memory' } } },
 ): Promise<Site> => {
   const kernel = await createKernel(options)
-  const server = createServer((request, response) => {
+  // With a listener for `upgrade` Node would otherwise hand out every connection whose client offers any protocol.
+  const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (request, response) => {
     if (request.url === '/') response.end('This is the site; FHIR is at /metadata.\n')
     else kernel.handler(request, response)
   })
+  server.on('upgrade', kernel.upgrade)
   const stop = async (): Promise<void> => {
     const closed = once(server, 'close')
     server.close() // takes nothing new; what is in flight goes on

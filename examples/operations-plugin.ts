@@ -21,9 +21,9 @@ export default definePlugin({
         const code = inputs.get<string>('code')
         const { id: patient } = await data.read('Patient', id as string)
         const query = new URLSearchParams({ subject: `Patient/${patient}`, ...(code === undefined ? {} : { code }) })
-        const found = await data.search('Observation', query.toString(), 1000)
+        const { total = 0 } = await data.search('Observation', `${query}&_summary=count`)
         return {
-          resource: { resourceType: 'Parameters', parameter: [{ name: 'return', valueInteger: found.length }] },
+          resource: { resourceType: 'Parameters', parameter: [{ name: 'return', valueInteger: total }] },
         }
       },
     })

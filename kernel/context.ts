@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { AddressLate, AddressMalformed } from './errors.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { OpenBody, RawBody } from './raw-body.ts'
+import type { Upgrade } from './upgrades.ts'
 
 /** Cost and quota classes. Spec: [rate_limit.cost]; `admin` is for what shows the use of the server. */
 export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
@@ -91,6 +92,7 @@ export interface Steps {
   openAddress(request: RequestContext, isOpen: boolean): void
   giveBody(request: RequestContext, body: OpenBody | undefined): void
   hasTakenBody(request: RequestContext): boolean
+  giveUpgrade(request: RequestContext, take: () => Upgrade | undefined): void
 }
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`, and `address` before. */
@@ -102,6 +104,9 @@ export class RequestContext {
     },
     giveBody: (request, body) => {
       request.#body = body
+    },
+    giveUpgrade: (request, take) => {
+      request.#takeUpgrade = take
     },
     hasTakenBody: (request) => request.#body?.isTaken === true,
   }
@@ -137,6 +142,7 @@ export class RequestContext {
   #address: string
   #isAddressOpen = false
   #body: OpenBody | undefined
+  #takeUpgrade: (() => Upgrade | undefined) | undefined
   #log: Logger | undefined
   #signal: AbortSignal | undefined
 
@@ -176,6 +182,14 @@ export class RequestContext {
   /** The body before it is parsed: while `relay` is asked, and where there is one. */
   get body(): RawBody | undefined {
     return this.#body
+  }
+
+  /**
+   * Takes the connection of a request for a WebSocket, in the handler of a route with `upgrade: true`; the handshake is the
+   * handler's. Once; undefined elsewhere, and when the client has left. `signal` aborts when the connection closes.
+   */
+  takeUpgrade(): Upgrade | undefined {
+    return this.#takeUpgrade?.()
   }
 
   /**

@@ -115,6 +115,18 @@ export const NotFrozen = defineError(
   'exception',
   'A hook was called before all plugins were set up; call run.* at request time only.',
 )
+export const PluginPrepare = defineError(
+  'kernel/plugin-prepare',
+  500,
+  'exception',
+  'The plugin "%s" cannot prepare its start: %s',
+)
+export const GateUnclear = defineError(
+  'kernel/gate-unclear',
+  500,
+  'exception',
+  'The gate of the plugin "%s" gave neither a refusal nor undefined; nobody is let through.',
+)
 export const BodyTwice = defineError('kernel/body-twice', 500, 'exception', 'The body of a request is taken once.')
 export const BodyLate = defineError(
   'kernel/body-late',
@@ -175,6 +187,12 @@ export const NotStarted = defineError(
   'exception',
   'The server could not start. The cause is in its log; start it again when that is mended.',
 )
+export const Failed = defineError(
+  'kernel/failed',
+  503,
+  'exception',
+  'The server has failed and takes no more requests. The cause is in its log.',
+)
 export const Stopping = defineError('kernel/stopping', 503, 'transient', 'The server is stopping.')
 export const MalformedUrl = defineError('kernel/malformed-url', 400, 'value', 'The request URL is not well-formed.')
 export const MalformedRequest = defineError(
@@ -224,6 +242,18 @@ export const ClientLeft = defineError(
   503,
   'incomplete',
   'The client left before its request had arrived.',
+)
+export const UpgradeRequired = defineError(
+  'kernel/upgrade-required',
+  426,
+  'not-supported',
+  'This address takes WebSockets of version 13; ask for one with Upgrade: websocket.',
+)
+export const UpgradeRefused = defineError(
+  'kernel/upgrade-refused',
+  400,
+  'not-supported',
+  'The header Upgrade asks for something other than a WebSocket, and the request has a body. Send it without that header.',
 )
 export const MediaTypeRefused = defineError(
   'kernel/media-type-refused',

@@ -46,6 +46,8 @@ export interface FactDetails {
   patients?(): readonly string[]
   /** Search parameters as they were sent. */
   query?(): string
+  /** How many resources were shown, where one fact tells of more than a page of them. */
+  readonly count?: number
 }
 
 /** One fact for the audit trail. Names references only, never content. */

@@ -28,6 +28,8 @@ import { type ContextParts, createContextBuilder } from './request-context.ts'
 import { type AskRelay, createAskRelay, createPassHooks, type PassHooks } from './request-hooks.ts'
 import { checkRoute } from './route-config.ts'
 import { ServerError } from './server-error.ts'
+import { mountUpgrade } from './upgrade-route.ts'
+import type { Upgrades } from './upgrades.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
 
 declare module 'fastify' {
@@ -50,6 +52,7 @@ export interface HttpParts extends ContextParts {
   /** Why no request is taken now; undefined when the server is ready. */
   readonly refusal: () => ServerError | undefined
   readonly isStopping: () => boolean
+  readonly upgrades: Upgrades
 }
 
 export interface MountOptions {
@@ -102,11 +105,16 @@ const isOwn = (error: unknown): boolean => error instanceof ServerError && error
 const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
   status >= 500 && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
 
+/** An error on a bare response, which no router has seen. */
+export const answerBare = (response: ServerResponse, error: ServerError): void => {
+  response.writeHead(error.status, { 'content-type': FHIR_JSON, ...error.extras.headers })
+  response.end(JSON.stringify(toOutcome(error)))
+}
+
 /** 500 on a bare response: the routes themselves could not be mounted. */
 export const answerBroken = (response: ServerResponse, error: unknown, log: Logger): void => {
   log.error({ err: error }, 'the routes cannot be mounted')
-  response.writeHead(500, { 'content-type': FHIR_JSON })
-  response.end(JSON.stringify(toOutcome(Internal())))
+  answerBare(response, Internal())
 }
 
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
@@ -182,7 +190,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       const refused = checkHead(raw)
       // Whatever follows on a connection like that is not trusted to be a request.
       if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))
-      done(parts.refusal())
+      const closed = parts.refusal()
+      // Not through the handler of the route's scope, which would blame the plugin of the route.
+      if (closed === undefined) done()
+      else answerError(closed, request, reply)
     })
     if (passHooks !== null || askRelay !== null)
       scope.addHook('onRequest', async function runRequestHooks({ raw, ctx }, reply) {
@@ -216,6 +227,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       outer.addHook('onRoute', (route) => {
         checkRoute(route, bare)
         const { method, url, config = {} } = route
+        if (config.upgrade === true) mountUpgrade(route, plugin, parts)
         if ([method].flat().includes('GET')) mounted.push({ plugin, path: url, config })
       })
       outer.register((own, ownOptions, done) => {
@@ -244,7 +256,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     })
     const mounted: MountedGet[] = []
     const shared: Shared = {
-      watchUsage: run.meter === null ? null : createUsageWatch(run.meter, clock),
+      watchUsage: run.meter === null ? null : createUsageWatch(run.meter, clock, parts.upgrades.isTaken),
       passHooks: createPassHooks(run),
       askRelay: createAskRelay(run),
     }

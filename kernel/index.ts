@@ -38,7 +38,9 @@ export type {
   Write,
   WriteTransaction,
 } from './facts.ts'
+export type { Failure } from './failure.ts'
 export type { Runners } from './freeze.ts'
+export type { Gate } from './gates.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export type { Issue, IssueCode } from './issue.ts'
 export { createKernel, type Kernel } from './kernel.ts'
@@ -78,4 +80,6 @@ export {
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
+export type { Upgrade } from './upgrades.ts'
+export { asksForWebSocket } from './websocket-head.ts'
 export { withArticle } from './with-article.ts'

@@ -1,16 +1,19 @@
 /** createKernel(): configure → set up → freeze → listen → start → ready → stop. Nothing here outlives the kernel. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { Duplex } from 'node:stream'
+import type { FastifyInstance, FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import { createAddressReader, idleTrust } from './address.ts'
 import { systemClock, systemRandom } from './clock.ts'
 import { configure } from './configure.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
-import { NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { Failed, NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { createFailureBoard, type Failure } from './failure.ts'
 import { createFreezer } from './freeze.ts'
+import { createGates } from './gates.ts'
 import { createHooks } from './hooks.ts'
-import { answerBroken, createHttp } from './http.ts'
+import { answerBare, answerBroken, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
@@ -25,9 +28,9 @@ import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
 import type { DecodedSettings } from './settings/decode.ts'
+import { createStop } from './stop.ts'
+import { createUpgrades } from './upgrades.ts'
 
-const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
-const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
 const IDLE_MS = 50 // how often connections that became idle are closed meanwhile
 
 export interface Kernel {
@@ -38,6 +41,11 @@ export interface Kernel {
   readonly fastify: FastifyPluginCallback
   /** For a bare node:http server: `createServer(kernel.handler)`. Answers 503 until `start` is done. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
+  /**
+   * For the event `upgrade` of a host's server: `server.on('upgrade', kernel.upgrade)`, also where the kernel is mounted in a
+   * Fastify app, `app.server`. Make the server with `shouldUpgradeCallback: asksForWebSocket`, so that nothing else leaves HTTP.
+   */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** The instance behind a service token. */
   get<T>(service: Service<T>): T
   /** Opens the port and starts the plugins behind it; resolves with the address as soon as the port is open. */
@@ -53,7 +61,9 @@ export interface Kernel {
   describe(): Promise<readonly PluginDescription[]>
   /** Finishes requests in flight, closes keep-alive connections, stops the plugins in reverse; at most ten seconds. */
   stop(): Promise<void>
-  /** Plugins that failed to stop, so that something may be lost; known when `stop` has resolved. */
+  /** A plugin has found that the server cannot go on: stop it. A process of its own ends with the code. Never rejects. */
+  readonly failed: Promise<Failure>
+  /** Plugins that failed to hand over or to stop, so that something may be lost; known when `stop` has resolved. */
   readonly failedToStop: readonly string[]
 }
 
@@ -89,6 +99,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const services = createServices()
   const readiness = createReadiness(clock, log)
   const lifecycles = createLifecycles(log)
+  const gates = createGates()
+  const failures = createFailureBoard({ phases, readiness, lifecycles, log })
   const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
   let ownUrl: OwnUrl | undefined = publicUrl
   const { routes, direct } = setUpPlugins({
@@ -100,21 +112,27 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     services,
     readiness,
     lifecycles,
+    gates,
+    failures,
     requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
     clock,
     random,
     log,
   })
   freezer.freeze()
+  const gate = gates.close()
   phases.enter('set-up')
 
   /** Why no request is taken now. */
   const refusal = (): ServerError | undefined => {
-    if (phases.now === 'ready') return undefined
+    if (phases.now === 'ready') return gate === null ? undefined : gate()
     if (phases.isStopping()) return Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } })
-    if (phases.now === 'failed') return NotStarted()
+    if (phases.now === 'failed')
+      return failures.first === undefined ? NotStarted() : Failed().with({ headers: { connection: 'close' } })
     return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
   }
+  const limits = { ...CONNECTION_LIMITS, ...options.limits }
+  const upgrades = createUpgrades(limits, answerBare)
   const house = createHttp({
     run,
     routes,
@@ -127,16 +145,27 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     random,
     log,
     isStopping: phases.isStopping,
+    upgrades,
   })
   let app: Promise<OwnApp> | undefined
   let made: OwnApp | undefined
   const ownApp = (): Promise<OwnApp> => {
-    app ??= createApp(house, { ...CONNECTION_LIMITS, ...options.limits }).then((own) => {
+    app ??= createApp(house, limits, upgrades).then((own) => {
       made = own
       return own
     })
     return app
   }
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (made !== undefined) made.handle(request, response)
+    else
+      ownApp().then(
+        (own) => own.handle(request, response),
+        (error) => answerBroken(response, error, log),
+      )
+  }
+  /** The router of an app that the kernel is mounted in. */
+  let hosted: FastifyInstance['routing'] | undefined
   const inFlight = createInFlight()
 
   const startAll = async (): Promise<void> => {
@@ -144,14 +173,15 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     if (idle !== undefined) log.warn(idle)
     try {
       await lifecycles.start(started)
-      if (phases.isStopping()) throw StoppedEarly()
+      if (phases.isStopping() || failures.first !== undefined) throw StoppedEarly()
     } catch (error) {
       if (phases.isStopping()) throw error
-      phases.enter('failed')
-      readiness.failed()
-      lifecycles.abort()
-      await lifecycles.stop(clock.deadline(STOP_MS))
-      throw error
+      if (phases.now !== 'failed') {
+        phases.enter('failed')
+        readiness.failed('the start failed')
+      }
+      await stop.unstart()
+      throw failures.first?.error ?? error
     }
     phases.enter('ready')
     readiness.started()
@@ -185,13 +215,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     return address
   }
 
-  const beginStop = (): void => {
-    if (phases.isStopping()) return
-    phases.enter('stopping')
-    readiness.stopping()
-    lifecycles.abort()
-  }
-  const closeApp = async (late: AbortSignal): Promise<void> => {
+  const closePort = async (late: AbortSignal): Promise<void> => {
     await opening?.catch(() => undefined)
     const own = await app?.catch(() => undefined)
     if (own === undefined) return
@@ -208,26 +232,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
       late.removeEventListener('abort', cut)
     }
   }
-  let failedToStop: readonly string[] = []
-  const stopAll = async (): Promise<void> => {
-    beginStop()
-    const awake = setInterval(() => undefined, STOP_MS) // a deadline alone does not keep a process alive
-    const finish = clock.deadline(FINISH_MS)
-    const late = clock.deadline(STOP_MS)
-    try {
-      await Promise.all([closeApp(finish), inFlight.finish(finish)])
-      failedToStop = await lifecycles.stop(late)
-    } finally {
-      clearInterval(awake)
-      phases.enter('stopped')
-      root.flush()
-    }
-  }
-  let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => {
-    stopped ??= stopAll()
-    return stopped
-  }
+  const stop = createStop({
+    phases,
+    readiness,
+    lifecycles,
+    upgrades,
+    inFlight,
+    clock,
+    closePort,
+    flushLog: () => root.flush(),
+  })
 
   return {
     get phase() {
@@ -247,18 +261,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
         next()
       })
       // First stop taking more on a connection, then let the host finish what is in flight, then stop what it stood on.
-      host.addHook('preClose', async () => beginStop())
-      host.addHook('onClose', stop)
+      host.addHook('preClose', async () => stop.begin())
+      host.addHook('onClose', stop.all)
+      hosted = host.routing
       house(host, { ...mountOptions, isHosts: (response) => !seen.has(response) }, done)
     },
     handler: (request, response) => {
       inFlight.add(response)
-      if (made !== undefined) return made.handle(request, response)
-      ownApp().then(
-        (own) => own.handle(request, response),
-        (error) => answerBroken(response, error, log),
-      )
+      handle(request, response)
     },
+    upgrade: (request, socket, head) => upgrades.receive(request, socket, head, hosted ?? handle),
     get: (service) => services.get(service),
     listen,
     start,
@@ -275,9 +287,10 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
             .filter((section) => section.plugin === plugin.name)
             .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`)),
       }),
-    stop,
+    stop: stop.all,
+    failed: failures.told,
     get failedToStop() {
-      return failedToStop
+      return stop.failed
     },
   }
 }

@@ -1,25 +1,36 @@
 /** Starts the plugins in order of needs and stops in reverse what was started, also when a start fails half-way. */
 import type { Logger } from 'pino'
-import { PluginStart, StoppedEarly } from './errors.ts'
+import { PluginPrepare, PluginStart, StoppedEarly } from './errors.ts'
 import type { Lifecycle } from './plugin.ts'
 import { reasonOf } from './reason.ts'
 
 export interface Lifecycles {
   add(plugin: string, lifecycle: Lifecycle): void
-  /** Of all plugins or only of some. Throws `PluginStart` naming the plugin that failed, `StoppedEarly` after `abort`. */
+  /**
+   * Of all plugins or only of some. Throws `PluginPrepare` or `PluginStart` naming the plugin that failed, `StoppedEarly`
+   * after `abort`.
+   */
   start(only?: ReadonlySet<string>): Promise<void>
-  /** Aborts the signal that every `start` was given. */
+  /** Aborts the signal that every `prepare` and `start` was given. */
   abort(): void
   /**
-   * Each is stopped once. One that fails, or is not done when `late` aborts, is logged by name; the next one follows.
-   * Resolves with the names of those.
+   * Those that have started hand over, in reverse. One that fails, or is not done when `late` aborts, is logged by name; the
+   * next one follows. Resolves with the names of those.
    */
+  handOver(late: AbortSignal): Promise<readonly string[]>
+  /** The same with `stop`, of all that began to prepare or to start. Each is stopped once. */
   stop(late: AbortSignal): Promise<readonly string[]>
 }
 
 interface Entry {
   readonly plugin: string
   readonly lifecycle: Lifecycle
+}
+
+/** Of one plugin at a time each. */
+interface Running {
+  readonly plugin: string
+  readonly done: Promise<void>
 }
 
 const whenAborted = (signal: AbortSignal): Promise<'late'> =>
@@ -30,58 +41,103 @@ const whenAborted = (signal: AbortSignal): Promise<'late'> =>
 
 export const createLifecycles = (log: Logger): Lifecycles => {
   const all: Entry[] = []
+  const begun = new Set<Entry>()
   const started: Entry[] = []
   const aborter = new AbortController()
   const { signal } = aborter
-  let starting: { readonly plugin: string; readonly done: Promise<void> } | undefined
+  let preparing: Running | undefined
+  let starting: Running | undefined
   let stopped: Promise<readonly string[]> | undefined
 
-  const startOne = async ({ plugin, lifecycle }: Entry): Promise<void> => {
+  const runOne = async ({ plugin, lifecycle }: Entry, step: 'prepare' | 'start'): Promise<void> => {
     try {
-      await lifecycle.start?.(signal)
+      await lifecycle[step]?.(signal)
     } catch (error) {
-      if (!signal.aborted) throw PluginStart(plugin, reasonOf(error)).with({ cause: error })
+      const Failed = step === 'prepare' ? PluginPrepare : PluginStart
+      if (!signal.aborted) throw Failed(plugin, reasonOf(error)).with({ cause: error })
       log.debug({ plugin, err: error }, 'the plugin gave up starting')
     }
   }
 
-  const stopAll = async (late: AbortSignal): Promise<readonly string[]> => {
-    const failed: string[] = []
-    const passed = whenAborted(late)
-    // What is still starting cannot be stopped cleanly: it has until the deadline to notice its signal.
-    if (starting !== undefined && (await Promise.race([starting.done, passed])) === 'late')
-      log.error({ plugin: starting.plugin }, 'the plugin did not give up starting in time')
-    for (const { plugin, lifecycle } of started.toReversed()) {
+  /** One after the other, beside the starts. Gives what each has to wait for before it starts. */
+  const prepareAll = (entries: readonly Entry[]): ReadonlyMap<Entry, Promise<void>> => {
+    const prepared = new Map<Entry, Promise<void>>()
+    let before = Promise.resolve()
+    for (const entry of entries) {
+      if (entry.lifecycle.prepare === undefined) continue
+      before = before.then(async () => {
+        if (signal.aborted) return
+        begun.add(entry)
+        preparing = { plugin: entry.plugin, done: runOne(entry, 'prepare') }
+        await preparing.done
+        preparing = undefined
+      })
+      before.catch(() => undefined) // told by who waits for it
+      prepared.set(entry, before)
+    }
+    return prepared
+  }
+
+  const startAll = async (entries: readonly Entry[], prepared: ReadonlyMap<Entry, Promise<void>>): Promise<void> => {
+    for (const entry of entries) {
+      await prepared.get(entry)
+      if (signal.aborted) throw StoppedEarly()
+      // Noted before it starts: one that fails half-way must still be stopped.
+      begun.add(entry)
+      starting = { plugin: entry.plugin, done: runOne(entry, 'start') }
       try {
-        if ((await Promise.race([lifecycle.stop?.(), passed])) !== 'late') continue
-        log.error({ plugin }, 'the plugin did not stop in time')
+        await starting.done
+        started.push(entry)
+      } finally {
+        starting = undefined
+      }
+    }
+    if (signal.aborted) throw StoppedEarly()
+  }
+
+  /** Calls the step of each, one after the other, and gives the names of those that failed. */
+  const endEach = async (
+    entries: readonly Entry[],
+    step: 'handOver' | 'stop',
+    late: AbortSignal,
+    passed: Promise<'late'>,
+  ): Promise<readonly string[]> => {
+    const verb = step === 'stop' ? 'stop' : 'hand over'
+    const failed: string[] = []
+    for (const { plugin, lifecycle } of entries) {
+      try {
+        if ((await Promise.race([lifecycle[step]?.(late), passed])) !== 'late') continue
+        log.error({ plugin }, `the plugin did not ${verb} in time`)
       } catch (error) {
-        log.error({ plugin, err: error }, 'the plugin failed to stop')
+        log.error({ plugin, err: error }, `the plugin failed to ${verb}`)
       }
       failed.push(plugin)
     }
     return failed
   }
 
+  const stopAll = async (late: AbortSignal): Promise<readonly string[]> => {
+    const passed = whenAborted(late)
+    // What is still starting cannot be stopped cleanly: it has until the deadline to notice its signal.
+    for (const { plugin, done } of [preparing, starting].filter((one) => one !== undefined)) {
+      const ended = done.catch(() => undefined)
+      if ((await Promise.race([ended, passed])) === 'late')
+        log.error({ plugin }, 'the plugin did not give up starting in time')
+    }
+    return endEach(all.filter((entry) => begun.has(entry)).toReversed(), 'stop', late, passed)
+  }
+
   return {
     add: (plugin, lifecycle) => void all.push({ plugin, lifecycle }),
     async start(only) {
-      for (const entry of all) {
-        if (only?.has(entry.plugin) === false) continue
-        if (signal.aborted) throw StoppedEarly()
-        // Noted before it starts: one that fails half-way must still be stopped.
-        started.push(entry)
-        const done = startOne(entry)
-        starting = { plugin: entry.plugin, done }
-        try {
-          await done
-        } finally {
-          starting = undefined
-        }
-      }
-      if (signal.aborted) throw StoppedEarly()
+      const entries = all.filter(({ plugin }) => only?.has(plugin) !== false)
+      const prepared = prepareAll(entries)
+      // A prepare that fails ends the start, however long another start waits.
+      const failing = [...prepared.values()].map((one) => one.then(() => new Promise<never>(() => undefined)))
+      await Promise.race([startAll(entries, prepared), ...failing])
     },
     abort: () => aborter.abort(),
+    handOver: (late) => endEach(started.toReversed(), 'handOver', late, whenAborted(late)),
     stop(late) {
       stopped ??= stopAll(late)
       return stopped

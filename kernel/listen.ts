@@ -18,6 +18,7 @@ import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
 import type { ServerError } from './server-error.ts'
 import { createTurns, type Turns } from './turns.ts'
+import type { Upgrades } from './upgrades.ts'
 
 const PARSER_HEADER_BYTES = 65_536 // above HEADER_BYTES, so that a long URL can be told from a long header
 const BODY_BYTES = 64 * 1024 * 1024
@@ -120,7 +121,8 @@ export interface OwnApp {
 
 export const createApp = async (
   house: FastifyPluginCallback<MountOptions>,
-  limits: ConnectionLimits = CONNECTION_LIMITS,
+  limits: ConnectionLimits,
+  upgrades: Upgrades,
 ): Promise<OwnApp> => {
   const { default: fastify } = await import('fastify')
   const turns = createTurns((socket) => socket.setTimeout(limits.stallMs))
@@ -144,6 +146,7 @@ export const createApp = async (
           keepAliveTimeout: limits.keepAliveMs,
           connectionsCheckingInterval: limits.checkMs,
           requireHostHeader: false, // checkHead says it with an OperationOutcome
+          shouldUpgradeCallback: upgrades.leavesHttp,
           optimizeEmptyRequests: true, // most requests have no body, and a stream for it takes longer than the rest
         },
         (request, response) => {
@@ -163,6 +166,7 @@ export const createApp = async (
     clientErrorHandler: (error, socket) => refuse(socket as Socket, error, turns, limits),
   })
   guardServer(app, turns, limits)
+  app.server.on('upgrade', (request, socket, head) => upgrades.receive(request, socket, head, handle))
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
   app.addHook('preParsing', ({ raw, headers }, _reply, payload, done) =>
     // Without a type nothing is parsed.

@@ -8,7 +8,7 @@ const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   configured: ['set-up'],
   'set-up': ['listening', 'ready', 'stopping', 'failed'],
   listening: ['ready', 'stopping', 'failed'],
-  ready: ['stopping'],
+  ready: ['stopping', 'failed'],
   stopping: ['stopped'],
   stopped: [],
   failed: ['stopping'],

@@ -9,9 +9,11 @@ import type { RequestContext } from './context.ts'
 import type { ErrorKind } from './define-error.ts'
 import type { DirectRoute } from './direct.ts'
 import type { Runners } from './freeze.ts'
+import type { Gate } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import { withMark } from './kernel-api.ts'
 import type { Readiness } from './readiness.ts'
+import type { ServerError } from './server-error.ts'
 import type { ServerRequest } from './server-request.ts'
 import type { Service } from './services.ts'
 
@@ -105,14 +107,38 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
   /** What /readyz says now. */
   state(): Promise<Readiness>
+  /**
+   * Asked for each request while the server is ready, also in front of the router: an error refuses it, undefined lets it
+   * pass. Waits for nothing. Bare routes are not asked about.
+   */
+  gate(refusal: Gate): void
+  /**
+   * The server cannot go on. From now on all is 503 but bare routes, and `kernel.failed` tells whoever runs the server, who
+   * stops it; `server` does, and ends with `exitCode`, from 1 to 255 (75 asks to be started again; 1 by default).
+   */
+  fatal(error: ServerError, exitCode?: number): void
   /** Says what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
   /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */
   readonly plugins: readonly AnyPlugin[]
 }
 
-/** `start` in order of needs, `stop` in reverse. A failing start stops the server, by name. */
+/**
+ * In order of needs `prepare` and `start`, in reverse `handOver` and `stop`. A failing start stops the server, by name; what
+ * began to prepare or start is stopped.
+ */
 export interface Lifecycle {
+  /**
+   * What takes time and changes nothing, beside the `start` of plugins in front: one of them may wait for hours until it may
+   * write. Comes after the `prepare` of those in front, and before the own `start`, which looks whether the result still holds.
+   */
+  prepare?(signal: AbortSignal): Promise<void>
   start?(signal: AbortSignal): Promise<void>
+  /**
+   * At a stop, before the requests in flight have ended, of a plugin that has started: gives away what another server is
+   * waiting for. `late` aborts after 8 seconds.
+   */
+  handOver?(late: AbortSignal): Promise<void>
+  /** When the requests have ended. */
   stop?(): Promise<void>
 }

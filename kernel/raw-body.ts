@@ -30,7 +30,10 @@ const streamOf = (raw: IncomingMessage): Readable => {
   stream.on('error', () => undefined)
   raw.on('error', left)
   raw.on('close', left)
-  return raw.pipe(stream)
+  raw.pipe(stream)
+  // What is not wanted any more is read and forgotten, for the sake of the next request.
+  stream.on('close', () => raw.resume())
+  return stream
 }
 
 /** Undefined where there is no body. */

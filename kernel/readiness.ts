@@ -17,7 +17,8 @@ export interface ReadinessBoard {
   /** What start is busy with; shown until `started`. */
   busy(reason: string): void
   started(): void
-  failed(): void
+  /** Why it will not be ready any more. */
+  failed(reason: string): void
   stopping(): void
   /** What start is busy with; undefined once it is done. */
   readonly starting: string | undefined
@@ -62,8 +63,8 @@ export const createReadiness = (clock: Clock, log: Logger): ReadinessBoard => {
     started: () => {
       starting = undefined
     },
-    failed: () => {
-      over = { status: 'unavailable', reason: 'the start failed' }
+    failed: (reason) => {
+      over = { status: 'unavailable', reason }
     },
     stopping: () => {
       over = { status: 'unavailable', reason: 'stopping' }

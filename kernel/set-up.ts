@@ -3,8 +3,10 @@ import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import type { DeclaredDirect } from './direct.ts'
 import { LateDeclaration, PluginNeeds, PluginPromise, PluginSetup, ServiceEarly } from './errors.ts'
+import type { FailureBoard } from './failure.ts'
 import type { Runners } from './freeze.ts'
 import { hooksFor } from './freeze.ts'
+import type { Gates } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http.ts'
 import type { Lifecycles } from './lifecycles.ts'
@@ -25,6 +27,8 @@ export interface SetUpParts {
   readonly services: ServiceRegistry
   readonly readiness: ReadinessBoard
   readonly lifecycles: Lifecycles
+  readonly gates: Gates
+  readonly failures: FailureBoard
   readonly requests: ServerRequests
   readonly clock: Clock
   readonly random: Random
@@ -97,6 +101,8 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       ),
       direct: inSetup('direct', (route) => void direct.push({ plugin: plugin.name, route })),
       readiness: inSetup('readiness', (reason, check) => readiness.add(plugin.name, reason, check)),
+      gate: inSetup('gate', (gate) => parts.gates.add(plugin.name, gate)),
+      fatal: (error, exitCode) => parts.failures.fail(plugin.name, error, exitCode),
       state: () => readiness.state(),
       busy: (reason) => readiness.busy(reason),
       plugins: parts.plugins,

@@ -9,6 +9,7 @@ import type { RequestContext } from './context.ts'
 import type { Runners } from './freeze.ts'
 
 const CLIENT_LEFT = 499 // what proxies write when there was nobody left to answer; never sent
+const SWITCHED = 101 // what the route wrote itself
 
 /** Up to where a connection was charged. */
 interface Charged {
@@ -26,14 +27,19 @@ const lengthOf = (header: unknown): number => Number(header ?? 0) || 0
 /** Called when a request begins. */
 export type UsageWatch = (ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent) => void
 
-export const createUsageWatch = (meter: NonNullable<Runners['meter']>, clock: Clock): UsageWatch => {
+/** `isTaken` tells of a response whose connection a route took for a WebSocket. */
+export const createUsageWatch = (
+  meter: NonNullable<Runners['meter']>,
+  clock: Clock,
+  isTaken: (response: ServerResponse) => boolean,
+): UsageWatch => {
   const connections = new WeakMap<Socket, Charged>()
 
   return (ctx, request, response, sent) => {
     const { socket } = request
     const began = clock.monotonic()
     const end = (): void => {
-      const status = response.headersSent ? response.statusCode : CLIENT_LEFT
+      const status = response.headersSent ? response.statusCode : isTaken(response) ? SWITCHED : CLIENT_LEFT
       const { bytesRead, bytesWritten } = socket
       let bytesIn = bytesRead
       let bytesOut = bytesWritten

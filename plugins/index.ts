@@ -6,18 +6,24 @@ import fhir from './fhir/index.ts'
 import limits from './limits/index.ts'
 import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
+import model from './model/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
 import requestLog from './request-log/index.ts'
+import search from './search/index.ts'
+import storage from './storage/index.ts'
 import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
   database, // everything else stores in it
   packages, // what resource types there are
+  model, // what those types consist of
   validation, // what a resource of a type may look like
-  fhir, // resources of those types
+  storage, // every version of every resource
+  search, // which of them are asked for
+  fhir, // all of that over HTTP
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
   limits, // before those that look tokens up, which tell it of unknown ones

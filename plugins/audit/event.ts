@@ -55,7 +55,7 @@ export interface TrailEvent {
   readonly request?: string | undefined
   /** Name of an operation, path of an admin endpoint, method of a `request`. */
   readonly operation?: string | undefined
-  /** How many a `sampled` stands for, up to which event a `prune` went. */
+  /** How many resources were shown, how many a `sampled` stands for, up to which event a `prune` went. */
   readonly number?: number | undefined
   /** Proof of a new key. */
   readonly proof?: Buffer | undefined

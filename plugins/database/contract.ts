@@ -46,7 +46,7 @@ export interface LaterInsert {
 }
 
 /** Rows that lack the last of their parameters, which all of them share, with it. `width` of a row with it. */
-export const withLast = <T extends Param>(params: readonly T[], width: number, last: T): readonly T[] => {
+const withLast = <T extends Param>(params: readonly T[], width: number, last: T): readonly T[] => {
   const whole: T[] = []
   for (let at = 0; at < params.length; ) {
     for (let n = 1; n < width; n += 1) whole.push(params[at++] as T)

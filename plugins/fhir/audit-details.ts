@@ -1,6 +1,6 @@
 /** What the trail is told of versions that were shown: whose data they are. */
 import type { FactDetails, OwnUrl } from '../../kernel/index.ts'
-import type { StoredVersion } from '../storage/version.ts'
+import type { StoredVersion } from '../storage/service.ts'
 import type { FhirServer } from './parts.ts'
 
 /** What the trail is told of a version that was shown. */

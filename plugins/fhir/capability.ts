@@ -1,17 +1,11 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
+
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
-import type { ResourceType } from '../model/catalog.ts'
+import type { ResourceType } from '../model/service.ts'
+import type { CapabilityPart } from './capability-part.ts'
 import type { OwnOperation } from './operations/own.ts'
 import type { FhirServer } from './parts.ts'
 import { ACCEPT_PATCH } from './patch/patch.ts'
-
-/** What plugins add to the statement. */
-export interface CapabilityPart {
-  /** How access is secured. */
-  readonly security?: object
-  /** What references may be, by the codes of https://hl7.org/fhir/R4/valueset-reference-handling-policy.html */
-  readonly referencePolicy?: readonly string[]
-}
 
 /** What the registry that runs the searches knows of a type. */
 const searchOf = ({ search: { registry, words }, catalog }: FhirServer, name: string): object => {

@@ -29,11 +29,6 @@ export const fhirSection = Type.Object({
     description:
       'Bodies and stored resources of at least so many bytes are read, checked and indexed by other threads, so that other requests do not wait for them.',
   }),
-  cache_bytes: Type.Integer({
-    default: 32 * 1024 * 1024,
-    minimum: 0,
-    description: 'Bytes of current resources kept in memory; 0 keeps none.',
-  }),
   page_size: Type.Integer({
     default: 50,
     minimum: 1,
@@ -45,10 +40,5 @@ export const fhirSection = Type.Object({
     minimum: 1,
     maximum: 10_000,
     description: 'Most entries of a page, whatever _count asks for.',
-  }),
-  full_text: Type.Union([Type.Literal('all'), Type.Literal('narrative'), Type.Literal('none')], {
-    default: 'all',
-    description:
-      'Words that are indexed: of all texts, for _text and _content; of narratives, for _text; or none, which makes writes cheaper. After a change the words of all resources are indexed anew at the next start.',
   }),
 })

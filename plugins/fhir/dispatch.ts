@@ -15,8 +15,7 @@ import {
   toServerError,
 } from '../../kernel/index.ts'
 import { andThen, type Eventually } from '../database/service.ts'
-import { extent } from '../search/access/extent.ts'
-import { RestrictionUnsupported, TypeForbidden } from '../search/errors.ts'
+import { extent, RestrictionUnsupported, TypeForbidden } from '../search/service.ts'
 
 const NO_RULING = Object.freeze(new Ruling()) as Ruling
 

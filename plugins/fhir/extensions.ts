@@ -1,12 +1,14 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 
-import type { WriteCheck } from '../storage/write-check.ts'
-import type { CapabilityPart } from './capability.ts'
-import { createOwnedTypes, type OwnedTypes } from './interactions/server-owned-types.ts'
-import type { OwnInvocation } from './operations/own.ts'
+import type { Reindexing } from '../search/service.ts'
+import type { WriteCheck } from '../storage/service.ts'
+import type { CapabilityPart } from './capability-part.ts'
+import { createOwnedTypes, type OwnedTypes } from './interactions/owned-types.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
-import type { FhirServer } from './parts.ts'
-import type { Fhir } from './service.ts'
+import type { FhirServer, OwnInvocation } from './parts.ts'
+import type { Fhir, Resources } from './service.ts'
+import { createResources } from './session/create-resources.ts'
+import type { SeatParts } from './session/seat.ts'
 
 export interface Additions {
   readonly parts: readonly CapabilityPart[]
@@ -15,18 +17,17 @@ export interface Additions {
   readonly owned: OwnedTypes
   /** Where they are added. */
   readonly service: Fhir
+  readonly resources: Resources
 }
 
 export interface AdditionsParts {
   /** Once it has started. */
   get(): FhirServer
-  deferIndexing(): void
+  readonly reindexing: Reindexing
+  readonly request: SeatParts['request']
 }
 
-/** What reads by itself and for nobody in particular is not given up. */
-const NEVER = new AbortController().signal
-
-export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts): Additions => {
+export const createAdditions = ({ get: server, reindexing, request }: AdditionsParts): Additions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
   const owned = createOwnedTypes()
@@ -36,12 +37,11 @@ export const createAdditions = ({ get: server, deferIndexing }: AdditionsParts):
     check: (check) => void checks.push(check),
     operation: operations.add,
     owns: owned.add,
-    deferIndexing,
-    stored: (type, name) => server().search.findCanonical(type, name, { signal: NEVER }),
-    reindex: (scope, watch) => server().search.reindex(scope, watch),
+    deferIndexing: reindexing.deferIndexing,
+    reindex: reindexing.reindex,
     get references() {
       return server().references
     },
   }
-  return { parts, checks, operations, owned, service }
+  return { parts, checks, operations, owned, service, resources: createResources({ server, request }) }
 }

@@ -1,22 +1,17 @@
 /** What the interactions share: made at start, once the packages are installed. */
+
 import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
-import type { Catalog } from '../model/catalog.ts'
-import type { Links } from '../model/references/reference-walker.ts'
-import type { Elements } from '../model/snapshot/element-index.ts'
+import type { Catalog, Elements, Links } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import type { AccessEvaluator } from '../search/access/access-evaluator.ts'
-import type { Patients } from '../search/definition/patients.ts'
-import type { Search } from '../search/open-search.ts'
-import type { References } from '../search/reference-index.ts'
-import type { Store } from '../storage/storage.ts'
-import type { WriteCheck } from '../storage/write-check.ts'
-import type { WritePath } from '../storage/write-path.ts'
+import type { AccessEvaluator, Patients, References, Search } from '../search/service.ts'
+import type { Store, StoredVersion, WriteCheck, WritePath } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
-import type { CapabilityOptions } from './interactions/capabilities.ts'
-import type { OwnedTypes } from './interactions/server-owned-types.ts'
+import type { CapabilityOptions } from './interactions/capability-options.ts'
+import type { OwnedTypes } from './interactions/owned-types.ts'
+import type { Asked } from './interactions/request.ts'
 import type { LargeBodies } from './large/large-bodies.ts'
-import type { OwnInvocation } from './operations/own.ts'
+import type { Invocation } from './operations/operation.ts'
 import type { Operations } from './operations/registry.ts'
 
 /** What is told of a read in a transaction belongs to it: whoever keeps it cannot open another one there. */
@@ -64,4 +59,12 @@ export interface FhirServer {
   readonly deletesMany: boolean
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
   readonly page: { readonly usual: number; readonly most: number }
+}
+
+export interface OwnInvocation extends Invocation {
+  /** Inside a transaction, one that reads there. */
+  readonly server: FhirServer
+  readonly asked: Asked
+  /** To be told what was given out besides what `data` did. */
+  shown(versions: readonly StoredVersion[]): void
 }

@@ -3,8 +3,8 @@
  * cannot be decided on, and is refused before anybody relies on it.
  */
 
-import { readLiteral } from '../model/references/literal.ts'
-import type { WriteCheck } from '../storage/write-check.ts'
+import { readLiteral } from '../model/service.ts'
+import type { WriteCheck } from '../storage/service.ts'
 import { SecurityContextUnusable } from './errors.ts'
 
 export const securityContextCheck: WriteCheck = {

@@ -1,19 +1,25 @@
 /** What the FHIR plugin offers to others: places where they add to the capability statement and check what is written. */
 
 import { defineService } from '../../kernel/index.ts'
-import type { Reindexing } from '../search/index/reindexing.ts'
-import type { References } from '../search/reference-index.ts'
-import type { WriteCheck } from '../storage/write-check.ts'
-import type { CapabilityPart } from './capability.ts'
+import type { References, Reindexing } from '../search/service.ts'
+import type { WriteCheck } from '../storage/service.ts'
+import type { CapabilityPart } from './capability-part.ts'
 import type { Operation } from './operations/operation.ts'
 
-export type { ReadReference, Target } from '../model/references/read-reference.ts'
-export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from '../search/index/backfill/reindex.ts'
-export type { References, Referrer, TargetVersion } from '../search/reference-index.ts'
-export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/write-check.ts'
-export type { CapabilityPart } from './capability.ts'
-export type { Data, Held } from './operations/data.ts'
-export type { Inputs } from './operations/inputs.ts'
+export type { ReadReference, Target } from '../model/service.ts'
+export type {
+  Matcher,
+  MatchSubject,
+  References,
+  Referrer,
+  Reindex,
+  ReindexScope,
+  ReindexStep,
+  ReindexWatch,
+  TargetVersion,
+} from '../search/service.ts'
+export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/service.ts'
+export type { CapabilityPart } from './capability-part.ts'
 export type {
   Invocation,
   Operation,
@@ -21,8 +27,24 @@ export type {
   OperationChange,
   OperationChanged,
   OperationChanges,
-  OperationParameter,
 } from './operations/operation.ts'
+export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
+export { Resources } from './session/resources.ts'
+export type {
+  Beside,
+  Held,
+  HistoryOptions,
+  Made,
+  NumberRange,
+  Page,
+  PastVersion,
+  Session,
+  SessionChange,
+  SessionChanged,
+  SessionReads,
+  Streamed,
+  Who,
+} from './session/session.ts'
 
 export interface Fhir extends Reindexing {
   /** In setup only: shown in /metadata. */
@@ -36,11 +58,6 @@ export interface Fhir extends Reindexing {
    * `why` follows the name of the type: `is written by the audit trail`.
    */
   owns(type: string, why: string): void
-  /**
-   * While the server runs: the stored resource of a type that others call `url`, `url|version` or `Type/id`; of several
-   * the active one of the highest version. No ruling is asked: for definitions, never for data of patients.
-   */
-  stored(type: string, name: string): Promise<Readonly<Record<string, unknown>> | undefined>
   /** While the server runs: where references point, what they find, and what refers to a resource. */
   readonly references: References
 }

@@ -103,9 +103,15 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
       headers: { 'retry-after': String(seconds) },
     })
   }
+  /** What the server does for a client is the client's, though it was not let in as a request. */
+  const servedFor = (request: RequestContext): Account | undefined => {
+    const { origin, caller } = request
+    const isCounted = origin === 'server' && caller.kind !== 'internal' && caller.client !== undefined
+    return isCounted && limitsOf(caller).length > 0 ? accountOf(holderOf(request)) : undefined
+  }
   /** Counts for a request that was let in; also for a day that is over, and for an account that was closed meanwhile. */
   const charge = (request: RequestContext, what: keyof Totals, count: number): void => {
-    const own = charged.get(request)
+    const own = charged.get(request) ?? servedFor(request)
     if (own === undefined) return
     const account = retired.has(own) ? accountOf(OTHERS) : own
     account.since[what] += count

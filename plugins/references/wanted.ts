@@ -1,7 +1,6 @@
 /** Which targets of the references of some changes have to be looked for, and which of them a change may not name. */
 import type { OwnUrl } from '../../kernel/index.ts'
-import type { Eventually, Transaction } from '../database/service.ts'
-import { andThen } from '../database/service.ts'
+import { andThen, type Eventually, type Transaction } from '../database/service.ts'
 import type { MadeChange, ReadReference, References, Target } from '../fhir/service.ts'
 import type { KnownTargets } from './known-targets.ts'
 
@@ -35,9 +34,9 @@ const namedBefore = (
   { restricted }: MadeChange,
   ownUrl: OwnUrl | undefined,
 ): ReadonlySet<string> => {
-  const previous = restricted?.previous
-  if (previous === undefined) return NONE
-  const named = references.of(previous, ownUrl)
+  const previous = restricted?.referred === undefined ? restricted?.previous : undefined
+  const named = restricted?.referred ?? (previous && references.of(previous, ownUrl))
+  if (named === undefined) return NONE
   return new Set(named.flatMap(({ pointing }) => (pointing.to === 'here' ? [versionKey(pointing.target)] : [])))
 }
 
@@ -63,7 +62,7 @@ export const wantedBy = (
   let isOpen = true
   for (const one of kept) {
     const { restricted } = one.change
-    const before = namedBefore(references, one.change, ownUrl)
+    let before: ReadonlySet<string> | undefined
     const toSee = new Map<string, Target>()
     if (restricted !== undefined) isOpen = false
     for (const { text, pointing } of one.references) {
@@ -74,7 +73,10 @@ export const wantedBy = (
         if (own.has(key) || (restricted === undefined && known.has(key))) continue
       }
       if (restricted === undefined || restricted.names(target)) held.set(text, target)
-      else if (!before.has(versionKey(target))) toSee.set(text, target)
+      else {
+        before ??= namedBefore(references, one.change, ownUrl)
+        if (!before.has(versionKey(target))) toSee.set(text, target)
+      }
     }
     if (toSee.size > 0) seen.set(one, toSee)
   }

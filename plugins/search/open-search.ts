@@ -1,11 +1,9 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../database/service.ts'
-import type { Links } from '../model/references/reference-walker.ts'
-import type { Shapes } from '../model/snapshot/members.ts'
+import type { Links, Shapes } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { type Source, sourceOf } from '../storage/row-source.ts'
-import type { Store } from '../storage/storage.ts'
+import { type Source, type Store, sourceOf } from '../storage/service.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
 import type { StoredModel } from './definition/stored-definitions.ts'
 import { createAbsolutes } from './fast/absolute-references.ts'
@@ -21,7 +19,6 @@ import { openRegistry, type Registry } from './index/registry.ts'
 import { readUsedTypes } from './index/tables.ts'
 import { createExecutor, type Executor } from './plan/executor.ts'
 import { createTracer } from './plan/explain.ts'
-import { createFindCanonical } from './plan/find-canonical.ts'
 import { createIncluder, type Includer } from './plan/include.ts'
 import { createPlanner } from './plan/plan.ts'
 import { createReferred, type Referred } from './plan/referred.ts'
@@ -57,8 +54,6 @@ export interface Search {
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly indexer: Indexer
-  /** A stored resource by its canonical name. */
-  readonly findCanonical: ReturnType<typeof createFindCanonical>
   /** The index of words, which its setting may have changed. */
   readonly words: WordRows
   readonly reindex: Reindex
@@ -202,7 +197,6 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
       within: (transaction) => over(sourceOf(transaction), undefined),
-      findCanonical: createFindCanonical({ registry, executor, store }),
       indexer,
       words,
       reindex: createReindex({ database, registry, backfill, types, words, clock }),

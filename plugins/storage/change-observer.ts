@@ -20,5 +20,8 @@ export interface ChangeObserver {
   /** After COMMIT: what was written with these versions is there. */
   committed(versions: readonly StoredVersion[]): void
   /** For the trail: whose data a change is about, as `Patient/p1`, each once. */
-  patients(change: Pick<Changed, 'version' | 'previous' | 'resource'>, ownUrl: OwnUrl | undefined): readonly string[]
+  patients(
+    change: Pick<Changed, 'version' | 'previous' | 'resource' | 'patients'>,
+    ownUrl: OwnUrl | undefined,
+  ): readonly string[]
 }

@@ -1,6 +1,6 @@
 /** A change of one resource, as it is asked for and as it was made. */
 import type { Interaction } from '../../kernel/index.ts'
-import type { Template } from '../model/json/template.ts'
+import type { Template } from '../model/service.ts'
 import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'
@@ -28,8 +28,8 @@ interface ChangeBase {
 export interface Content {
   readonly resource: Record<string, unknown>
   readonly template: Template
-  /** The JSON it was parsed from. */
-  readonly text: string
+  /** The JSON it was parsed from; that of a large one is decoded when it is asked for. */
+  readonly sent: { readonly text: string }
 }
 
 export type Change = ChangeBase & { readonly id: string } & (
@@ -40,6 +40,8 @@ export type Change = ChangeBase & { readonly id: string } & (
         readonly base: StoredVersion
         /** Undefined leaves it as it is. */
         readonly content: Content | undefined
+        /** Whose data `base` is, where a thread has found that `content` is to be undefined. */
+        readonly patients?: readonly string[] | undefined
         /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
         redo(current: StoredVersion): Content | undefined
       }
@@ -56,6 +58,8 @@ export interface Changed {
   readonly created: boolean
   /** False when nothing had to be written: deleting what is deleted, an update to what is stored. */
   readonly written: boolean
+  /** Whose data it was and is, where a thread has found that out. */
+  readonly patients?: readonly string[] | undefined
   /** For checks: what a caller with limited access may know. */
   readonly restricted?: RestrictedChange | undefined
 }

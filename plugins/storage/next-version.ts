@@ -38,13 +38,14 @@ export const nextVersion = (
   const version = (previous?.version ?? 0) + 1
   const stamp = stamper.next(previous?.stamp)
   const instant = toInstant(stamp)
-  const text = content?.template.fill(change.id, version, instant)
   const parts = findingsOf(content?.resource)?.parts
+  // What is packed already is not put together as text: whoever shows it unpacks it.
+  const text = parts === undefined ? content?.template.fill(change.id, version, instant) : undefined
   const body =
-    text === undefined || content === undefined
+    content === undefined
       ? undefined
       : parts === undefined
-        ? packBody(text)
+        ? packBody(text as string)
         : joinParts(interleave(parts, content.template.values(change.id, version, instant)))
   const row: VersionRow = {
     rid,

@@ -1,4 +1,4 @@
-/** FHIR storage: reads of current and past versions; writes go through write.ts inside a transaction. */
+/** FHIR storage: reads of current and past versions; writes go through write-path.ts inside a transaction. */
 import type { Clock } from '../../kernel/index.ts'
 import { type Database, type Eventually, isHeldUp, type Transaction } from '../database/service.ts'
 import { createCache } from './cache/version-cache.ts'

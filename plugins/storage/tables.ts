@@ -7,7 +7,7 @@ export const DELETED = 1
 export const GZIP = 2
 /** Raw deflate with the dictionary of small bodies: what earlier builds wrote. */
 export const DEFLATED = 16
-/** See small.ts. */
+/** See body/lz.ts. */
 export const SMALL = 32
 /** How a body is packed. */
 export const FORM = GZIP | DEFLATED | SMALL

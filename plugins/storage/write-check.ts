@@ -1,7 +1,7 @@
 /** A check of what is written, as plugins add it, and what it is told. */
 import type { Interaction, RequestContext, ServerError } from '../../kernel/index.ts'
 import type { Eventually, Transaction } from '../database/service.ts'
-import type { Target } from '../model/references/read-reference.ts'
+import type { ReadReference, Target } from '../model/service.ts'
 import type { StoredVersion } from './version.ts'
 
 /** A resource that is about to be written. */
@@ -17,6 +17,8 @@ export interface Incoming {
 export interface RestrictedChange {
   /** The content before; undefined where there was none. */
   readonly previous: Readonly<Record<string, unknown>> | undefined
+  /** The references of `previous` where a thread has read it: then it need not be parsed. */
+  readonly referred?: readonly ReadReference[] | undefined
   /** Does the access itself name this resource, as its compartment or its user? Then only its existence counts. */
   names(target: Pick<Target, 'type' | 'id'>): boolean
   /** May the caller see it? Call this for what `References.find` gave. */

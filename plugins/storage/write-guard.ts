@@ -1,6 +1,7 @@
 /** What a ruling lets a change do: to which resource, and into what. Made before the transaction, asked inside it. */
 import type { Right } from '../../kernel/index.ts'
 import type { Eventually } from '../database/service.ts'
+import type { Findings } from './findings.ts'
 import type { Reads } from './storage.ts'
 import type { StoredVersion } from './version.ts'
 
@@ -11,9 +12,15 @@ export interface WriteGuard {
   readonly restricts: boolean
   /**
    * May the resource be changed? Throws 404 for what must not be seen, whether it is there, deleted or never was, and 403
-   * for what may be seen only. Asked before preconditions: they would tell the version.
+   * for what may be seen only. Asked before preconditions: they would tell the version. `findings`: of a thread about the
+   * current version.
    */
-  target(id: string, current: StoredVersion | undefined, reads: Pick<Reads, 'read' | 'vread'>): Eventually<void>
+  target(
+    id: string,
+    current: StoredVersion | undefined,
+    reads: Pick<Reads, 'read' | 'vread'>,
+    findings?: Findings,
+  ): Eventually<void>
   /** Throws 403 when the change would make a resource on which the right does not hold. Decided by the content alone. */
   content(id: string, resource: Json): void
   /** Compiles what `sees` needs to decide on resources of these types. Before the transaction. */

@@ -7,11 +7,8 @@ import {
   type Committed,
   createPause,
   type FactDetails,
-  type Interaction,
-  type Issue,
   type RequestContext,
   type Runners,
-  type ServerError,
   type Write,
 } from '../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../database/service.ts'
@@ -22,18 +19,17 @@ import { type Findings, findingsOf } from './findings.ts'
 import { isUnchanged } from './is-unchanged.ts'
 import type { LargeVersions } from './large-versions.ts'
 import { absent, flagsOf, nextVersion } from './next-version.ts'
+import { patientsFound } from './patients-found.ts'
 import { checkPrecondition } from './precondition.ts'
+import { toRestrictedChange } from './restricted-change.ts'
 import type { Store } from './storage.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
+import { type IssuesOf, throwFirst } from './throw-first.ts'
 import type { StoredVersion } from './version.ts'
-import type { RefusedChange, RestrictedChange, WriteCheck } from './write-check.ts'
-import type { WriteGuard } from './write-guard.ts'
+import type { WriteCheck } from './write-check.ts'
 
 /** What an address takes where no resource is: there is nothing to update or patch. RFC 9110, section 15.5.6. */
 const NOTHING_THERE = { headers: { allow: 'GET, HEAD, DELETE' } }
-
-/** What is told of the refusal of a check, and where that lies in what was sent. */
-export type IssuesOf = (error: ServerError, interaction: Interaction) => readonly Issue[]
 
 export interface WriterParts {
   readonly store: Store
@@ -55,15 +51,6 @@ const chain = (before: Promise<void> | undefined, next: () => Eventually<void>):
 /** Is one of the changes of the type that a check is for? */
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
-
-const toRestricted = (guard: WriteGuard, previous: StoredVersion | undefined): RestrictedChange => ({
-  get previous() {
-    if (previous === undefined || previous.deleted) return undefined
-    return JSON.parse(previous.text) as Record<string, unknown>
-  },
-  names: ({ type, id }) => guard.names(type, id),
-  sees: (found) => guard.sees(found),
-})
 
 export const createWrite = ({ store, run, updateAsCreate, observer, checks, large }: WriterParts) => {
   const { types } = store
@@ -145,15 +132,16 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     const { interaction, type, id, guard } = change
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
-    if (change.kind === 'delete' && created)
-      return {
-        interaction,
-        version: previous ?? absent(type, id),
-        previous,
-        resource: undefined,
-        created: false,
-        written: false,
-      }
+    const unwritten = (version: StoredVersion, patients?: readonly string[]): Changed => ({
+      interaction,
+      version,
+      previous,
+      resource: undefined,
+      created,
+      written: false,
+      patients,
+    })
+    if (change.kind === 'delete' && created) return { ...unwritten(previous ?? absent(type, id)), created: false }
     const content = contentOf(change, previous)
     if (content !== undefined) guard.content(id, content.resource)
     const findings = change.findings ?? findingsOf(content?.resource)
@@ -163,18 +151,43 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     const mayCompare = (current: StoredVersion): boolean => content === undefined || guard.reads(current)
     if (change.kind !== 'delete' && previous !== undefined && !created && mayCompare(previous))
       if (isUnchanged(previous, content, findings))
-        return { interaction, version: previous, previous, resource: undefined, created, written: false }
+        return unwritten(previous, patientsFound(change, findings, previous))
     return andThen(previous?.rid ?? store.takeRid(), (rid) => {
       const version = nextVersion(store, rid, change, content, previous)
-      const restricted = guard.restricts ? toRestricted(guard, previous) : undefined
+      const restricted = guard.restricts ? toRestrictedChange(guard, previous, findings) : undefined
       const resource = content?.resource
-      const changed: Changed = { interaction, version, previous, resource, created, written: true, restricted }
+      const changed: Changed = {
+        interaction,
+        version,
+        previous,
+        resource,
+        created,
+        written: true,
+        patients: patientsFound(change, findings, previous),
+        restricted,
+      }
       return andThen(save(transaction, change, version, previous === undefined), () =>
         isRehearsal
           ? changed
           : andThen(observer.write(transaction, version, resource, previous, findings), () => changed),
       )
     })
+  }
+
+  /** Throws Contended where a thread has to extract first what the access is decided by. */
+  const askGuard = (
+    transaction: Transaction,
+    change: Change,
+    previous: StoredVersion | undefined,
+    isRehearsal: boolean,
+  ): Eventually<void> => {
+    const { guard, id } = change
+    const content = change.kind === 'delete' ? undefined : change.kind === 'revise' ? change.content : change
+    const findings = change.findings ?? findingsOf(content?.resource)
+    // Findings about another version say nothing here, and it is no news yet that there is one: the guard decides itself.
+    const isUnknown = findings === undefined && (change.kind === 'delete' || content !== undefined)
+    if (isUnknown && !isRehearsal) checkFindings(findings, change, previous)
+    return guard.target(id, previous, store.within(transaction), findings)
   }
 
   /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
@@ -185,21 +198,9 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     return store.lock(transaction, type, id, kind === 'delete').then((previous) => {
       // Before anything else is said of the resource: preconditions tell its version, refusals whether it is there.
       const { guard } = change
-      const allowed = guard.restricts ? guard.target(id, previous, store.within(transaction)) : undefined
+      const allowed = guard.restricts ? askGuard(transaction, change, previous, isRehearsal) : undefined
       return andThen(allowed, () => applyTo(transaction, change, previous, isRehearsal))
     })
-  }
-
-  const throwFirst = (
-    refusals: readonly RefusedChange[] | undefined,
-    issuesOf: IssuesOf,
-    progress: Progress | undefined,
-  ): void => {
-    const first = refusals?.[0]
-    if (refusals === undefined || first === undefined) return
-    const issues = refusals.flatMap(({ interaction, error }) => issuesOf(error, interaction))
-    if (progress !== undefined) progress.interaction = first.interaction
-    throw first.error.with({ issues })
   }
 
   /** Asks the checks about all changes at once: what one of them makes may be what another needs. `from` the first of them on. */

@@ -1,11 +1,12 @@
 /** Terminology: value sets and code systems of the packages, and those that users store. */
 import { definePlugin } from '../../kernel/index.ts'
-import { Fhir } from '../fhir/service.ts'
+import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
 import * as errors from './errors.ts'
 import { createFinder } from './find.ts'
 import { terminologyOperations } from './operations/operations.ts'
 import { Terminology } from './service.ts'
+import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
 
 const OURS = new Set(['ValueSet', 'CodeSystem'])
@@ -16,8 +17,8 @@ export default definePlugin({
   needs: { definitions: Definitions, fhir: Fhir },
   provides: [Terminology],
   errors,
-  setup({ hooks, needs: { definitions, fhir }, provide, clock }) {
-    const terminology = createTerminology(createFinder(definitions, fhir.stored, clock), clock)
+  setup({ hooks, needs: { definitions, fhir }, provide, later, clock }) {
+    const terminology = createTerminology(createFinder(definitions, createFindStored(later(Resources)), clock), clock)
     provide(Terminology, terminology)
     for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
     hooks.onCommit.tap('forget expansions', ({ changes }) => {

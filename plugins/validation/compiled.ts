@@ -1,7 +1,6 @@
 /** All that is compiled from one set of installed packages, and goes when the set changes. */
 
-import { loadEngine } from '../model/fhirpath/invariant/interpreter.ts'
-import type { StructureDefinition } from '../model/snapshot/structure-definition.ts'
+import { loadEngine, type StructureDefinition } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { createProfiles, type Profiles } from './profiles/profiles.ts'
 import { createRules } from './rules/rules.ts'

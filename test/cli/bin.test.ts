@@ -7,13 +7,19 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { satisfies } from 'semver'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readProcessTree } from '../support/process-tree.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const bin = join(root, 'cli/bin.js')
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string
+  engines: { node: string }
+  optionalDependencies: Record<string, string>
+}
+const { version } = manifest
 
 const test = suite<{ folder: string }>('the program')
 test.before.each((context) => {
@@ -56,9 +62,12 @@ test('a compiled program is run instead of the sources', async ({ folder }) => {
 for (const [old, refused] of [
   ['12.22.0', true],
   ['20.20.2', true],
-  ['22.17.9', true],
-  ['22.18.0', false],
-  ['24.0.0', false],
+  ['22.20.9', true],
+  ['22.21.0', false],
+  ['23.11.0', true],
+  ['24.8.0', true],
+  ['24.9.0', false],
+  ['26.0.0', false],
 ] as const)
   test(`Node ${old} is ${refused ? 'refused in one line with exit code 2' : 'taken'}`, async ({ folder }) => {
     const pretend = join(folder, 'pretend.cjs')
@@ -68,8 +77,17 @@ for (const [old, refused] of [
     assert.is(code, refused ? 2 : 0)
     assert.is(stdout, refused ? '' : `${version}\n`)
     if (refused)
-      assert.match(stderr, new RegExp(`^server: Node\\.js 22\\.18 or newer is needed, this is ${old}[^\\n]*\\n$`))
+      assert.match(
+        stderr,
+        new RegExp(`^server: Node\\.js 22\\.21, 24\\.9 or newer is needed, this is ${old}[^\\n]*\\n$`),
+      )
   })
+
+test('the engines of the package are those that the entry takes, and so are the runtimes it installs', () => {
+  assert.is(manifest.engines.node, '>=22.21 <23 || >=24.9')
+  for (const [name, runtime] of Object.entries(manifest.optionalDependencies))
+    if (name.startsWith('node-')) assert.ok(satisfies(runtime, manifest.engines.node), `${name} ${runtime}`)
+})
 
 test('the entry is a script that an old Node can parse', () => {
   const source = readFileSync(bin, 'utf8')

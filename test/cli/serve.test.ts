@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Lifecycle } from '../../kernel/index.ts'
+import { defineError, type Host, type Lifecycle } from '../../kernel/index.ts'
 import { shop } from '../support/shop.ts'
 import { createWorld, type TestWorld, type TestWorldOptions } from '../support/world.ts'
 
@@ -130,6 +130,37 @@ test('a plugin that cannot keep what it had at the stop is exit code 1 and one l
   assert.is(code, 1)
   assert.is(stderr, 'server: stopped, and not everything could be kept (shop); the log says what was lost\n')
   assert.match(stdout, 'the safe is full')
+})
+
+test('a server that a plugin gives up stops and ends with the code and the sentence of the plugin', async () => {
+  const Lost = defineError('shop/lost', 503, 'transient', 'Another shop has the street.')
+  for (const when of ['while it starts', 'when it is ready'] as const) {
+    let host: Host | undefined
+    const notes: string[] = []
+    const world = createWorld({
+      argv: BIND,
+      plugins: [
+        {
+          ...shop(),
+          setup(given) {
+            host = given
+            return {
+              start: async () => {
+                if (when === 'while it starts') given.fatal(Lost(), 75)
+              },
+              stop: async () => void notes.push('stopped'),
+            }
+          },
+        },
+      ],
+      onWrite: (_world, text) => {
+        if (when === 'when it is ready' && text.includes('"ready"')) host!.fatal(Lost(), 75)
+      },
+    })
+    const { code, stderr } = await world.run()
+    world.remove()
+    assert.equal([when, code, stderr, notes], [when, 75, 'server: Another shop has the street.\n', ['stopped']])
+  }
 })
 
 test('after it ended it listens to no signal', async () => {

@@ -4,9 +4,9 @@
  */
 import { parseArgs } from 'node:util'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import { readPopulation } from '../bench/corpus/population.ts'
 import { databaseKinds } from '../support/database-kinds.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { serverWith } from '../support/server-with.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
 import { checkQuestions } from './check.ts'
@@ -24,7 +24,7 @@ if (path === undefined || kind === undefined) {
   process.exit(2)
 }
 const own = await kind.fresh()
-const server = await serverWith({ plugins: [database, stubDefinitions('all'), fhir], settings: own.settings })
+const server = await serverWith({ plugins: [database, stubDefinitions('all'), ...fhirPlugins], settings: own.settings })
 let wrong = 0
 try {
   const bundles = await readPopulation(path)

@@ -4,12 +4,13 @@ import * as assert from 'uvu/assert'
 import { createApp } from '../../examples/embed-fastify.ts'
 import { connectTo } from '../support/raw-client.ts'
 import { basic } from '../support/server-with.ts'
+import { firstWord, hello } from '../support/websocket.ts'
 
 const HEADERS = { 'content-type': 'application/fhir+json' }
 
 test('FHIR is under the prefix, the app beside it, and all links carry the prefix', async () => {
   const { app, kernel } = await createApp({
-    plugins: basic,
+    plugins: [...basic, hello],
     settings: { database: { kind: 'memory' } },
     log: { level: 'silent' },
   })
@@ -49,6 +50,7 @@ test('FHIR is under the prefix, the app beside it, and all links carry the prefi
   const { implementation } = (await (await fetch(`${base}/metadata`)).json()) as { implementation?: { url: string } }
   if (implementation !== undefined) assert.is(implementation.url, base)
 
+  assert.is(await firstWord(`${base}/hello`), 'hello')
   await app.close()
   assert.is(kernel.phase, 'stopped')
   try {

@@ -5,12 +5,13 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createSite } from '../../examples/embed-node-http.ts'
 import { basic } from '../support/server-with.ts'
+import { firstWord, hello } from '../support/websocket.ts'
 
 const HEADERS = { 'content-type': 'application/fhir+json' }
 
 test('it answers 503 until it is started, then serves beside the pages of the site, and stops', async () => {
   const { server, kernel, stop } = await createSite({
-    plugins: basic,
+    plugins: [...basic, hello],
     settings: { database: { kind: 'memory' } },
     log: { level: 'silent' },
   })
@@ -33,6 +34,7 @@ test('it answers 503 until it is started, then serves beside the pages of the si
   assert.is(created.headers.get('location'), `${address}/Patient/${id}/_history/1`)
   assert.is((await fetch(`${address}/Patient/${id}`)).status, 200)
 
+  assert.is(await firstWord(`${address}/hello`), 'hello')
   await stop()
   assert.is(kernel.phase, 'stopped')
   assert.not(server.listening)

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import references from '../../plugins/references/index.ts'
 import validation from '../../plugins/validation/index.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 import { createLane, type LaneAnswer } from './lane.ts'
@@ -97,7 +97,7 @@ const shown = (text: string): string => (text.length > 3_000 ? `${text.slice(0, 
 
 const start = async (path: string, policy: 'strict' | 'fhir'): Promise<{ server: TestServer; port: number }> => {
   const server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, fhir, references, probes],
+    plugins: [database, stubDefinitions('all'), validation, ...fhirPlugins, references, probes],
     settings: {
       server: { bind: '127.0.0.1:0' },
       database: { kind: 'sqlite', sqlite_path: path },

@@ -60,6 +60,7 @@ const LEGAL = new Set([
   'listening stopping',
   'listening failed',
   'ready stopping',
+  'ready failed',
   'stopping stopped',
   'failed stopping',
 ])

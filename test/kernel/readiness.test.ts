@@ -166,7 +166,7 @@ test('stopping and a failed start are unavailable, whatever was before', async (
   stopping.board.stopping()
   assert.equal(await stopping.board.state(), { status: 'unavailable', reason: 'stopping' })
   const failed = controlled()
-  failed.board.failed()
+  failed.board.failed('the start failed')
   assert.equal(await failed.board.state(), { status: 'unavailable', reason: 'the start failed' })
   failed.board.stopping()
   assert.equal(await failed.board.state(), { status: 'unavailable', reason: 'stopping' })

@@ -199,6 +199,24 @@ test('a body that its taker destroys leaves the connection to the answer, which 
   await kernel.stop()
 })
 
+test('the rest of a short body that its taker does not want is read, and the connection goes on', async () => {
+  const { plugin } = house()
+  const { kernel, address } = await listening([
+    relaying(({ body }) => {
+      body!.take().destroy()
+      return { status: 409, body: 'not now' }
+    }),
+    plugin,
+  ])
+  const client = await connectTo(address)
+  client.send(`POST /far HTTP/1.1\r\nhost: a\r\ncontent-length: 2000\r\n\r\n${'x'.repeat(1000)}`)
+  await client.until('not now')
+  client.send(`${'x'.repeat(1000)}GET /near HTTP/1.1\r\nhost: a\r\n\r\n`)
+  await client.until('handled')
+  client.destroy()
+  await kernel.stop()
+})
+
 test('a client that leaves in the middle ends the stream with an error, and nobody has to listen to that', async () => {
   const { plugin } = house()
   const taken = Promise.withResolvers<Readable>()

@@ -86,10 +86,12 @@ const withOwnCopy = async (name: string, source: string, api?: string): Promise<
 const kernelOf = async (...load: readonly string[]): Promise<Kernel> => {
   const from = (file: string) => import(join(house, 'dist', file))
   const { createKernel } = await from('kernel/index.js')
-  const plugins = ['database', 'fhir'].map(async (name) => (await from(`plugins/${name}/index.js`)).default)
-  const [database, fhir] = await Promise.all(plugins)
+  const plugins = ['database', 'model', 'storage', 'search', 'fhir'].map(
+    async (name) => (await from(`plugins/${name}/index.js`)).default,
+  )
+  const [database, ...fhirPlugins] = await Promise.all(plugins)
   return createKernel({
-    plugins: [database, stubDefinitions(), fhir],
+    plugins: [database, stubDefinitions(), ...fhirPlugins],
     folder: server(),
     settings: { database: { kind: 'memory' }, plugins: { load } },
     log: { level: 'silent' },

@@ -9,9 +9,9 @@ import * as assert from 'uvu/assert'
 import { type AnyPlugin, defineError, definePlugin, type Hooks, type RequestContext } from '../../kernel/index.ts'
 import audit from '../../plugins/audit/index.ts'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import limits from '../../plugins/limits/index.ts'
 import requestLog from '../../plugins/request-log/index.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { exchange } from '../support/raw-http.ts'
 import { inCompartment, onlyTypes } from '../support/restrictions.ts'
@@ -25,7 +25,7 @@ const basic = [
     ['Patient', 'HumanName', 'Observation', 'Binary', 'AuditEvent'],
     /^SearchParameter-individual-family/,
   ),
-  fhir,
+  ...fhirPlugins,
 ]
 
 /** Takes addresses that nobody asks for, of which the kernel cannot tell which they are: so the router is always asked. */

@@ -4,9 +4,9 @@ import { gunzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import terminology from '../../plugins/terminology/index.ts'
 import validation from '../../plugins/validation/index.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { assertRefused } from '../support/refused.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
@@ -15,7 +15,7 @@ type Json = Record<string, any>
 
 let server: TestServer
 test.before(async () => {
-  server = await serverWith({ plugins: [database, stubDefinitions('all'), validation, fhir, terminology] })
+  server = await serverWith({ plugins: [database, stubDefinitions('all'), validation, ...fhirPlugins, terminology] })
 })
 test.after(() => server.stop())
 

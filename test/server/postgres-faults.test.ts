@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert'
 import { type AnyPlugin, createKernel, definePlugin, type Kernel } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
 import { Database } from '../../plugins/database/service.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import probes from '../../plugins/probes/index.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { findLosses } from '../support/losses.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
@@ -25,7 +25,7 @@ test.after(() => postgres.stop())
 const serve = async (name: string, databasePlugin: AnyPlugin): Promise<Kernel> => {
   await postgres.createDatabase(name)
   const kernel = await createKernel({
-    plugins: [databasePlugin, stubDefinitions(), fhir, probes],
+    plugins: [databasePlugin, stubDefinitions(), ...fhirPlugins, probes],
     settings: {
       database: { kind: 'postgres', postgres_url: postgres.url(undefined, name) },
       conformance: { update_as_create: true },

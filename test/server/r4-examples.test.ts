@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import references from '../../plugins/references/index.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
@@ -15,7 +15,7 @@ let server: TestServer
 let base = ''
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir, references],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins, references],
     settings: {
       server: { bind: '127.0.0.1:0' },
       // Many refer to what the package does not hold.

@@ -5,6 +5,7 @@ import { basic } from './server-with.ts'
 /** Loaded when they are named: most tests want none. */
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
   audit: () => import('../../plugins/audit/index.ts'),
+  limited: () => import('./limited-plugin.ts'),
   limits: () => import('../../plugins/limits/index.ts'),
   metering: () => import('../../plugins/metering/index.ts'),
   references: () => import('../../plugins/references/index.ts'),

@@ -2,9 +2,9 @@
 import type { DestinationStream } from 'pino'
 import { type AnyPlugin, createKernel, type Kernel, type KernelOptions } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import { chosenKind } from './database-kinds.ts'
+import { fhirPlugins } from './fhir-plugins.ts'
 import { stubDefinitions } from './stub-definitions.ts'
 
 export interface TestServer extends Kernel {
@@ -17,7 +17,7 @@ export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
 }
 
 /** Database, FHIR and probes over the R4 definitions that the tests need most. */
-export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), fhir, probes]
+export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhirPlugins, probes]
 
 /** Starts a server on a fresh database of the chosen kind unless the settings name one. The caller stops it. */
 export const serverWith = async (options: TestServerOptions = {}): Promise<TestServer> => {

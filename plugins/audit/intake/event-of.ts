@@ -32,6 +32,7 @@ export const eventOf = (
   address: addressOf(request),
   request: request.id,
   operation: interaction.operation,
+  number: details?.count,
 })
 
 /** Of the address no more than what looks like a type and an id. */

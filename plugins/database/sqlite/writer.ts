@@ -5,7 +5,7 @@
  * transaction anew, which costs as much as the writing itself.
  */
 import type BetterSqlite from 'better-sqlite3'
-import type { Clock } from '../../../kernel/index.ts'
+import { type Clock, createPause } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction, type TransactOptions } from '../contract.ts'
 import { Leavings } from '../leavings.ts'
 import type { Backlog, BacklogMark } from './backlog.ts'
@@ -135,12 +135,16 @@ export const createWriter = (
     const mark = backlog.mark()
     let atEnd: Leavings | undefined
     let isCommitted = false
+    // After thousands of changes each of these steps takes some ten milliseconds.
+    const breathe = createPause()
     try {
       if (waiting.every((job) => job.isRelaxed)) lowerLevel()
       open()
       await runJobs(done, mark)
+      await breathe()
       atEnd = await closeJobs(done)
       backlog.writeDown()
+      await breathe()
       commit.run()
       isCommitted = true
       confirm()
@@ -163,6 +167,7 @@ export const createWriter = (
     counters.transactions += done.length
     // Counted from the COMMIT on, whatever those who hear of it do next.
     putWhenIdle()
+    await breathe()
     for (const { job, value } of done) job.resolve(value)
     const pause = onGroup()
     if (pause !== undefined) await pause
@@ -177,8 +182,9 @@ export const createWriter = (
     try {
       lowerLevel()
       open()
-      // Reads of what is committed go on between the parts; whoever writes waits.
-      for (const _part of backlog.put()) if (isReadApart) await new Promise(setImmediate)
+      // Reads of what is committed go on between the parts; whoever writes waits. With one handle reads wait, too.
+      const breathe = createPause()
+      for (const _part of backlog.put()) await (isReadApart ? new Promise(setImmediate) : breathe())
       commit.run()
     } catch (error) {
       if (handle.inTransaction) rollback.run()

@@ -1,7 +1,7 @@
 /** The answers to the entries, put together to the Bundle that answers all. https://hl7.org/fhir/R4/http.html#transaction-response */
 import { STATUS_CODES } from 'node:http'
 import { type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
-import { toInstant } from '../../storage/version-time.ts'
+import { toInstant } from '../../storage/service.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
 import { needsWork, presentVersion } from '../presentation/present.ts'
 import { toETag } from '../response/etag.ts'

@@ -2,30 +2,24 @@
  * A conditional reference of a transaction: `Patient?identifier=x`, which has to match one resource, stored or written by
  * the same transaction. https://hl7.org/fhir/R4/http.html#trules
  */
+
 import type { RequestContext } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { indexedOf } from '../../search/index/indexed-json.ts'
-import { Contended } from '../../storage/errors.ts'
+import { typeOf } from '../../model/service.ts'
+import { indexedOf } from '../../search/thread-service.ts'
+import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { matching } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'
 import { isAboutResource } from './entry-interaction.ts'
 import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
-import type { Located } from './transaction.ts'
+import type { Located } from './located-entry.ts'
+import { splitCondition } from './split-condition.ts'
 
 export interface Resolved {
   /** `Patient/1` */
   readonly reference: string
   /** Throws Contended when it matches something else by now. */
   verify(server: FhirServer): Promise<void>
-}
-
-const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
-
-export const splitCondition = (value: string): { readonly type: string; readonly query: string } | undefined => {
-  if (!value.includes('?')) return undefined
-  const [, type, query] = CONDITION.exec(value) ?? []
-  return type === undefined || query === undefined ? undefined : { type, query }
 }
 
 /** `index` is the entry that holds it; `drafts` the resources of this transaction. Throws 400, 403, 404, 412. */

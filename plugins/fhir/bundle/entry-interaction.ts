@@ -1,9 +1,10 @@
 /** An entry as the interaction it asks for: matched against the addresses of the server, in the shape of a request. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { MethodRefused, type RequestContext } from '../../../kernel/index.ts'
+import type { InteractionName } from '../interactions/addresses.ts'
 import { type AddressMethod, findAddress } from '../interactions/addresses.ts'
 import type { Addressed } from '../interactions/change.ts'
-import { address, type InteractionName } from '../interactions/perform.ts'
+import { address } from '../interactions/perform.ts'
 import type { AddressedLook } from '../interactions/read-interaction.ts'
 import type { Asked } from '../interactions/request.ts'
 import type { FhirServer } from '../parts.ts'

@@ -3,9 +3,8 @@
  * https://hl7.org/fhir/R4/bundle.html
  */
 import { type Interaction, isServerError, type RequestContext, type ServerError } from '../../../kernel/index.ts'
-import { parseLazily } from '../../model/json/parse-lazily.ts'
-import { membersAt, skipSpace } from '../../model/json/ranges.ts'
-import type { Member } from '../../model/json/scan.ts'
+import type { Member } from '../../model/service.ts'
+import { membersAt, parseLazily, skipSpace } from '../../model/service.ts'
 import { readBody } from '../interactions/incoming.ts'
 import type { LargeBody, UnreadableBody } from '../large/large-bodies.ts'
 import {

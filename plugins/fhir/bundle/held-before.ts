@@ -2,8 +2,8 @@
  * Which links of a patched resource stood in the same element before the patch. Elements are compared without the index in
  * a list, as a patch moves the items of a list; of equal links in one list the first ones count as those that were there.
  */
-import type { Links } from '../../model/references/reference-walker.ts'
-import { type LinkKind, rewriteLinks } from '../../model/references/rewrite.ts'
+import type { Links } from '../../model/service.ts'
+import { type LinkKind, rewriteLinks } from '../../model/service.ts'
 
 type Holder = Record<string, unknown> | unknown[]
 

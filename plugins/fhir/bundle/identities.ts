@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/bundle.html#references
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { LinkKind } from '../../model/references/rewrite.ts'
+import type { LinkKind } from '../../model/service.ts'
 
 /** The resource an entry stands for once the transaction is done. */
 export interface Identity {

@@ -2,24 +2,15 @@
  * Links in a patch of a transaction. A patch is no resource, so its own text does not tell which of its strings are links;
  * the resource that it makes does. https://hl7.org/fhir/R4/http.html#trules
  */
-import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import { type Resolve, rewriteLinks } from '../../model/references/rewrite.ts'
-import { splitCondition } from './conditional-reference.ts'
+
+import type { Links } from '../../model/service.ts'
+import { type Resolve, rewriteLinks } from '../../model/service.ts'
 import { type HeldBefore, heldBefore } from './held-before.ts'
-import { createIdentities, type Identity } from './identities.ts'
+import { createIdentities } from './identities.ts'
+import type { LinkSource } from './link-source.ts'
+import { splitCondition } from './split-condition.ts'
 
 type Json = Record<string, unknown>
-
-/** What the links of a transaction become, as plain data for a thread. */
-export interface LinkSource {
-  readonly ownUrl: OwnUrl | undefined
-  /** Of the entry with the patch. */
-  readonly fullUrl: string | undefined
-  readonly identities: readonly (readonly [string, Identity])[]
-  /** Conditional reference → the reference it stands for. */
-  readonly conditions: ReadonlyMap<string, string>
-}
 
 export interface Relink {
   /** Replaces the links that a patch brings: the JSON of the patched resource from itself and from the JSON before the patch. */

@@ -3,18 +3,19 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import { type Resolve, rewriteLinks } from '../../model/references/rewrite.ts'
+import type { ReadResource } from '../../model/service.ts'
+import { type Resolve, rewriteLinks } from '../../model/service.ts'
 import { refused } from '../dispatch.ts'
 import { interactionAbout, isContended } from '../interactions/change.ts'
 import type { FhirServer } from '../parts.ts'
-import { type Resolved, resolveCondition, splitCondition } from './conditional-reference.ts'
+import { type Resolved, resolveCondition } from './conditional-reference.ts'
 import { toBody } from './entry-body.ts'
 import { issuesOfEntry } from './entry-error.ts'
 import { isAboutResource } from './entry-interaction.ts'
 import { createIdentities } from './identities.ts'
+import type { Located } from './located-entry.ts'
 import { conditionsOf, type Relink, relinkPatched } from './patch-links.ts'
-import type { Located } from './transaction.ts'
+import { splitCondition } from './split-condition.ts'
 import { createBreath } from './yield.ts'
 
 export interface ResolvedBody extends ReadResource {

@@ -2,11 +2,11 @@
  * transaction: all entries or none, in one transaction of the database, in the order that R4 lays down.
  * https://hl7.org/fhir/R4/http.html#trules
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import type { Changed, Progress } from '../../storage/change.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { Changed, Progress, WriteGuard } from '../../storage/service.ts'
 import { detailsOf } from '../audit-details.ts'
 import { authorize, refused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
@@ -14,7 +14,6 @@ import {
   interactionAbout,
   isContended,
   type Prepared,
-  type Target,
   tellOperation,
   untilUncontended,
 } from '../interactions/change.ts'
@@ -27,25 +26,13 @@ import { issuesOfEntry, issuesOfRefusal } from './entry-error.ts'
 import { type AskedEntry, type Step, toAsked, toStep } from './entry-interaction.ts'
 import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
 import { DuplicateTarget } from './errors.ts'
+import type { Located, Ruled } from './located-entry.ts'
 import { refuseEntry } from './refuse-entry.ts'
 import { resolveLinks } from './resolve.ts'
 import { createBreath } from './yield.ts'
 
-/** An entry that is about to be performed. */
-export interface Ruled {
-  readonly step: Step
-  readonly ruling: Ruling
-  readonly guard: WriteGuard | undefined
-}
-
 interface Looking extends Ruled {
   readonly step: Extract<Step, { kind: 'look' }>
-}
-
-/** A change whose resource is known. */
-export interface Located extends Ruled {
-  readonly step: Extract<Step, { kind: 'change' }>
-  readonly target: Target
 }
 
 const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
@@ -201,7 +188,7 @@ export const transaction = async (
         const { id, found } = one.target
         const isWritten = kind === 'create' ? found === undefined : kind === 'update'
         const given = resolved.bodies.get(entry.index)
-        const address = { type, id: kind === 'create' ? undefined : id }
+        const address = { type, id: kind === 'create' ? undefined : id, guard: one.guard }
         const body = isWritten ? await prepareBody(server, ctx, address, given) : given
         const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
         if (ready.change !== undefined) return { ...ready, change: await prepareChange(server, ctx, ready.change) }

@@ -4,27 +4,41 @@ import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { BodyTooLarge, type ServerError } from '../../../kernel/index.ts'
 import { BodyCorrupt, BodyEncoding, BodyIncomplete } from '../errors.ts'
+import { createSharedBytes, type SharedBytes } from './shared-bytes.ts'
+
+const SHARED_BYTES = 256 * 1024 // a body that is longer is copied to shared memory while it arrives
 
 /** The rest of a refused body is not worth reading: the connection ends with the answer. */
 const tooLarge = (limit: number): ServerError => BodyTooLarge(limit).with({ headers: { connection: 'close' } })
 
 /**
  * All bytes of a stream, or 413 as soon as there are more. By events, not `for await`: leaving that early destroys the
- * request, and with it the connection that the answer has to go through.
+ * request, and with it the connection that the answer has to go through. `announced`: how many bytes come at most.
  */
-const collect = (stream: Readable, limit: number): Promise<Buffer> =>
+const collect = (stream: Readable, limit: number, announced = limit): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
+    let shared: SharedBytes | undefined
     let size = 0
+    const keep = (chunk: Buffer): void => {
+      if (shared === undefined) chunks.push(chunk)
+      else shared.add(chunk)
+      if (shared !== undefined || size <= SHARED_BYTES) return
+      shared = createSharedBytes(announced)
+      for (const one of chunks.splice(0)) shared.add(one)
+    }
+    const whole = (): Buffer =>
+      shared?.toBuffer() ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
     stream
       .on('data', (chunk: Buffer) => {
         size += chunk.length
-        if (size <= limit) return void chunks.push(chunk)
+        if (size <= limit) return keep(chunk)
         chunks.length = 0
+        shared = undefined
         stream.removeAllListeners('data').pause()
         reject(tooLarge(limit))
       })
-      .on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)))
+      .on('end', () => resolve(whole()))
       .on('error', (error) => reject(fromStream(error)))
       // Comes last, and first only when the sender left in the middle. An error is not made in vain: its stack costs.
       .on('close', () => {
@@ -69,7 +83,8 @@ export const readBody = (request: IncomingMessage, payload: Readable, limit: num
   const length = Number(request.headers['content-length'] ?? 0)
   if (length > limit) throw tooLarge(limit)
   const encoding = request.headers['content-encoding']?.trim().toLowerCase()
-  if (encoding === undefined || encoding === 'identity' || encoding === '') return collect(payload, limit)
+  if (encoding === undefined || encoding === 'identity' || encoding === '')
+    return collect(payload, limit, length > 0 ? length : limit)
   if (encoding === 'gzip' || encoding === 'x-gzip') return inflate(payload, limit)
   throw BodyEncoding(encoding.slice(0, 100)).with({ headers: { 'accept-encoding': 'gzip' } })
 }

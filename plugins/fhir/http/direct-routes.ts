@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { DirectAnswer, DirectRoute, RequestContext } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { perform } from '../interactions/perform.ts'
 import type { AskedParams } from '../interactions/request.ts'
 import type { FhirServer } from '../parts.ts'

@@ -5,8 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { topLevelStrings } from '../../model/json/top-level-strings.ts'
-import { readLiteral } from '../../model/references/literal.ts'
+import { readLiteral, topLevelStrings } from '../../model/service.ts'
 import { BinaryEmpty, BodyType, HeaderMalformed, SecurityContextHeader } from '../errors.ts'
 import { isMediaType } from '../response/binary-content.ts'
 import { checkContentType, nameOf } from './media.ts'
@@ -46,7 +45,8 @@ const toJson = async (
     securityContext: securityContext === undefined ? undefined : { reference: securityContext },
   }
   const head = Buffer.from(`${JSON.stringify(described).slice(0, -1)},"data":"`)
-  const out = Buffer.allocUnsafe(head.length + Math.ceil(content.length / 3) * 4 + 2)
+  // Shared: where it is large, a thread reads it as it lies.
+  const out = Buffer.from(new SharedArrayBuffer(head.length + Math.ceil(content.length / 3) * 4 + 2))
   let end = head.copy(out)
   for (let at = 0; at < content.length; at += CHUNK_BYTES) {
     if (at > 0) await setImmediate()

@@ -3,8 +3,11 @@
  * https://hl7.org/fhir/R4/http.html#summary
  */
 
-import type { InteractionName } from './perform.ts'
 import type { AskedParams } from './request.ts'
+
+export type LookName = 'read' | 'vread' | 'history' | 'search'
+export type ChangeName = 'create' | 'update' | 'patch' | 'delete'
+export type InteractionName = LookName | ChangeName | 'operation'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type AddressMethod = (typeof METHODS)[number]

@@ -1,8 +1,7 @@
 /** What became of an interaction: turned into an HTTP answer by respond.ts, into an entry by a Bundle. */
 import type { FactDetails, Issue } from '../../../kernel/index.ts'
-import type { ResourceType } from '../../model/catalog.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { ResourceType } from '../../model/service.ts'
+import type { StoredVersion, WriteGuard } from '../../storage/service.ts'
 import type { Prefer, Presentation } from '../presentation/presentation-parameters.ts'
 import type { Content } from '../response/binary-content.ts'
 

@@ -1,18 +1,13 @@
 /** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
 
-import { ParameterValue } from '../../search/errors.ts'
-import { type CapabilityPart, toCapabilityStatement } from '../capability.ts'
+import { ParameterValue } from '../../search/service.ts'
+import { toCapabilityStatement } from '../capability.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { toTerminologyCapabilities } from '../terminology-capabilities.ts'
 import type { Answer } from './answer.ts'
 import type { Asked } from './request.ts'
-
-export interface CapabilityOptions {
-  readonly updateAsCreate: boolean
-  readonly parts: readonly CapabilityPart[]
-}
 
 const MODES = ['full', 'normative', 'terminology'] as const
 type Mode = (typeof MODES)[number]

@@ -6,13 +6,12 @@
 
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { andThen, type Transaction } from '../../database/service.ts'
-import type { Change, Changed } from '../../storage/change.ts'
-import { Contended } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { Change, Changed, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { Contended } from '../../storage/service.ts'
 import { detailsOf } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { change } from '../dispatch.ts'
+import { takesGzip } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
 import { type FhirServer, within } from '../parts.ts'
@@ -120,6 +119,15 @@ const performSeveral = async (
   return answer
 }
 
+/** Where a large version is shown other than by its stored bytes. */
+const prepareAnswer = async (server: FhirServer, { ctx, headers }: Asked, answer: Answer): Promise<void> => {
+  const { shows, version, type, presentation } = answer
+  if (shows !== 'version' || version === undefined || type === undefined) return
+  if (presentation !== undefined && needsWork(presentation)) await prepareVersions(server, ctx, [version], presentation)
+  else if (server.large.concernsVersion(version) && !(version.gzip && takesGzip(headers['accept-encoding'])))
+    await version.unpack()
+}
+
 /** A change that is a transaction of its own. */
 export const performChange = (server: FhirServer, asked: Asked, address: AddressChange): Promise<Answer> => {
   const addressed = address(server, asked)
@@ -135,7 +143,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
     return untilUncontended(server, async () => {
       tellFound(interaction)
       if (takesResource) {
-        const ready = prepareBody(server, ctx, { type, id: interaction.id }, body)
+        const ready = prepareBody(server, ctx, { type, id: interaction.id, guard }, body)
         body = ready instanceof Promise ? await ready : ready
       }
       const located = locate(body)
@@ -144,7 +152,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
       tellFound(about)
       if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
         // What it replaces is known only now.
-        const ready = prepareBody(server, ctx, { type, id: target.id }, body)
+        const ready = prepareBody(server, ctx, { type, id: target.id, guard }, body)
         body = ready instanceof Promise ? await ready : ready
       }
       const preparing = prepare(guard, target, body, ruling)
@@ -170,9 +178,7 @@ export const performChange = (server: FhirServer, asked: Asked, address: Address
       const later = write.committed(ctx, [changed])
       if (later !== undefined) await later
       const answer = prepared.answer(changed)
-      const { shows, version, presentation } = answer
-      if (shows === 'version' && version !== undefined && presentation !== undefined && needsWork(presentation))
-        await prepareVersions(server, ctx, [version], presentation)
+      await prepareAnswer(server, asked, answer)
       return answer
     })
   })

@@ -1,6 +1,6 @@
 /** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { WriteGuard } from '../../storage/service.ts'
 import { issuesFound } from '../large/findings.ts'
 import type { FhirServer } from '../parts.ts'
 import type { Prefer } from '../presentation/presentation-parameters.ts'
@@ -38,7 +38,7 @@ export const examine = (
   { validator, checks, references }: FhirServer,
   request: RequestContext,
   interaction: Interaction,
-  { resource, text, refusal }: Pick<Incoming, 'resource' | 'text' | 'refusal'>,
+  { resource, sent, refusal }: Pick<Incoming, 'resource' | 'sent' | 'refusal'>,
   { guard, id, warnings }: Examining,
 ): undefined | Promise<void> => {
   let all: undefined | Promise<void>
@@ -46,12 +46,21 @@ export const examine = (
     all = then(all, () => {
       if (refusal !== undefined) throw refusal
       const known = validator.remote === undefined ? undefined : issuesFound(resource)
-      const found = validator.admit(resource, known === undefined ? { text } : { text, found: known })
+      const found = validator.admit(resource, known === undefined ? { text: sent.text } : { found: known })
       return warnings === undefined ? found : keep(warnings, found)
     })
   for (const check of checks)
     if (check.examine !== undefined && (check.type === undefined || check.type === resource.resourceType))
-      all = then(all, () => check.examine?.({ request, interaction, resource, text }))
+      all = then(all, () =>
+        check.examine?.({
+          request,
+          interaction,
+          resource,
+          get text() {
+            return sent.text
+          },
+        }),
+      )
   if (guard.restricts)
     all = then(all, () => {
       guard.content(id, resource)

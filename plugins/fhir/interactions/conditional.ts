@@ -13,13 +13,10 @@
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import { toAccess } from '../../search/access/access-filter.ts'
-import { ConditionalCriteria, ConditionalParameter, TypeForbidden } from '../../search/errors.ts'
-import type { Condition } from '../../search/query/clause.ts'
-import { createExpansions } from '../../search/query/expansions.ts'
-import { readSearch } from '../../search/query/search-parameters.ts'
-import { Contended } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { Matching } from '../../search/service.ts'
+import { ConditionalCriteria, ConditionalParameter, findMatches, readSearch } from '../../search/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { ManyMatches } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'
@@ -27,13 +24,6 @@ import { readPairs } from '../presentation/presentation-parameters.ts'
 import { type Asked, interactionOf } from './request.ts'
 
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
-
-export interface Matching {
-  /** As they were built from what was committed then; good for judging versions that are not stored. */
-  readonly conditions: readonly Condition[]
-  /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
-  find(server: FhirServer, limit: number): Promise<readonly StoredVersion[]>
-}
 
 /** The criteria of a query. Throws 412 when there are none. */
 const readCriteria = (query: string): readonly (readonly [string, string])[] => {
@@ -54,45 +44,7 @@ export const matching = async (
   ruling: Ruling,
   type: string,
   query: string,
-): Promise<Matching> => matchingAll(server, context, ruling, type, readCriteria(query))
-
-/** The same for criteria that were read, also for none. */
-export const matchingAll = async (
-  server: FhirServer,
-  { ownUrl, signal }: Pick<RequestContext, 'ownUrl' | 'signal'>,
-  ruling: Ruling,
-  type: string,
-  asked: readonly (readonly [string, string])[],
-): Promise<Matching> => {
-  const expansions = createExpansions(server.search.terminology)
-  const base = { ownUrl, now: server.clock.now(), pin: Number.MAX_SAFE_INTEGER, expansions }
-  const build = async ({ search: { criteria } }: FhirServer): Promise<readonly Condition[]> => {
-    const access = toAccess(ruling, criteria, base)
-    const seen = await access.conditions(type, 's')
-    if (seen === undefined) throw TypeForbidden(type)
-    const built: Condition[] = []
-    for (const [name, value] of asked)
-      built.push(
-        await criteria.toCondition(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }),
-      )
-    return [...built, ...seen]
-  }
-  // A filter names its parameters in its value.
-  const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
-  if (server.transaction === undefined) await server.search.catchUp?.(names)
-  const conditions = await build(server)
-  return {
-    conditions,
-    async find(here, limit) {
-      const { search, store } = here
-      if (here !== server && !expansions.areCurrent()) throw Contended()
-      const plan = await search.planner(store.types.code(type) ?? 0, here === server ? conditions : await build(here))
-      const position = { pin: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
-      const found = await search.executor.page([plan], position, [], limit, { signal })
-      return found.map(({ version }) => version)
-    },
-  }
-}
+): Promise<Matching> => findMatches(server, context, ruling, type, readCriteria(query))
 
 export interface Match {
   /** The one resource that matches. */

@@ -3,8 +3,8 @@
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
 
-import { typeOf } from '../../model/type-of.ts'
-import { newId } from '../../storage/new-id.ts'
+import { typeOf } from '../../model/service.ts'
+import { newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
@@ -49,7 +49,7 @@ export const create: AddressChange = (server, asked) => {
       const content = readIncoming(server, body, type.name)
       const warnings = warningsFor(prefer)
       const examined = examine(server, ctx, interaction, content, { guard, id, warnings })
-      const { resource, template, text } = content
+      const { resource, template, sent } = content
       const prepared: Prepared = {
         change: {
           kind: 'create',
@@ -59,7 +59,7 @@ export const create: AddressChange = (server, asked) => {
           id,
           resource,
           template,
-          text,
+          sent,
         },
         answer: ({ version }) => changedAnswer(201, version, type, guard, prefer, presentation, warnings),
       }

@@ -4,10 +4,9 @@
  * https://hl7.org/fhir/R4/http.html#delete
  */
 import { counted } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import type { Change } from '../../storage/change.ts'
-import { NotFound } from '../../storage/errors.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import type { Change } from '../../storage/service.ts'
+import { NotFound } from '../../storage/service.ts'
 import { ManyMatches, TooManyDeleted } from '../errors.ts'
 import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'

@@ -3,10 +3,9 @@
  * the page is full and one more is found, so that neither the length of a page nor a next link tells of hidden versions.
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { SEARCH_MS } from '../../search/plan/deadline.ts'
-import { NotFound } from '../../storage/errors.ts'
-import type { HistoryPage, HistoryQuery } from '../../storage/history.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { SEARCH_MS } from '../../search/service.ts'
+import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
+import { NotFound } from '../../storage/service.ts'
 import { HistoryTooLong } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'
 

@@ -1,14 +1,9 @@
 /** history of an instance, a type and the whole server. https://hl7.org/fhir/R4/http.html#history */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { readSpan } from '../../model/date/date-range.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { extent } from '../../search/access/extent.ts'
-import { ParameterValue } from '../../search/errors.ts'
-import { openPage, sealPage } from '../../search/query/page-token.ts'
-import { NotFound } from '../../storage/errors.ts'
-import type { HistoryPage, HistoryQuery } from '../../storage/history.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { isId, readSpan, typeOf } from '../../model/service.ts'
+import { extent, openPage, ParameterValue, sealPage } from '../../search/service.ts'
+import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
+import { NotFound } from '../../storage/service.ts'
 import { patientsIn, withDetails } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
@@ -146,6 +141,15 @@ const linksOf = (
 const isOpen = (ruling: Ruling, type: string | undefined, id: string | undefined): boolean =>
   type === undefined ? ruling.covers(['r', 's']) : extent(ruling, type, id === undefined ? 's' : 'r') === 'all'
 
+/** A page for who may see all of it, or a part. */
+export const findHistory = (
+  server: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  query: HistoryQuery,
+): Promise<HistoryPage & { total?: number }> =>
+  isOpen(ruling, query.type, query.id) ? find(server, request, query) : findSeen(server, request, ruling, query)
+
 export const history: AddressLook = (server, about) => {
   const { ctx, params, headers, url } = about
   const { type, id } = params
@@ -165,9 +169,7 @@ export const history: AddressLook = (server, about) => {
     interaction: interactionOf(about, { kind, type, id }),
     async answer(here, ruling) {
       const query: HistoryQuery = { type, id, ...asks, before: pageOf(server, ctx, bound, given) }
-      const page: HistoryPage & { total?: number } = isOpen(ruling, type, id)
-        ? await find(here, ctx, query)
-        : await findSeen(here, ctx, ruling, query)
+      const page = await findHistory(here, ctx, ruling, query)
       await prepareVersions(here, ctx, page.versions, presentation)
       const { total } = page
       const { entries, next } = fill(page, (version) => toEntry(server, ctx, version, presentation))

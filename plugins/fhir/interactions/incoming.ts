@@ -1,9 +1,6 @@
 /** The resource of a create or update: read, and checked against the address it was sent to. */
 import type { ServerError } from '../../../kernel/index.ts'
-import { UnknownType } from '../../model/errors.ts'
-import { isId } from '../../model/is-id.ts'
-import { type ReadResource, readResource } from '../../model/json/parse.ts'
-import { type Template, toTemplate } from '../../model/json/template.ts'
+import { isId, type ReadResource, readResource, type Template, toTemplate, UnknownType } from '../../model/service.ts'
 import { IdMalformed, IdMismatch, IdMissing, TypeMismatch, TypeMissing } from '../errors.ts'
 import { type LargeBody, UnreadableBody } from '../large/large-bodies.ts'
 import type { FhirServer } from '../parts.ts'
@@ -11,7 +8,8 @@ import type { FhirServer } from '../parts.ts'
 export interface Incoming {
   readonly resource: Record<string, unknown>
   readonly template: Template
-  readonly text: string
+  /** Its text; that of a large body is decoded when it is asked for. */
+  readonly sent: Pick<ReadResource, 'text'>
   /** Why a thread that has read it found that it may not be written. */
   readonly refusal?: ServerError | undefined
 }
@@ -66,6 +64,6 @@ export const readIncoming = (
   checkType(server, read.resource, type)
   if (id === undefined || (isFound && read.resource.id === undefined)) checkWellFormed(read.resource, type)
   else checkId(read.resource, id)
-  const { resource, text } = read
-  return { resource, template: toTemplate(read), text, refusal: (read as LargeBody).refusal }
+  const { refusal, template = toTemplate(read) } = read as Partial<LargeBody>
+  return { resource: read.resource, template, sent: read, refusal }
 }

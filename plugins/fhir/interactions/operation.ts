@@ -1,22 +1,22 @@
 /** An invocation of an operation, as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
 import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { NotFound } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import { patientsIn, withDetails } from '../audit-details.ts'
+import type { ReadResource } from '../../model/service.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import { NotFound } from '../../storage/service.ts'
+import { withDetails } from '../audit-details.ts'
 import { checkOperation } from '../dispatch.ts'
 import { checkAccept } from '../http/media.ts'
 import { toChange, toOperationChanged } from '../operations/changes.ts'
-import { createData } from '../operations/data.ts'
 import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
 import { isChanging, type OperationAnswer } from '../operations/operation.ts'
-import type { OwnInvocation, OwnOperation } from '../operations/own.ts'
-import type { FhirServer } from '../parts.ts'
+import type { OwnOperation } from '../operations/own.ts'
+import type { FhirServer, OwnInvocation } from '../parts.ts'
 import { prettyText } from '../presentation/present.ts'
 import { readPairs, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { createReads } from '../session/reads.ts'
+import { invokedSeat } from '../session/seat.ts'
+import { createShown } from '../session/shown.ts'
 import type { Answer } from './answer.ts'
 import type { Addressed } from './change.ts'
 import { readBody } from './incoming.ts'
@@ -73,14 +73,8 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
   checkAccept(headers.accept, presentation.format)
   const interaction: Interaction = interactionOf(asked, { kind: 'operation', type, id, operation: code })
 
-  const given: StoredVersion[] = []
-  const shown = (versions: readonly StoredVersion[]): void => void given.push(...versions)
-  const details = (here: FhirServer) =>
-    withDetails(
-      here,
-      () => patientsIn(here, given, ctx.ownUrl),
-      () => queryOf(url),
-    )
+  const given = createShown(server, ctx.ownUrl)
+  const details = (here: FhirServer) => withDetails(here, given.patients, () => queryOf(url))
 
   const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => {
     checkOperation(ruling, interaction, operation.rights)
@@ -97,11 +91,11 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
       body: method === 'POST' ? bodyOf(here.large.concerns(body) ? await here.large.read(ctx, body) : body) : undefined,
       lenient,
     }),
-    data: createData(here, ctx, ruling, shown),
+    data: createReads(invokedSeat(here, ctx, ruling.restrictions, given.add)),
     server: here,
     ruling,
     asked,
-    shown,
+    shown: given.add,
   })
 
   if (!isChanging(operation))
@@ -110,7 +104,7 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
       addressed: {
         interaction,
         async answer(here, ruling) {
-          given.length = 0
+          given.clear()
           const answered = await operation.answer(await invocation(here, ruling, asked.body))
           return { ...toAnswer(answered, presentation.pretty), ...details(here) }
         },

@@ -3,11 +3,9 @@
  * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
 import { isServerError } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { NotLoaded } from '../../model/snapshot/element-index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import type { Change } from '../../storage/change.ts'
-import { Contended, Deleted, NotFound } from '../../storage/errors.ts'
+import { isId, NotLoaded, typeOf } from '../../model/service.ts'
+import type { Change } from '../../storage/service.ts'
+import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import { NoneMatches } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'

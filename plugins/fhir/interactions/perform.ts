@@ -1,6 +1,8 @@
 /** Every interaction by name: what the routes of HTTP and the entries of a Bundle both perform. */
+
 import type { Eventually } from '../../database/service.ts'
 import type { FhirServer } from '../parts.ts'
+import type { ChangeName, InteractionName, LookName } from './addresses.ts'
 import type { Answer } from './answer.ts'
 import { type AddressChange, type Addressed, performChange } from './change.ts'
 import { create } from './create.ts'
@@ -15,15 +17,11 @@ import { search } from './search.ts'
 import { update } from './update.ts'
 
 /** Interactions that change nothing. */
-export const LOOKS = { read, vread, history, search } as const satisfies Readonly<Record<string, AddressLook>>
+export const LOOKS = { read, vread, history, search } as const satisfies Readonly<Record<LookName, AddressLook>>
 /** Interactions that change something. */
 export const CHANGES = { create, update, patch, delete: remove } as const satisfies Readonly<
-  Record<string, AddressChange>
+  Record<ChangeName, AddressChange>
 >
-
-export type LookName = keyof typeof LOOKS
-export type ChangeName = keyof typeof CHANGES
-export type InteractionName = LookName | ChangeName | 'operation'
 
 const isChange = (name: LookName | ChangeName): name is ChangeName => name in CHANGES
 

@@ -1,10 +1,9 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../../storage/errors.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
 import { checkAccept } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import type { FhirServer } from '../parts.ts'

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext } from '../../../kernel/index.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 
 /** What the address names: `/[type]/[id]/_history/[version]`, `/[type]/[id]/[other]`, `/[type]/[id]/$[operation]`. */
 export interface AskedParams {

@@ -3,12 +3,8 @@
  * transaction, and made anew inside it when others were faster, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { Change, Precondition } from '../../storage/change.ts'
-import { Contended, Deleted, NotFound } from '../../storage/errors.ts'
-import { findingsOf } from '../../storage/findings.ts'
-import { checkPrecondition } from '../../storage/precondition.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { WriteGuard } from '../../storage/write-guard.ts'
+import type { Change, Precondition, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { Contended, checkPrecondition, Deleted, findingsOf, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import type { FhirServer } from '../parts.ts'
 import type { PatchForm } from '../patch/patch.ts'
@@ -45,16 +41,18 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
     const json = revision.revise(current.text, current)
     return json === undefined ? undefined : readIncoming(server, Buffer.from(json), type, id)
   }
+  let patients: readonly string[] | undefined
   /** The same by a thread: of a large version, by a large patch, or to a large version. */
   const makeLarge = async (current: StoredVersion): Promise<Incoming | undefined> => {
     const { large } = server
-    const place = { type, id, before: current }
+    const place = { type, id, before: current, isGuarded: guard.restricts }
     const { patch } = revision
     if (patch !== undefined && (large.concernsVersion(current) || large.concerns(patch.bytes))) {
-      // The bytes are handed over.
-      const sent = { form: patch.form, patch: Uint8Array.from(patch.bytes), links: patch.relink?.source() }
+      const sent = { form: patch.form, patch: patch.bytes, links: patch.relink?.source() }
       const body = await large.patch(request, place, sent)
-      return body === undefined ? undefined : readIncoming(server, body, type, id)
+      if (body.bytes !== undefined) return readIncoming(server, body, type, id)
+      patients = body.patients
+      return undefined
     }
     const json = revision.revise(current.text, current)
     if (json === undefined) return undefined
@@ -64,7 +62,11 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
   }
   const base = await server.store.read(type, id)
   // As in the transaction, and in the same order: the target, preconditions, then what is there.
-  const allowed = guard.target(id, base, server.store)
+  const found =
+    guard.restricts && base !== undefined && server.large.concernsVersion(base)
+      ? await server.large.remove(request, { type, id, before: base, isGuarded: true })
+      : undefined
+  const allowed = guard.target(id, base, server.store, found)
   if (allowed instanceof Promise) await allowed
   checkPrecondition({ type, id, precondition }, base)
   if (base === undefined) throw NotFound(type, id)
@@ -81,6 +83,8 @@ export const toRevision = async (server: FhirServer, revision: Revision): Promis
     precondition,
     base,
     content,
+    findings: content === undefined ? found : undefined,
+    patients,
     redo(current) {
       if (isLarge || server.large.concernsVersion(current)) throw Contended()
       const again = make(current)

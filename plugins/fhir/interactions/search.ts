@@ -1,6 +1,6 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import type { Eventually } from '../../database/service.ts'
-import { scopeOf } from '../../search/query/scope.ts'
+import { scopeOf } from '../../search/service.ts'
 import { withDetails } from '../audit-details.ts'
 import { findUsual } from '../search/fast-path.ts'
 import { findPlanned } from '../search/planned-search.ts'

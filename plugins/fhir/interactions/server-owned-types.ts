@@ -1,32 +1,8 @@
 /** Types that a plugin of the server writes and nobody else: clients read them only. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
-import { ServerOwned, TypeOwnedTwice } from '../errors.ts'
+import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
-
-export interface OwnedTypes {
-  /** In setup only. `why` follows the name of the type in the refusal: `is written by the audit trail`. */
-  add(type: string, why: string): void
-  has(type: string): boolean
-  /** Throws 405 for a change of an owned type. */
-  check(type: string): void
-}
-
-export const createOwnedTypes = (): OwnedTypes => {
-  const reasons = new Map<string, string>()
-  return {
-    add(type, why) {
-      if (reasons.has(type)) throw TypeOwnedTwice(type)
-      reasons.set(type, why)
-    },
-    has: (type) => reasons.has(type),
-    check(type) {
-      const why = reasons.get(type)
-      if (why !== undefined) throw ServerOwned(type, why).with({ headers: { allow: 'GET, HEAD' } })
-    },
-  }
-}
 
 /** A JSON Patch can test what is there, so a patch needs the right to read as well. */
 const RIGHTS: Readonly<Partial<Record<Interaction['kind'], ChangeRights>>> = {

@@ -3,10 +3,8 @@
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
 
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { NotFound } from '../../storage/errors.ts'
-import { newId } from '../../storage/new-id.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import { NotFound, newId } from '../../storage/service.ts'
 import { MethodNotAllowed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import { AS_STORED, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'

@@ -1,23 +1,20 @@
 /** What a thread does with one task: the same functions that the main thread has for small bodies, in the same order. */
-import type { Issue } from '../../../kernel/index.ts'
-import { outlineOf } from '../../model/json/outline.ts'
-import { type ReadResource, readResource } from '../../model/json/parse.ts'
-import { toTemplate } from '../../model/json/template.ts'
-import { readReferences } from '../../model/references/read-references.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import { type Elements, NotLoaded } from '../../model/snapshot/element-index.ts'
-import type { Patients } from '../../search/definition/patients.ts'
-import { addKeys } from '../../search/index/change-counters.ts'
-import { toContainedRows } from '../../search/index/contained/contained-entries.ts'
-import type { Extraction } from '../../search/index/extraction.ts'
-import { type ResourceWords, wordsOf } from '../../search/index/full-text/resource-text.ts'
-import type { WordMode } from '../../search/index/full-text/text-index.ts'
-import type { Rows } from '../../search/index/index-entries.ts'
-import { indexedOf } from '../../search/index/indexed-json.ts'
-import { toRowLists } from '../../search/index/row-lists.ts'
-import { unpackBody } from '../../storage/body/body.ts'
-import { packPart } from '../../storage/body/compressed-parts.ts'
-import { toInstant } from '../../storage/version-time.ts'
+import type { Issue, OwnUrl } from '../../../kernel/index.ts'
+import type { Links, Slots } from '../../model/service.ts'
+import {
+  type Elements,
+  NotLoaded,
+  outlineOf,
+  piecesOf,
+  type ReadResource,
+  readReferences,
+  readResource,
+  slotsOf,
+  templateOf,
+} from '../../model/service.ts'
+import type { Extraction, Patients, ResourceWords, Rows, WordMode } from '../../search/service.ts'
+import { addKeys, indexedOf, toContainedRows, toRowLists, toSharedLists, wordsOf } from '../../search/thread-service.ts'
+import { packPart, toInstant, unpackBody } from '../../storage/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { relinkPatched, resolveFrom } from '../bundle/patch-links.ts'
 import { readPatch, readPatchText } from '../patch/patch.ts'
@@ -47,6 +44,22 @@ const NO_WORDS: ResourceWords = { narrative: '', content: '' }
 const textOf = ({ bytes, form }: PackedVersion): string =>
   unpackBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), form).toString('utf8')
 
+const toShared = (text: string): Uint8Array => {
+  const shared = Buffer.from(new SharedArrayBuffer(Buffer.byteLength(text)))
+  shared.write(text)
+  return shared
+}
+
+/** Undefined where meta is no object, which is refused when the body is told apart from its address. */
+const trySlots = (read: ReadResource): Slots | undefined => {
+  try {
+    return slotsOf(read)
+  } catch (error) {
+    if (toFailure(error) === undefined) throw error
+    return undefined
+  }
+}
+
 const slices = <T>(list: readonly T[], size: number): (readonly T[])[] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
 
@@ -57,8 +70,9 @@ export const createExamination = (parts: ExaminationParts) => {
 
   /** Index rows, words and references. */
   const index = (
-    { type, id, ownUrl, before }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
+    { type, id, ownUrl, before, isGuarded }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
     read: ReadResource | undefined,
+    slots: Slots | undefined,
     issues: readonly Issue[],
   ): Outcome => {
     const resource = read?.resource
@@ -72,6 +86,8 @@ export const createExamination = (parts: ExaminationParts) => {
     const absolutes = new Set<number>()
     for (const one of [old, rows]) if (one !== undefined) addKeys(one, keys, absolutes)
     const lists: Part[] = []
+    if (isGuarded && rows !== undefined && old !== undefined)
+      for (const one of toSharedLists(rows, old)) lists.push({ list: 'shared', rows: one })
     const addRows = (list: 'added' | 'removed', some: Rows | undefined, others: Rows | undefined): void => {
       if (some !== undefined) for (const one of toRowLists(some, others)) lists.push({ list, rows: one })
     }
@@ -89,13 +105,18 @@ export const createExamination = (parts: ExaminationParts) => {
         lists.push({ list: 'references', references: some, paths: paths.slice(from, from + some.length) })
       }
     }
-    const template = read && toTemplate(read)
+    if (earlier !== undefined && isGuarded)
+      for (const some of slices(readReferences(links, isType, earlier, ownUrl), REFERENCES_OF_A_PART))
+        lists.push({ list: 'referencesBefore', references: some })
+    const template = read && slots && templateOf(slots, () => read.text)
     const isPacked = read !== undefined && read.text.length >= LEAST_PACKED
     return {
       head: {
         findings: {
           issues,
           parts: isPacked ? template?.fixed.map(packPart) : undefined,
+          hasShared: isGuarded,
+          present: rows?.present ?? [],
           masks: rows === undefined ? [] : extraction.masks(type, rows),
           // A key counts once for each change, however many rows have it.
           keys: [...new Set(keys)],
@@ -112,6 +133,7 @@ export const createExamination = (parts: ExaminationParts) => {
             earlier && {
               version: before.version,
               isSame: template?.fill(before.id, before.version, toInstant(before.stamp)) === textBefore,
+              present: old?.present ?? [],
               words: readWords(earlier),
             },
         },
@@ -127,7 +149,8 @@ export const createExamination = (parts: ExaminationParts) => {
   ): Promise<Outcome> => {
     const read = readResource(bytes)
     const { text, resource, members } = read
-    const head: Head = { ...more, members }
+    const slots = trySlots(read)
+    const head: Head = { ...more, members, pieces: piecesOf(text, members), slots }
     // The main thread refuses it.
     if (resource.resourceType !== task.type) return { head, parts: [] }
     let issues: readonly Issue[] = []
@@ -138,7 +161,7 @@ export const createExamination = (parts: ExaminationParts) => {
       if (refusal === undefined) throw error
       return { head: { ...head, refusal }, parts: [] }
     }
-    const found = index(task, read, issues)
+    const found = index(task, read, slots, issues)
     return { head: { ...head, ...found.head }, parts: found.parts }
   }
 
@@ -165,21 +188,26 @@ export const createExamination = (parts: ExaminationParts) => {
       }
   }
 
+  const patientsOf = (version: PackedVersion | undefined, ownUrl: OwnUrl | undefined): readonly string[] =>
+    version === undefined
+      ? []
+      : patients.ofResource(version.type, version.id, JSON.parse(textOf(version)) as Json, ownUrl)
+
   const perform = async (task: Task): Promise<Outcome> => {
     switch (task.task) {
       case 'write':
         return write(task, task.body)
       case 'patch': {
         const json = await patched(task)
-        if (json === undefined) return { head: {}, parts: [] }
-        const text = Buffer.from(json)
+        if (json === undefined) return { head: { patients: patientsOf(task.before, task.ownUrl) }, parts: [] }
+        const text = toShared(json)
         return write(task, text, { text })
       }
       case 'remove':
-        return index(task, undefined, [])
+        return index(task, undefined, undefined, [])
       case 'read': {
         const { text, members } = readResource(task.body)
-        return { head: { members, outline: outlineOf(text) }, parts: [] }
+        return { head: { members, pieces: piecesOf(text, members), outline: outlineOf(text) }, parts: [] }
       }
       case 'check': {
         const { text, resource } = readResource(task.body)
@@ -189,14 +217,9 @@ export const createExamination = (parts: ExaminationParts) => {
         }
       }
       case 'present':
-        return { head: { text: Buffer.from(present(textOf(task.version), task.type, task.presentation)) }, parts: [] }
-      case 'patients': {
-        const { type, id } = task.version
-        return {
-          head: { patients: patients.ofResource(type, id, JSON.parse(textOf(task.version)) as Json, task.ownUrl) },
-          parts: [],
-        }
-      }
+        return { head: { text: toShared(present(textOf(task.version), task.type, task.presentation)) }, parts: [] }
+      case 'patients':
+        return { head: { patients: patientsOf(task.version, task.ownUrl) }, parts: [] }
     }
   }
 

@@ -1,7 +1,7 @@
 /** What a thread has found about a large resource: all that a write needs of it besides its text. */
 import type { Issue } from '../../../kernel/index.ts'
-import type { IndexFindings } from '../../search/index/index-findings.ts'
-import { type Findings, findingsOf } from '../../storage/findings.ts'
+import type { IndexFindings } from '../../search/service.ts'
+import { type Findings, findingsOf } from '../../storage/service.ts'
 
 export interface LargeFindings extends IndexFindings {
   /** What the checks of definitions say without refusing it. */

@@ -3,15 +3,16 @@
  * done by a thread, and given on in the shape that small bodies have.
  */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
-import type { ResourceType } from '../../model/catalog.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import type { LargeVersions } from '../../storage/large-versions.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { type ReadResource, type ResourceType, type Template, templateOf } from '../../model/service.ts'
+import { type FoundRows, rowsOfBefore } from '../../search/service.ts'
+import type { LargeVersions, StoredVersion } from '../../storage/service.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 import { fromFailure } from './failure.ts'
 import type { LargeFindings } from './findings.ts'
 import { toLargeResource } from './large-resource.ts'
 import type { Examined } from './outcome.ts'
+import { createOwnTurns } from './own-turns.ts'
+import { shareText } from './share-text.ts'
 import type { PackedVersion, PatchToApply, Task } from './task.ts'
 import type { Threads } from './threads.ts'
 
@@ -25,10 +26,23 @@ export class UnreadableBody {
   }
 }
 
-/** A large body that was read. */
+/** A large body that was read. Its text is decoded when it is asked for: a write mostly needs none. */
 export interface LargeBody extends ReadResource {
+  /** In shared memory where it is large. */
+  readonly bytes: Uint8Array
+  /** Makes the text, which takes about a millisecond for each megabyte. */
+  decode(): void
+  /** Undefined where its meta is no object. */
+  readonly template?: Template | undefined
   /** Why it may not be written. */
   readonly refusal?: ServerError | undefined
+}
+
+/** What a patch leaves as it is. */
+export interface Unpatched {
+  readonly bytes?: undefined
+  /** Whose data it is. */
+  readonly patients: readonly string[]
 }
 
 /** Where something is written, and what is there now. */
@@ -36,6 +50,8 @@ export interface Place {
   readonly type: string
   readonly id: string
   readonly before: StoredVersion | undefined
+  /** The access of the caller is decided by the rows of both versions. */
+  readonly isGuarded: boolean
 }
 
 export interface LargeBodies extends LargeVersions {
@@ -43,13 +59,12 @@ export interface LargeBodies extends LargeVersions {
   concerns(body: unknown): boolean
   /** A body read, checked and indexed for a write. */
   write(asking: Asking, place: Place, body: unknown): Promise<LargeBody | UnreadableBody>
-  /**
-   * The same of what a patch makes of what is there; undefined where it changes nothing. Throws 4xx for what cannot be
-   * patched so.
-   */
-  patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | undefined>
+  /** The same of what a patch makes of what is there. Throws 4xx for what cannot be patched so. */
+  patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | Unpatched>
   /** What goes out of the index with what is there. */
   remove(asking: Asking, place: Place): Promise<LargeFindings>
+  /** The index rows of a version; undefined for one that is not large. */
+  rows(asking: Asking, version: StoredVersion): Promise<FoundRows | undefined> | undefined
   /** A body that was read and no more. */
   read(asking: Asking, body: unknown): Promise<LargeBody | UnreadableBody>
   /** What $validate says of a text. */
@@ -69,14 +84,13 @@ const toText = (bytes: Uint8Array): string => {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
 }
 
-/** Text and bytes of a body. The bytes are handed over to the thread, so each body is decoded before. */
-const open = (body: unknown): { readonly text: string; readonly bytes: Uint8Array } => {
-  if (body instanceof Uint8Array) {
-    const text = toText(body)
-    return { text, bytes: body }
-  }
-  const { text } = body as ReadResource
-  return { text, bytes: Buffer.from(text) }
+const isRead = (body: unknown): body is ReadResource | LargeBody =>
+  typeof body === 'object' && body !== null && 'text' in body
+
+/** Of a body; those that were read here are encoded. */
+const bytesOf = async (body: unknown): Promise<Uint8Array> => {
+  if (body instanceof Uint8Array) return body
+  return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : shareText((body as ReadResource).text)
 }
 
 const pack = ({ type, id, version, stamp, bytes, form }: StoredVersion): PackedVersion => ({
@@ -93,16 +107,19 @@ const toFindings = ({ head: { findings }, parts, source }: Examined): LargeFindi
   const { before } = findings
   const listed = <L extends (typeof parts)[number]['list']>(name: L) =>
     parts.filter((part): part is Extract<typeof part, { list: L }> => part.list === name)
-  const rowsOf = (name: 'added' | 'removed') => parts.flatMap((part) => (part.list === name ? [part.rows] : []))
+  const rowsOf = (name: 'added' | 'removed' | 'shared') =>
+    parts.flatMap((part) => (part.list === name ? [part.rows] : []))
   return {
     ...findings,
     added: rowsOf('added'),
+    shared: findings.hasShared ? rowsOf('shared') : undefined,
     contained: listed('contained').flatMap(({ contained }) => contained),
     references: listed('references').flatMap(({ references }) => references),
     paths: listed('references').flatMap(({ paths }) => paths),
     before: before && {
       ...before,
       removed: rowsOf('removed'),
+      references: findings.hasShared ? listed('referencesBefore').flatMap(({ references }) => references) : undefined,
       contained: listed('containedBefore').flatMap(({ contained }) => contained),
     },
     source,
@@ -117,57 +134,87 @@ export interface LargeBodiesParts {
 
 export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBodies => {
   const noted = new Set<string>()
+  // What is packed takes about a quarter.
+  const concernsVersion = (version: StoredVersion | undefined): boolean =>
+    version !== undefined && !version.deleted && version.weight >= least
+  const ownTurns = createOwnTurns()
   const run = async ({ signal }: Pick<Asking, 'signal'>, task: Task): Promise<Examined> => {
     const outcome = await threads.run(task, signal)
     const { failure } = outcome.head
     if (failure !== undefined) throw fromFailure(failure)
     return outcome
   }
-  const toBody = (text: string, outcome: Examined): LargeBody => {
-    const { members = [], outline, refusal } = outcome.head
-    const resource = toLargeResource(text, members, toFindings(outcome), outline)
-    return { text, members, resource, outline, refusal: refusal && fromFailure(refusal) }
+  const toBody = (bytes: Uint8Array, outcome: Examined): LargeBody => {
+    const { members = [], pieces = [], slots, outline, refusal } = outcome.head
+    let decoded: string | undefined
+    const text = (): string => {
+      decoded ??= toText(bytes)
+      return decoded
+    }
+    return {
+      bytes,
+      decode: () => void text(),
+      get text() {
+        return text()
+      },
+      members,
+      resource: toLargeResource(text, members, pieces, toFindings(outcome), outline),
+      outline,
+      template: slots && templateOf(slots, text),
+      refusal: refusal && fromFailure(refusal),
+    }
   }
-  const tried = async (asking: Asking, text: string, task: Task): Promise<LargeBody | UnreadableBody> => {
+  const tried = async (
+    asking: Asking,
+    task: Extract<Task, { readonly task: 'write' | 'read' }>,
+  ): Promise<LargeBody | UnreadableBody> => {
     const outcome = await threads.run(task, asking.signal)
     const { failure } = outcome.head
-    return failure === undefined ? toBody(text, outcome) : new UnreadableBody(fromFailure(failure))
+    return failure === undefined ? toBody(task.body, outcome) : new UnreadableBody(fromFailure(failure))
   }
-  const where = ({ ownUrl }: Asking, { type, id, before }: Place) => ({
+  const where = ({ ownUrl }: Asking, { type, id, before, isGuarded }: Place) => ({
     type,
     id,
     ownUrl,
+    isGuarded,
     before: before === undefined || before.deleted ? undefined : pack(before),
   })
   return {
     concerns: (body) =>
       body instanceof Uint8Array
         ? body.length >= least
-        : typeof body === 'object' && body !== null && 'text' in body && (body as ReadResource).text.length >= least,
-    // What is packed takes about a quarter.
-    concernsVersion: (version) => version !== undefined && !version.deleted && version.weight >= least,
+        : isRead(body) && ('bytes' in body ? body.bytes.length : body.text.length) >= least,
+    concernsVersion,
     async write(asking, place, body) {
-      const { text, bytes } = open(body)
-      return tried(asking, text, { task: 'write', body: bytes, ...where(asking, place) })
+      return tried(asking, { task: 'write', body: await bytesOf(body), ...where(asking, place) })
     },
     async patch(asking, place, patch) {
       const outcome = await run(asking, { task: 'patch', ...patch, ...where(asking, place) })
-      const { text } = outcome.head
-      return text === undefined ? undefined : toBody(toText(text), outcome)
+      const { text, patients = [] } = outcome.head
+      return text === undefined ? { patients } : toBody(text, outcome)
     },
     async remove(asking, place) {
       return toFindings(await run(asking, { task: 'remove', ...where(asking, place) })) as LargeFindings
     },
+    rows(asking, version) {
+      if (!concernsVersion(version)) return undefined
+      const place = { type: version.type, id: version.id, before: version, isGuarded: true }
+      return run(asking, { task: 'remove', ...where(asking, place) }).then((outcome) =>
+        rowsOfBefore(toFindings(outcome) as LargeFindings),
+      )
+    },
     async read(asking, body) {
-      const { text, bytes } = open(body)
-      return tried(asking, text, { task: 'read', body: bytes })
+      const read = await tried(asking, { task: 'read', body: await bytesOf(body) })
+      if (!(read instanceof UnreadableBody)) await ownTurns.take(read.decode)
+      return read
     },
     async check(asking, text, profiles) {
-      return (await run(asking, { task: 'check', body: Buffer.from(text), profiles })).head.issues
+      return (await run(asking, { task: 'check', body: await shareText(text), profiles })).head.issues
     },
     async present(asking, version, type, presentation) {
       const { head } = await run(asking, { task: 'present', version: pack(version), type, presentation })
-      return Buffer.from(head.text as Uint8Array)
+      const { buffer, byteOffset, byteLength } = head.text as Uint8Array
+      return Buffer.from(buffer, byteOffset, byteLength)
     },
     async patients(asking, version) {
       return (

@@ -2,21 +2,21 @@
  * A large resource as hooks and checks are given it: its members are parsed when they are first asked for, so that
  * nobody waits for what nobody reads. It carries what a thread has found about it.
  */
-import type { Outline } from '../../model/json/outline.ts'
-import { objectLazily } from '../../model/json/parse-lazily.ts'
-import type { Member } from '../../model/json/scan.ts'
-import { carryFindings, type Findings } from '../../storage/findings.ts'
+import type { Member, Outline } from '../../model/service.ts'
+import { objectFromPieces } from '../../model/service.ts'
+import { carryFindings, type Findings } from '../../storage/service.ts'
 
 type Json = Record<string, unknown>
 
-/** `members` lie in `text`, which was read strictly. */
+/** `members` lie in `text`, which was read strictly; `pieces` are those that are short. */
 export const toLargeResource = (
-  text: string,
+  text: () => string,
   members: readonly Member[],
+  pieces: readonly (string | undefined)[],
   findings: Findings | undefined,
   outline: Outline | undefined,
 ): Json => {
-  const resource = objectLazily(text, members, outline)
+  const resource = objectFromPieces(text, members, pieces, outline)
   if (findings !== undefined) carryFindings(resource, findings)
   return resource
 }

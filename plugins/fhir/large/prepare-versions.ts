@@ -3,7 +3,7 @@
  * away from the main thread. What shows them after that finds it done. One after the other, which bounds the memory.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 import { needsWork } from '../presentation/present.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'

@@ -4,21 +4,23 @@
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import type { Change } from '../../storage/change.ts'
-import { findingsOf } from '../../storage/findings.ts'
+import type { Change, WriteGuard } from '../../storage/service.ts'
+import { findingsOf } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 
 interface Address {
   readonly type: string
   /** Undefined for what is created, or found by a condition. */
   readonly id: string | undefined
+  /** Of the change; undefined where nothing is restricted. */
+  readonly guard: Pick<WriteGuard, 'restricts'> | undefined
 }
 
 /** A body to be written, small ones as they are. */
 export const prepareBody = (
   server: FhirServer,
   ctx: RequestContext,
-  { type, id }: Address,
+  { type, id, guard }: Address,
   body: unknown,
 ): Eventually<unknown> => {
   const { large, store } = server
@@ -26,7 +28,7 @@ export const prepareBody = (
   if (!isLarge) return body
   const write = async (): Promise<unknown> => {
     const before = id === undefined ? undefined : await store.read(type, id)
-    return large.write(ctx, { type, id: id ?? '', before }, body)
+    return large.write(ctx, { type, id: id ?? '', before, isGuarded: guard?.restricts === true }, body)
   }
   return write()
 }
@@ -41,10 +43,10 @@ export const prepareChange = (server: FhirServer, ctx: RequestContext, change: C
   const complete = async (): Promise<Change> => {
     const before = await store.read(type, id)
     if (before === undefined || before.deleted) return change
-    const place = { type, id, before }
+    const place = { type, id, before, isGuarded: change.guard.restricts }
     if (kind === 'delete') return { ...change, findings: await large.remove(ctx, place) }
     if (content === undefined) return change
-    const body = await large.write(ctx, place, content)
+    const body = await large.write(ctx, place, content.sent)
     return 'resource' in body ? { ...change, findings: findingsOf(body.resource) } : change
   }
   return complete()

@@ -1,7 +1,7 @@
 /** What a thread is asked, as plain data that crosses threads. */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { ResourceType } from '../../model/catalog.ts'
-import type { LinkSource } from '../bundle/patch-links.ts'
+import type { ResourceType } from '../../model/service.ts'
+import type { LinkSource } from '../bundle/link-source.ts'
 import type { PatchForm } from '../patch/patch.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 
@@ -21,6 +21,8 @@ interface Writing {
   readonly id: string
   readonly ownUrl: OwnUrl | undefined
   readonly before: PackedVersion | undefined
+  /** All rows of both versions are asked for, because the caller's access is decided by them. */
+  readonly isGuarded: boolean
 }
 
 export interface PatchToApply {

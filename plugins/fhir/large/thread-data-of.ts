@@ -1,9 +1,8 @@
 /** What threads are started with now: the same object as long as packages and search parameters are the same. */
 
-import type { StoredLinks } from '../../model/references/compile-reference-paths.ts'
+import type { StoredLinks } from '../../model/service.ts'
 import type { Definitions } from '../../packages/service.ts'
-import type { WordMode } from '../../search/index/full-text/text-index.ts'
-import type { Registry } from '../../search/index/registry.ts'
+import type { Registry, WordMode } from '../../search/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import type { ThreadData } from './thread-data.ts'
 

@@ -1,9 +1,8 @@
 /** What a thread is started with, and the messages between it and the main thread. All of it is plain data. */
 
-import type { StoredLinks } from '../../model/references/compile-reference-paths.ts'
+import type { StoredLinks } from '../../model/service.ts'
 import type { Definition } from '../../packages/service.ts'
-import type { WordMode } from '../../search/index/full-text/text-index.ts'
-import type { ExtractionSource } from '../../search/index/registry.ts'
+import type { ExtractionSource, WordMode } from '../../search/service.ts'
 import type { RemoteValidator } from '../../validation/service.ts'
 import type { Head, Part } from './outcome.ts'
 import type { Task } from './task.ts'

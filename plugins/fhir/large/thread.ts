@@ -1,15 +1,15 @@
 /** A thread for large bodies: one task at a time. Definitions are asked of the main thread, which has the database. */
 import { platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { loadExotic } from '../../model/fhirpath/extraction/interpreted.ts'
-import { createLinks } from '../../model/references/reference-walker.ts'
-import { createElements } from '../../model/snapshot/element-index.ts'
+import { createElements, createLinks, loadExotic } from '../../model/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
-import { createPatients } from '../../search/definition/patients.ts'
-import { createConverters } from '../../search/index/convert/converters.ts'
-import { createExtraction } from '../../search/index/extraction.ts'
-import { createHasher } from '../../search/index/hash.ts'
-import { createState } from '../../search/index/parameter-state.ts'
+import {
+  createConverters,
+  createExtraction,
+  createHasher,
+  createPatients,
+  createState,
+} from '../../search/thread-service.ts'
 import { openValidator } from '../../validation/service.ts'
 import { createExamination } from './examination.ts'
 import type { Part } from './outcome.ts'

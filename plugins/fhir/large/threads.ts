@@ -45,14 +45,6 @@ const left = (): Error => RequestLeft()
 // The compiled tree holds .js beside it; the sources run as they are.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url)
 
-/** Buffers that nobody else has a part of are handed over, the others are copied. */
-const transferable = (task: Task): ArrayBuffer[] => {
-  const bytes = 'body' in task ? task.body : undefined
-  return bytes !== undefined && bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength
-    ? [bytes.buffer]
-    : []
-}
-
 export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
   const size = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))
   const threads = new Set<Thread>()
@@ -160,7 +152,7 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
     }
     worker.on('message', take)
     signal?.addEventListener('abort', cancel, { once: true })
-    worker.postMessage({ kind: 'task', task } satisfies ToThread, transferable(task))
+    worker.postMessage({ kind: 'task', task } satisfies ToThread)
   }
   const next = (): void => {
     while (waiting.length > 0 && !isClosed) {

@@ -1,9 +1,8 @@
 /** What an operation wants changed → changes of the one write path. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/type-of.ts'
-import type { Change, Changed } from '../../storage/change.ts'
-import { newId } from '../../storage/new-id.ts'
-import type { ChangeRights } from '../../storage/write-guard.ts'
+import { typeOf } from '../../model/service.ts'
+import type { Change, Changed, ChangeRights } from '../../storage/service.ts'
+import { newId } from '../../storage/service.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { toRevision } from '../interactions/revise.ts'
@@ -35,7 +34,7 @@ export const toChange = async (
   if (wanted.kind === 'revise')
     return toRevision(server, { request, interaction, type, id, guard, revise: wanted.revise })
   const given = wanted.kind === 'update' ? id : undefined
-  const body = await prepareBody(server, request, { type, id: given }, Buffer.from(wanted.json))
+  const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
   const content = readIncoming(server, body, type, given, true)
   await examine(server, request, interaction, content, { guard, id })
   return { kind: wanted.kind, interaction, type, id, guard, ...content }

@@ -1,14 +1,13 @@
 /** Makes a change to see whether it would be taken, and undoes it: nothing of it is told to anybody. */
 
 import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
-import type { Change } from '../../storage/change.ts'
-import { newId } from '../../storage/new-id.ts'
-import type { ChangeRights } from '../../storage/write-guard.ts'
+import type { Change, ChangeRights } from '../../storage/service.ts'
+import { newId } from '../../storage/service.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { examine } from '../interactions/check-content.ts'
 import { readIncoming } from '../interactions/incoming.ts'
 import { prepareBody } from '../large/prepare-write.ts'
-import type { OwnInvocation } from './own.ts'
+import type { OwnInvocation } from '../parts.ts'
 
 export type Rehearsed =
   | { readonly kind: 'create'; readonly json: string }
@@ -29,7 +28,7 @@ const toChange = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<C
   const guard = await server.evaluator.guardFor(request, ruling, type, RIGHTS[wanted.kind])
   if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
   const given = wanted.kind === 'update' ? id : undefined
-  const body = await prepareBody(server, request, { type, id: given }, Buffer.from(wanted.json))
+  const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
   const content = readIncoming(server, body, type, given)
   await examine({ ...server, validator: undefined }, request, interaction, content, { guard, id })
   return { kind: wanted.kind, interaction, type, id, guard, ...content }

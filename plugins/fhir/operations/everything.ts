@@ -3,25 +3,17 @@
  * https://hl7.org/fhir/R4/patient-operation-everything.html, https://hl7.org/fhir/R4/encounter-operation-everything.html
  */
 
-import { readSpan } from '../../model/date/date-range.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { type Access, OPEN, toAccess } from '../../search/access/access-filter.ts'
-import { ParameterValue } from '../../search/errors.ts'
-import { MOST_INCLUDED } from '../../search/plan/include.ts'
-import { openPage, type PagePosition, sealPage } from '../../search/query/page-token.ts'
-import type { Asking } from '../../search/query/search-context.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { typeOf } from '../../model/service.ts'
+import { type CompartmentQuery, findCompartment, ParameterValue } from '../../search/service.ts'
+import { readSeen } from '../interactions/read-seen.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { toSearchSet } from '../search/searchset.ts'
-import { readSeen } from './data.ts'
-import type { OperationAnswer, OperationParameter } from './operation.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
-import { planRecord, type RecordQuery } from './record.ts'
+import type { OperationAnswer } from './operation.ts'
+import type { OperationParameter } from './operation-parameter.ts'
+import type { OwnOperation } from './own.ts'
 
-interface Wanted extends RecordQuery {
-  readonly count: number
-  readonly page: string | undefined
-}
+type Wanted = Pick<CompartmentQuery, 'start' | 'end' | 'since' | 'types' | 'count' | 'page'>
 
 const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
   const count = inputs.get<number>('_count')
@@ -41,11 +33,6 @@ const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
   }
 }
 
-const isWanted = ({ types, since }: Wanted, { type, stamp }: StoredVersion): boolean => {
-  const from = since === undefined ? undefined : readSpan(since)?.from
-  return types?.includes(type) !== false && (from === undefined || stamp >= from)
-}
-
 const linkOf = ({ request, interaction, inputs }: OwnInvocation, count: number): string => {
   const { type, id } = interaction
   const parameters = new URLSearchParams()
@@ -55,80 +42,24 @@ const linkOf = ({ request, interaction, inputs }: OwnInvocation, count: number):
   return `${request.baseUrl}/${type}${id === undefined ? '' : `/${id}`}/$everything?${parameters}`
 }
 
-/** A position among what the compartment refers to, as the keys of a page token; the compartment itself has none. */
-const REFERRED: readonly string[] = ['referred']
-const isReferred = ({ keys }: PagePosition): boolean => keys.length > 0
-
-interface Page {
-  readonly matches: readonly StoredVersion[]
-  readonly included: readonly StoredVersion[]
-  /** Where the next page begins; undefined behind the last one. */
-  readonly next: PagePosition | undefined
-}
-
-/** The resource it is about and its compartment; then, on the page where they end, what they refer to. */
-const readPage = async (
-  invocation: OwnInvocation,
-  wanted: Wanted,
-  focus: StoredVersion | undefined,
-  position: PagePosition,
-  access: Access,
-  asking: Asking,
-): Promise<Page> => {
-  const { server, request } = invocation
-  const { executor, referred } = server.search
-  const { pin } = position
-  const { shown, followed, targets } = await planRecord(invocation, wanted, access, asking)
-  const matches: StoredVersion[] = []
-  if (!isReferred(position)) {
-    if (wanted.page === undefined && focus !== undefined && isWanted(wanted, focus)) matches.push(focus)
-    const room = wanted.count - matches.length
-    const found = shown.length === 0 ? [] : await executor.page(shown, position, [], room + 1, request)
-    for (const { version } of found.slice(0, room)) matches.push(version)
-    if (found.length > room)
-      return { matches, included: [], next: { pin, rid: found[room - 1]?.version.rid ?? position.rid, keys: [] } }
-  }
-  const rids = await referred(
-    {
-      plans: followed,
-      rids: focus === undefined ? [] : [focus.rid],
-      targets,
-      position: isReferred(position) ? position : { pin, rid: Number.MAX_SAFE_INTEGER },
-      limit: MOST_INCLUDED + 1,
-      ownUrl: request.ownUrl,
-    },
-    request,
-  )
-  const page = rids.slice(0, MOST_INCLUDED)
-  const last = rids.length > MOST_INCLUDED ? page.at(-1) : undefined
-  return {
-    matches,
-    included: await executor.versions(page, request),
-    next: last === undefined ? undefined : { pin, rid: last, keys: REFERRED },
-  }
-}
-
 const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
   const { server, request, ruling, interaction } = invocation
-  const { search, clock, catalog } = server
-  const { type: root = '', id } = interaction
+  const { clock, catalog } = server
+  const { type = '', id } = interaction
   const wanted = readWanted(invocation)
-  const base = { ownUrl: request.ownUrl, now: clock.now(), pin: await search.pin() }
-  const access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, search.criteria, base)
-  const asking: Asking = { ...base, allowed: (type) => access.conditions(type, 's') }
-  const focus = id === undefined ? undefined : await readSeen(server, request, ruling, root, id)
-  const link = linkOf(invocation, wanted.count)
-  const position =
-    wanted.page === undefined
-      ? { pin: base.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }
-      : openPage(search.registry.key, clock, request.caller, link, wanted.page)
-  const { matches, included, next } = await readPage(invocation, wanted, focus, position, access, asking)
+  const focus = id === undefined ? undefined : await readSeen(server, request, ruling, type, id)
+  const address = linkOf(invocation, wanted.count)
+  const { matches, included, next } = await findCompartment(server, {
+    ...wanted,
+    context: request,
+    ruling,
+    root: { type, id },
+    focus,
+    address,
+  })
 
-  const links = [{ relation: 'self', url: link }]
-  if (next !== undefined) {
-    const page = sealPage(search.registry.key, clock, request.caller, link, next)
-    links.push({ relation: 'next', url: `${link}&_page=${page}` })
-  }
+  const links = [{ relation: 'self', url: address }]
+  if (next !== undefined) links.push({ relation: 'next', url: `${address}&_page=${next}` })
   // It is about the record of the focus, also where `_type` leaves the focus itself out.
   invocation.shown(focus === undefined ? [...matches, ...included] : [focus, ...matches, ...included])
   const presentation = { pretty: false }

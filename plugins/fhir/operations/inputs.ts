@@ -2,10 +2,10 @@
  * The parameters of an invocation, checked against their declaration: from the query, from a Parameters resource, or a
  * resource as the whole body. https://hl7.org/fhir/R4/operations.html#request
  */
+
 import { type ServerError, withArticle } from '../../../kernel/index.ts'
-import type { ReadResource } from '../../model/json/parse.ts'
-import { itemsAt, membersAt } from '../../model/json/ranges.ts'
-import type { Member } from '../../model/json/scan.ts'
+import type { Member, ReadResource } from '../../model/service.ts'
+import { itemsAt, membersAt } from '../../model/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import {
   OperationBody,
@@ -16,19 +16,11 @@ import {
   OperationParameterType,
   OperationParameterUnknown,
 } from './errors.ts'
-import type { Operation, OperationParameter } from './operation.ts'
+import type { Operation } from './operation.ts'
+import type { Inputs, OperationParameter } from './operation-parameter.ts'
 import { isOfType, isPrimitive, readPrimitive, spellingsOf } from './primitive.ts'
 
 type Json = Record<string, unknown>
-
-/** What was given: values in JSON's own types, data types and resources as objects, parts as Inputs of their own. */
-export interface Inputs {
-  /** The first value; undefined when there is none. */
-  get<T = unknown>(name: string): T | undefined
-  all<T = unknown>(name: string): readonly T[]
-  /** The JSON a resource was sent as, digits of its numbers included. */
-  json(name: string): string | undefined
-}
 
 interface Given {
   readonly name: string

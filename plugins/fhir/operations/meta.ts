@@ -3,19 +3,18 @@
  * https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
  */
 
-import { isExactObject, parseExactly } from '../../model/json/exact.ts'
-import { isIn, join, q } from '../../search/sql/fragment.ts'
+import { isExactObject, parseExactly } from '../../model/service.ts'
+import { findLabelled } from '../../search/service.ts'
 import { refuseRestricted } from '../dispatch.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { MetaTooMany } from './errors.ts'
 import type { OperationChanges } from './operation.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
+import type { OwnOperation } from './own.ts'
 
 type Json = Record<string, unknown>
 
 const KINDS = ['profile', 'tag', 'security'] as const
 type Kind = (typeof KINDS)[number]
-/** The search parameter that finds each. */
-const CODES: Readonly<Record<Kind, string>> = { profile: '_profile', tag: '_tag', security: '_security' }
 const MOST_LABELLED = 10_000 // resources looked into for one answer: one for each label there is
 
 const listOf = (meta: unknown, kind: Kind): readonly unknown[] => {
@@ -39,37 +38,14 @@ const asParameters = (valueMeta: unknown): object => ({
   parameter: [{ name: 'return', valueMeta }],
 })
 
-/** The resources that together have every label of some types. */
-const labelled = async ({ server, request }: OwnInvocation, types: readonly string[]): Promise<readonly number[]> => {
-  const { registry, executor } = server.search
-  const codes = types.flatMap((type) =>
-    KINDS.flatMap((kind) => registry.parameters(type).get(CODES[kind])?.columns ?? []).map(({ code }) => code),
-  )
-  if (codes.length === 0) return []
-  const params = isIn('x.param', [...new Set(codes)])
-  const first = join(
-    [
-      q`SELECT min(x.rid) AS rid FROM ix_token x WHERE ${params} GROUP BY x.param, x.val, x.sys`,
-      q`SELECT min(x.rid) AS rid FROM ix_str x WHERE ${params} GROUP BY x.param, x.val, x.exact`,
-      q`SELECT min(x.rid) AS rid FROM ix_ref x WHERE ${params} GROUP BY x.param, x.target`,
-    ],
-    ' UNION ALL ',
-  )
-  const rows = await executor.select<{ rid: number }>(
-    q`SELECT DISTINCT u.rid FROM (${first}) u LIMIT ${MOST_LABELLED + 1}`,
-    request,
-  )
-  if (rows.length > MOST_LABELLED) throw MetaTooMany(MOST_LABELLED)
-  return rows.map(({ rid }) => Number(rid))
-}
-
 /** All labels of a type or of every type. */
 const summary = async (invocation: OwnInvocation): Promise<object> => {
   const { server, request, ruling, interaction } = invocation
   // Which labels there are is known of all resources, not of those that somebody may see.
   refuseRestricted(ruling, interaction.type)
   const types = interaction.type === undefined ? await server.search.usedTypes() : [interaction.type]
-  const rids = await labelled(invocation, types)
+  const rids = await findLabelled(server, types, MOST_LABELLED, request)
+  if (rids.length > MOST_LABELLED) throw MetaTooMany(MOST_LABELLED)
   const found: Record<Kind, unknown[]> = { profile: [], tag: [], security: [] }
   for (const { text } of await server.search.executor.versions(rids, request)) {
     const { meta } = JSON.parse(text) as Json

@@ -2,27 +2,10 @@
  * An operation as a plugin declares it: `$name` at the base, at a type, at an instance.
  * https://hl7.org/fhir/R4/operations.html
  */
+
 import type { Interaction, RequestClass, RequestContext, Rights, Ruling } from '../../../kernel/index.ts'
-import type { Data } from './data.ts'
-import type { Inputs } from './inputs.ts'
-
-export type OperationLevel = 'system' | 'type' | 'instance'
-
-/** An input parameter. https://hl7.org/fhir/R4/operationdefinition-definitions.html#OperationDefinition.parameter */
-export interface OperationParameter {
-  readonly name: string
-  /**
-   * A FHIR type: `code`, `Coding`, `Patient`; `Resource` for a resource of any type, `Element` for a value of any type.
-   * Left out for one that consists of parts.
-   */
-  readonly type?: string
-  /** How often it has to be there; 0 when left out. */
-  readonly min?: number
-  /** How often it may be there; once when left out. */
-  readonly max?: number | '*'
-  readonly documentation: string
-  readonly part?: readonly OperationParameter[]
-}
+import type { SessionReads } from '../session/session.ts'
+import type { Inputs, OperationLevel, OperationParameter } from './operation-parameter.ts'
 
 /** One invocation that was ruled on. */
 export interface Invocation {
@@ -30,8 +13,11 @@ export interface Invocation {
   /** Of kind `operation`, with the type and id of the address. */
   readonly interaction: Interaction
   readonly inputs: Inputs
-  /** What this caller may see; inside a transaction, what was written there too. */
-  readonly data: Data
+  /**
+   * What this caller may see by the ruling of the invocation; inside a transaction, what was written there too. Its calls
+   * are no interactions of their own: the invocation is told, with whose data they gave.
+   */
+  readonly data: SessionReads
   /** For an operation that looks elsewhere than in `data`: it has to apply this, or to refuse where it restricts. */
   readonly ruling: Ruling
 }

@@ -1,5 +1,5 @@
 /** Values of FHIR primitives: from a query as text, from JSON as they are. https://hl7.org/fhir/R4/datatypes.html */
-import { readSpan } from '../../model/date/date-range.ts'
+import { readSpan } from '../../model/service.ts'
 
 const URI = /^\S+$/
 const isText = (value: unknown): value is string => typeof value === 'string'

@@ -1,6 +1,7 @@
 /** The operations of this server, from the setups of all plugins: routes, Bundles and /metadata read the same list. */
 import { OperationUnusable } from './errors.ts'
-import type { Invocation, Operation, OperationLevel } from './operation.ts'
+import type { Invocation, Operation } from './operation.ts'
+import type { OperationLevel } from './operation-parameter.ts'
 
 const CODE = /^[a-z][A-Za-z0-9-]{0,63}$/
 

@@ -3,9 +3,10 @@ import { errorsFirst, type Issue } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { TypeMismatch } from '../errors.ts'
+import type { OwnInvocation } from '../parts.ts'
 import { rehearse } from './dry-run.ts'
 import { OperationParameterMissing, ValidateMode, ValidateProfile } from './errors.ts'
-import type { OwnInvocation, OwnOperation } from './own.ts'
+import type { OwnOperation } from './own.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,8 +1,15 @@
 /** Applies a FHIRPath Patch. https://hl7.org/fhir/R4/fhirpatch.html */
 
-import { choiceIn, follow, readPath, type Spot, type Step } from '../../model/fhirpath/patch-path/patch-path.ts'
-import { copyExactly, isExactObject } from '../../model/json/exact.ts'
-import type { ElementShape, Elements, Place } from '../../model/snapshot/element-index.ts'
+import type { ElementShape, Elements, Place } from '../../model/service.ts'
+import {
+  choiceIn,
+  copyExactly,
+  followPath as follow,
+  isExactObject,
+  readPath,
+  type Spot,
+  type PatchStep as Step,
+} from '../../model/service.ts'
 import { PatchImmutable, PatchPath, PatchTooLarge } from './errors.ts'
 import { type Exact, type PathOperation, partsOf, valueKey } from './path-operations.ts'
 import { prune } from './prune.ts'

@@ -1,5 +1,5 @@
 /** JSON Patch. RFC 6902; pointers RFC 6901. */
-import { copyExactly, equalExactly, isExactObject } from '../../model/json/exact.ts'
+import { copyExactly, equalExactly, isExactObject } from '../../model/service.ts'
 import { PatchImmutable, PatchMalformed, PatchPath, PatchTestFailed, PatchTooLarge } from './errors.ts'
 import { prune } from './prune.ts'
 

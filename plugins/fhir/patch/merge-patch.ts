@@ -1,5 +1,5 @@
 /** JSON Merge Patch. RFC 7396. */
-import { copyExactly, equalExactly, isExactObject } from '../../model/json/exact.ts'
+import { copyExactly, equalExactly, isExactObject } from '../../model/service.ts'
 import { PatchImmutable, PatchMalformed } from './errors.ts'
 import { prune } from './prune.ts'
 

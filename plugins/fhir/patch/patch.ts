@@ -1,7 +1,7 @@
 /** A patch that was sent, in one of three forms, as a function from one version to the next. */
-import { isExactObject, parseExactly } from '../../model/json/exact.ts'
-import { readJson } from '../../model/json/parse.ts'
-import type { Elements } from '../../model/snapshot/element-index.ts'
+
+import type { Elements } from '../../model/service.ts'
+import { isExactObject, parseExactly, readJson } from '../../model/service.ts'
 import { PatchImmutable, PatchMalformed, PatchType } from './errors.ts'
 import { applyPathPatch } from './fhirpath-patch.ts'
 import { applyJsonPatch, readJsonPatch } from './json-patch.ts'

@@ -1,5 +1,5 @@
 /** The operations of a FHIRPath Patch, from the Parameters that hold them. https://hl7.org/fhir/R4/fhirpatch.html */
-import { digitsOf, isExactObject } from '../../model/json/exact.ts'
+import { digitsOf, isExactObject } from '../../model/service.ts'
 import { PatchMalformed, PatchTooLarge } from './errors.ts'
 import { MOST_OPERATIONS } from './json-patch.ts'
 

@@ -1,5 +1,5 @@
 /** An element that a patch took the last part of goes too: FHIR knows no empty objects and lists. */
-import { isExactObject } from '../../model/json/exact.ts'
+import { isExactObject } from '../../model/service.ts'
 
 const isEmpty = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : isExactObject(value) && Object.keys(value).length === 0

@@ -2,9 +2,9 @@
  * A resource in another form than stored: `_summary`, `_elements`, `_pretty`. Numbers keep their digits.
  * https://hl7.org/fhir/R4/search.html#summary
  */
-import type { ResourceType } from '../../model/catalog.ts'
-import { parseExactly } from '../../model/json/exact.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { ResourceType } from '../../model/service.ts'
+import { parseExactly } from '../../model/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { Presentation } from './presentation-parameters.ts'
 
 const ALWAYS = new Set(['resourceType', 'id', 'meta'])

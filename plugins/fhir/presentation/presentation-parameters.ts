@@ -1,5 +1,5 @@
 /** Parameters of the query that steer an answer: `_format`, `_pretty`, `_summary`, `_elements`, and those of history. */
-import { ParameterUnknown, ParameterValue } from '../../search/errors.ts'
+import { ParameterUnknown, ParameterValue } from '../../search/service.ts'
 
 export type Summary = 'true' | 'text' | 'data' | 'count' | 'false'
 const SUMMARIES = new Set<string>(['true', 'text', 'data', 'count', 'false'])

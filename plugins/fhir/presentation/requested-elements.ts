@@ -1,5 +1,5 @@
 /** Names of `_elements` that no type has are told, as parameters that are not known are. https://hl7.org/fhir/R4/search.html#elements */
-import type { ResourceType } from '../../model/catalog.ts'
+import type { ResourceType } from '../../model/service.ts'
 import { ElementUnknown } from '../errors.ts'
 import { elementOf } from './present.ts'
 import type { Presentation } from './presentation-parameters.ts'

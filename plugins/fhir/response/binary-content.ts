@@ -7,8 +7,8 @@ import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip, type ZlibOptions } from 'node:zlib'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { topLevelStrings } from '../../model/json/top-level-strings.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { topLevelStrings } from '../../model/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { prefersFhir } from '../http/media.ts'
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]{1,127}"

@@ -1,7 +1,6 @@
 /** If-Match, If-None-Match, If-Modified-Since. RFC 9110, section 13; https://hl7.org/fhir/R4/http.html#concurrency */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Precondition } from '../../storage/change.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { Precondition, StoredVersion } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 
 const TAG = /^\s*(?:W\/)?"([^"]*)"\s*$/

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../../kernel/index.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { FHIR_JSON, takesGzip } from '../http/media.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
 import { needsWork, presentVersion } from '../presentation/present.ts'

@@ -1,8 +1,7 @@
 /** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { KeptEntries } from '../../search/fast/page-cache.ts'
-import { sealPage } from '../../search/query/page-token.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { FastPage, KeptEntries } from '../../search/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { patientsIn } from '../audit-details.ts'
 import type { FhirServer } from '../parts.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
@@ -33,24 +32,13 @@ export const toKeep = ({ run }: FhirServer, { text, patients }: KeptEntries): Ke
   return { text, length: Buffer.byteLength(text), patients: () => known }
 }
 
-/** `bound`: path and parameters, as links repeat them. `rows`: all that were found, of which the page shows `count`. */
 export const toPage = (
-  { search: { registry }, clock, random }: FhirServer,
-  { baseUrl, caller }: RequestContext,
-  bound: string,
-  rows: readonly { readonly rid: number }[],
-  count: number,
-  { text, length, patients }: KeptEntries,
+  { clock, random }: FhirServer,
+  { baseUrl }: RequestContext,
+  { entries: { text, length, patients }, address, total, next }: FastPage,
 ): FoundPage => {
-  const links = [{ relation: 'self', url: baseUrl + bound }]
-  // It is the first page: where it holds all matches it tells their number.
-  const total = rows.length > count ? undefined : rows.length
-  if (rows.length > count) {
-    // Pages go on below the last rid shown: nothing newer than the first one can come.
-    const position = { pin: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
-    const token = sealPage(registry.key, clock, caller, bound, position)
-    links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${token}` })
-  }
+  const links = [{ relation: 'self', url: baseUrl + address }]
+  if (next !== undefined) links.push({ relation: 'next', url: `${baseUrl}${address}&_page=${next()}` })
   const head = toHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total, links })
   return { text: head + text, length: Buffer.byteLength(head) + length, patients }
 }

@@ -1,9 +1,7 @@
-/** A search of a usual shape, answered in the turn it arrived in: see search/usual. */
+/** A search of a usual shape, answered in the turn it arrived in. */
 import type { Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { extent } from '../../search/access/extent.ts'
-import type { KeptEntries } from '../../search/fast/page-cache.ts'
-import { readUsualQuery } from '../../search/fast/simple-query.ts'
+import { findFast } from '../../search/service.ts'
 import { checkAccept } from '../http/media.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import type { Asked } from '../interactions/request.ts'
@@ -11,40 +9,26 @@ import type { FhirServer } from '../parts.ts'
 import { entriesOf, toKeep, toPage } from './fast-page.ts'
 import type { FoundPage } from './searchset-page.ts'
 
-/** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
+/** Undefined, at once or later, for a search that has to be understood first. */
 export const findUsual = (
   server: FhirServer,
-  asked: Asked,
+  { ctx, headers, url, body }: Asked,
   type: string | undefined,
   ruling: Ruling,
 ): Eventually<FoundPage | undefined> => {
-  const { usual } = server.search
-  const { ctx, headers, url, body } = asked
-  if (usual === undefined || type === undefined || extent(ruling, type, 's') !== 'all') return undefined
-  if (body instanceof Uint8Array) return undefined
-  const { baseUrl, ownUrl } = ctx
-  const pageWith = (entries: KeptEntries, rows: readonly { readonly rid: number }[], text: string, count: number) => {
-    checkAccept(headers.accept, undefined)
-    return toPage(server, ctx, `/${type}?${text}&_count=${count}`, rows, count, entries)
-  }
-  const kept = usual.kept(url, type, ctx)
-  if (kept !== undefined) {
-    const { entries, rows, text, count } = kept
-    if (entries !== undefined) return pageWith(entries, rows, text, count)
-    return andThen(usual.versions(kept), (found) => {
-      if (found === undefined || found.some(server.large.concernsVersion)) return undefined
-      const made = entriesOf(server, ctx, found, count)
-      usual.answered(kept, made.length, () => toKeep(server, made))
-      return pageWith(made, rows, text, count)
-    })
-  }
-  const query = readUsualQuery(queryOf(url))
-  if (query === undefined) return undefined
-  const { page } = server
-  const count = Math.min(query.count ?? page.usual, page.most)
-  return andThen(usual.find({ url, type, baseUrl, ownUrl, query, count }), (found) =>
-    found === undefined || found.some(server.large.concernsVersion)
-      ? undefined
-      : pageWith(entriesOf(server, ctx, found, count), found, query.text, count),
+  if (type === undefined || body instanceof Uint8Array) return undefined
+  const found = findFast(
+    server,
+    { context: ctx, ruling, type, url, query: queryOf(url) },
+    {
+      takes: (versions) => !versions.some(server.large.concernsVersion),
+      show: (versions, count) => entriesOf(server, ctx, versions, count),
+      keep: (entries) => toKeep(server, entries),
+    },
   )
+  return andThen(found, (page) => {
+    if (page === undefined) return undefined
+    checkAccept(headers.accept, undefined)
+    return toPage(server, ctx, page)
+  })
 }

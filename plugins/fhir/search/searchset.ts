@@ -1,7 +1,7 @@
 /** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
 import type { Issue } from '../../../kernel/index.ts'
-import type { ResourceType } from '../../model/catalog.ts'
-import type { SearchEntry } from '../../search/query/search-query.ts'
+import type { ResourceType } from '../../model/service.ts'
+import type { SearchEntry } from '../../search/service.ts'
 import { containedText, needsWork, present, presentVersion } from '../presentation/present.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 

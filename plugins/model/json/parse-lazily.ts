@@ -19,12 +19,36 @@ const defineLazily = (object: Json, key: string, read: () => unknown): void => {
 }
 
 /** An object by its members. `outline` has those of large values in it. */
-export const objectLazily = (text: string, members: readonly Member[], outline?: Outline): Json => {
+const objectLazily = (text: string, members: readonly Member[], outline?: Outline): Json => {
   const object: Json = {}
   for (const { key, valueStart, valueEnd } of members) {
     const read = (): unknown => parseLazily(text, valueStart, valueEnd, outline)
     if (valueEnd - valueStart <= SMALL_CHARS) object[key] = read()
     else defineLazily(object, key, read)
+  }
+  return object
+}
+
+const PIECE_CHARS = 1024
+
+/** The text of each member that is short; undefined in the place of one that is not. */
+export const piecesOf = (text: string, members: readonly Member[]): readonly (string | undefined)[] =>
+  members.map(({ valueStart, valueEnd }) =>
+    valueEnd - valueStart <= PIECE_CHARS ? text.slice(valueStart, valueEnd) : undefined,
+  )
+
+/** An object whose text may not be there yet: short members come from `pieces`, the text is asked for with the first other. */
+export const objectFromPieces = (
+  text: () => string,
+  members: readonly Member[],
+  pieces: readonly (string | undefined)[],
+  outline?: Outline,
+): Json => {
+  const object: Json = {}
+  for (const [at, { key, valueStart, valueEnd }] of members.entries()) {
+    const piece = pieces[at]
+    if (piece !== undefined) object[key] = JSON.parse(piece)
+    else defineLazily(object, key, () => parseLazily(text(), valueStart, valueEnd, outline))
   }
   return object
 }

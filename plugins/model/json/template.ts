@@ -15,10 +15,21 @@ export interface Template {
   values(id: string, version: number, lastUpdated: string): readonly string[]
 }
 
+/** A place that the server fills, in characters of the text. */
 interface Slot {
   readonly start: number
   readonly end: number
-  readonly make: (id: string, version: number, lastUpdated: string) => string
+  readonly hasId: boolean
+  readonly hasMeta: boolean
+  /** The members themselves stand here, not only their values. */
+  readonly isInserted: boolean
+}
+
+/** Where id and meta go, as plain data: enough to fill in the values without the text. */
+export interface Slots {
+  readonly places: readonly Slot[]
+  /** What is kept of the client's meta, with a leading comma each. */
+  readonly kept: string
 }
 
 const SERVER_OWNED = new Set(['versionId', 'lastUpdated', '_versionId', '_lastUpdated'])
@@ -34,44 +45,61 @@ const keptMeta = (text: string, meta: Member | undefined): string => {
     .join('')
 }
 
-export const toTemplate = ({ text, members }: Pick<ReadResource, 'text' | 'members'>): Template => {
+/** Throws 400 where meta is no object. */
+export const slotsOf = ({ text, members }: Pick<ReadResource, 'text' | 'members'>): Slots => {
   const find = (key: string): Member | undefined => members.find((member) => member.key === key)
   const id = find('id')
   const meta = find('meta')
   const kept = keptMeta(text, meta)
-  const makeId = (value: string): string => JSON.stringify(value)
-  const makeMeta = (_id: string, version: number, lastUpdated: string): string =>
-    `{"versionId":"${version}","lastUpdated":"${lastUpdated}"${kept}}`
-
   // A member that is missing goes behind resourceType, where readers of JSON look for it.
   const behind = find('resourceType')?.valueEnd ?? text.indexOf('{') + 1
-  const slots: Slot[] = []
-  if (id !== undefined) slots.push({ start: id.valueStart, end: id.valueEnd, make: makeId })
-  if (meta !== undefined) slots.push({ start: meta.valueStart, end: meta.valueEnd, make: makeMeta })
-  if (id === undefined || meta === undefined)
-    slots.push({
-      start: behind,
-      end: behind,
-      make: (value, version, lastUpdated) =>
-        (id === undefined ? `,"id":${makeId(value)}` : '') +
-        (meta === undefined ? `,"meta":${makeMeta(value, version, lastUpdated)}` : ''),
-    })
-  slots.sort((one, other) => one.start - other.start)
+  const places: Slot[] = []
+  const add = (start: number, end: number, hasId: boolean, hasMeta: boolean, isInserted: boolean): void =>
+    void places.push({ start, end, hasId, hasMeta, isInserted })
+  if (id !== undefined) add(id.valueStart, id.valueEnd, true, false, false)
+  if (meta !== undefined) add(meta.valueStart, meta.valueEnd, false, true, false)
+  if (id === undefined || meta === undefined) add(behind, behind, id === undefined, meta === undefined, true)
+  places.sort((one, other) => one.start - other.start)
+  return { places, kept }
+}
 
-  const fixed: string[] = []
-  let at = 0
-  for (const { start, end } of slots) {
-    fixed.push(text.slice(at, start))
-    at = end
+/** `text` is asked for only where all of it is needed. */
+export const templateOf = ({ places, kept }: Slots, text: () => string): Template => {
+  const valueAt = ({ hasId, hasMeta, isInserted }: Slot, id: string, version: number, lastUpdated: string): string => {
+    const own = hasId ? `${isInserted ? ',"id":' : ''}${JSON.stringify(id)}` : ''
+    if (!hasMeta) return own
+    return `${own}${isInserted ? ',"meta":' : ''}{"versionId":"${version}","lastUpdated":"${lastUpdated}"${kept}}`
   }
-  fixed.push(text.slice(at))
+  const split = (): readonly string[] => {
+    const whole = text()
+    const parts: string[] = []
+    let at = 0
+    for (const { start, end } of places) {
+      parts.push(whole.slice(at, start))
+      at = end
+    }
+    parts.push(whole.slice(at))
+    return parts
+  }
+  let fixed: readonly string[] | undefined
+  const fixedParts = (): readonly string[] => {
+    fixed ??= split()
+    return fixed
+  }
   return {
-    fixed,
-    values: (value, version, lastUpdated) => slots.map(({ make }) => make(value, version, lastUpdated)),
-    fill(value, version, lastUpdated) {
+    get fixed() {
+      return fixedParts()
+    },
+    values: (id, version, lastUpdated) => places.map((one) => valueAt(one, id, version, lastUpdated)),
+    fill(id, version, lastUpdated) {
+      const parts = fixedParts()
       let out = ''
-      for (let n = 0; n < slots.length; n += 1) out += fixed[n] + (slots[n] as Slot).make(value, version, lastUpdated)
-      return out + fixed[slots.length]
+      for (let n = 0; n < places.length; n += 1) out += parts[n] + valueAt(places[n] as Slot, id, version, lastUpdated)
+      return out + parts[places.length]
     },
   }
 }
+
+/** Throws 400 where meta is no object. */
+export const toTemplate = (read: Pick<ReadResource, 'text' | 'members'>): Template =>
+  templateOf(slotsOf(read), () => read.text)

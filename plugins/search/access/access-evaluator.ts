@@ -4,10 +4,9 @@
  */
 import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/write-guard.ts'
+import type { Links } from '../../model/service.ts'
+import { type ChangeRights, type Store, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
+import type { FoundRows } from '../index/index-findings.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Search } from '../open-search.ts'
 import type { Subject } from '../query/clause.ts'
@@ -20,6 +19,9 @@ import { createSecurityContexts, type SecurityContexts } from './security-contex
 
 type Context = Pick<RequestContext, 'ownUrl' | 'signal' | 'caller'>
 
+/** Rows of a large version, by a thread; undefined for one that is not large. */
+type LargeRows = (request: Context, version: StoredVersion) => Promise<FoundRows | undefined> | undefined
+
 export interface AccessEvaluator {
   /** The conditions that go into statements. */
   filter(request: Context, ruling: Ruling): Access
@@ -27,6 +29,8 @@ export interface AccessEvaluator {
   allows(request: Context, ruling: Ruling, right: Right, version: StoredVersion): Eventually<boolean>
   /** For changes of a type; all of `rights` must hold on what is there. */
   guardFor(request: Context, ruling: Ruling, type: string, rights: ChangeRights): Eventually<WriteGuard>
+  /** The same with the rows of large versions extracted by threads. */
+  extractingBy(largeRows: LargeRows): AccessEvaluator
   /** The same inside a transaction: it reads nothing outside. */
   inside(transaction: Transaction): AccessEvaluator
 }
@@ -38,15 +42,18 @@ export interface EvaluatorParts {
   /** Types of the installed packages. */
   readonly types: ReadonlySet<string>
   readonly links: Pick<Links, 'references'>
+  readonly largeRows?: LargeRows | undefined
 }
 
 export const createAccessEvaluator = (parts: EvaluatorParts): AccessEvaluator =>
-  createOver(parts, createGrantCompiler(parts.search.registry), createSecurityContexts(parts.links))
+  createOver(parts, createGrantCompiler(parts.search.registry), createSecurityContexts(parts.links), new WeakMap())
 
 const createOver = (
   parts: EvaluatorParts,
   compiler: GrantCompiler,
   contextsOf: ReturnType<typeof createSecurityContexts>,
+  /** Of large versions that were met. */
+  given: WeakMap<StoredVersion, FoundRows>,
 ): AccessEvaluator => {
   const { search, store, now, types } = parts
   const { criteria, registry, executor } = search
@@ -71,12 +78,27 @@ const createOver = (
       )
     }
 
-  const subjectOf = ({ type, id, stamp, text }: StoredVersion): Subject => ({
-    type,
-    id,
-    stamp,
-    rows: registry.extract(parseIndexed(text)),
-  })
+  const givenRows = (version: StoredVersion): Subject['rows'] | undefined => {
+    const found = given.get(version)
+    return found?.source === registry.source ? found.rows : undefined
+  }
+  const subjectOf = (version: StoredVersion): Subject => {
+    const { type, id, stamp } = version
+    return { type, id, stamp, rows: givenRows(version) ?? registry.extract(parseIndexed(version.text)) }
+  }
+  const give = (version: StoredVersion, found: FoundRows): void => void given.set(version, found)
+  /** Has the rows of a large version extracted by a thread, where they decide. */
+  const withRows = (
+    request: Context,
+    compiled: readonly CompiledGrants[],
+    version: StoredVersion,
+  ): Promise<void> | undefined => {
+    const isDecided = givenRows(version) !== undefined || compiled.every(({ results }) => results.has(version))
+    const extracting = isDecided ? undefined : parts.largeRows?.(request, version)
+    return extracting?.then((found) => {
+      if (found !== undefined) give(version, found)
+    })
+  }
 
   /** Conditions on other resources hold for the present only: a past version with one is not shown. */
   const holdsByIndex = async (
@@ -116,7 +138,9 @@ const createOver = (
   ): Eventually<boolean> => {
     const told = extent(ruling, version.type, right)
     if (told !== 'some') return told === 'all'
-    return andThen(compilerFor(request, ruling)(version.type, right), (compiled) => holds(request, compiled, version))
+    return andThen(compilerFor(request, ruling)(version.type, right), (compiled) =>
+      andThen(withRows(request, compiled, version), () => holds(request, compiled, version)),
+    )
   }
 
   const contextsFor = (request: Context, ruling: Ruling, version: StoredVersion): SecurityContexts =>
@@ -168,6 +192,7 @@ const createOver = (
         rights,
         compile,
         subjectOf,
+        give,
         registry,
         now,
         types,
@@ -175,11 +200,14 @@ const createOver = (
         caller: request.caller,
       })
     },
+    extractingBy: (largeRows) => createOver({ ...parts, largeRows }, compiler, contextsOf, given),
     inside: (transaction) =>
       createOver(
-        { ...parts, search: search.within(transaction), store: store.within(transaction) },
+        // A transaction waits for no thread.
+        { ...parts, search: search.within(transaction), store: store.within(transaction), largeRows: undefined },
         compiler,
         contextsOf,
+        given,
       ),
   }
 }

@@ -5,7 +5,7 @@
  */
 import { grantsOf, type OwnUrl, type Restriction, type Right } from '../../../kernel/index.ts'
 import type { Eventually } from '../../database/service.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Condition, Subject } from '../query/clause.ts'
 import type { Criteria } from '../query/criteria.ts'

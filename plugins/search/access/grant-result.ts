@@ -1,5 +1,5 @@
 /** What compiled grants say of a version. */
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { Subject } from '../query/clause.ts'
 import type { CompiledGrants } from './compiled-grants.ts'
 

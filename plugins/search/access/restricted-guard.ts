@@ -1,12 +1,17 @@
 /** The guard of changes by a caller who may see or change a part of the data. */
 import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
 import { andThen, type Eventually } from '../../database/service.ts'
-import { Contended, NotFound } from '../../storage/errors.ts'
-import type { Reads } from '../../storage/storage.ts'
-import type { StoredVersion } from '../../storage/version.ts'
-import type { ChangeRights, WriteGuard } from '../../storage/write-guard.ts'
+import {
+  type ChangeRights,
+  Contended,
+  NotFound,
+  type Reads,
+  type StoredVersion,
+  type WriteGuard,
+} from '../../storage/service.ts'
 import { OutsideAccess, RestrictionUnsupported } from '../errors.ts'
 import type { Rows } from '../index/index-entries.ts'
+import { type FoundRows, indexFindingsOf, rowsOfBefore, rowsOfNext, toIndexFindings } from '../index/index-findings.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Subject } from '../query/clause.ts'
 import { type CompiledGrants, type CompileRight, compileGrants } from './compiled-grants.ts'
@@ -20,7 +25,9 @@ export interface GuardParts {
   readonly rights: ChangeRights
   readonly compile: CompileRight
   readonly subjectOf: (version: StoredVersion) => Subject
-  readonly registry: Pick<Registry, 'extract'>
+  /** Rows of a version that were extracted elsewhere: `subjectOf` takes them. */
+  readonly give: (version: StoredVersion, found: FoundRows) => void
+  readonly registry: Pick<Registry, 'extract' | 'source'>
   readonly now: () => number
   /** Of the installed packages. */
   readonly types: ReadonlySet<string>
@@ -42,7 +49,7 @@ const all = (made: readonly Eventually<void>[]): Eventually<void> =>
 
 /** A promise only where something has to be compiled first. */
 export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
-  const { ruling, type, rights, compile, subjectOf, registry, now, types, contextsOf, caller } = parts
+  const { ruling, type, rights, compile, subjectOf, give, registry, now, types, contextsOf, caller } = parts
   const compiled = new Map<string, readonly CompiledGrants[]>()
   const prepareRights = (of: string, wanted: readonly Right[]): Eventually<void> => {
     const missing = wanted.filter((right) => !compiled.has(right + of))
@@ -56,10 +63,14 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
     if (found === undefined) throw Contended()
     return found
   }
-  // Asked before the transaction and inside it: a large resource is extracted once.
+  // Asked before the transaction and inside it: a resource is extracted once, a large one by a thread.
   const extracted = new WeakMap<Json, Rows>()
   const rowsOf = (resource: Json): Rows => {
-    const rows = extracted.get(resource) ?? registry.extract(resource as Record<string, unknown>)
+    const known = extracted.get(resource)
+    if (known !== undefined) return known
+    const findings = indexFindingsOf(resource)
+    const found = findings && rowsOfNext(findings)
+    const rows = found?.source === registry.source ? found.rows : registry.extract(resource as Record<string, unknown>)
     extracted.set(resource, rows)
     return rows
   }
@@ -92,7 +103,11 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
 
   const guard: WriteGuard = {
     restricts: true,
-    target(id, current, reads) {
+    target(id, current, reads, findings) {
+      if (current !== undefined && findings !== undefined && findings.before?.version === current.version) {
+        const found = rowsOfBefore(toIndexFindings(findings))
+        if (found !== undefined) give(current, found)
+      }
       if (mayTellAbsence && current === undefined) return undefined
       // The same error whatever is there: a hidden resource, a deleted one, none.
       const unseen = (): Error => (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id))

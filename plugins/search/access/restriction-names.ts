@@ -3,7 +3,7 @@
  * open. Called after the taps of `authorize`, on every path, and once for each restriction.
  */
 import { type Hooks, type Restriction, RestrictionMalformed } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/catalog.ts'
+import type { Catalog } from '../../model/service.ts'
 import type { Registry } from '../index/registry.ts'
 
 /** Admin endpoints are ruled on as this type, whatever the packages bring. */
@@ -25,16 +25,22 @@ const faultOf = ({ types, others }: Restriction, { catalog, search }: Known): st
   return undefined
 }
 
-/** Taps last. It throws 500 whose reason is in the log, and 503 while the packages are not read. */
-export const tapNames = ({ authorize }: Pick<Hooks, 'authorize'>, server: () => Known): void => {
+/** It throws 500 whose reason is in the log, and 503 while the packages are not read. */
+export const createNameCheck = (server: () => Known): ((restrictions: readonly Restriction[]) => void) => {
   const checked = new WeakSet<Restriction>()
-  const last = { name: 'names of restrictions', stage: Number.MAX_SAFE_INTEGER, isCheck: true }
-  authorize.tap(last, (_request, _interaction, { restrictions }) => {
+  return (restrictions) => {
     for (const restriction of restrictions) {
       if (checked.has(restriction)) continue
       const fault = faultOf(restriction, server())
       if (fault !== undefined) throw RestrictionMalformed().with({ detail: fault })
       checked.add(restriction)
     }
-  })
+  }
+}
+
+/** Taps last. */
+export const tapNames = ({ authorize }: Pick<Hooks, 'authorize'>, server: () => Known): void => {
+  const check = createNameCheck(server)
+  const last = { name: 'names of restrictions', stage: Number.MAX_SAFE_INTEGER, isCheck: true }
+  authorize.tap(last, (_request, _interaction, { restrictions }) => check(restrictions))
 }

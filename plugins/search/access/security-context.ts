@@ -6,10 +6,8 @@
  * https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import { isOwnBase } from '../../model/references/is-own-base.ts'
-import { readLiteral } from '../../model/references/literal.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { isOwnBase, type Links, readLiteral } from '../../model/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Condition } from '../query/clause.ts'

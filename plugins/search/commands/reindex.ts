@@ -33,7 +33,7 @@ export default class Reindex extends Command {
       this.exit(NOT_DONE)
     }
     // Not what other plugins do together with running servers: leases, trails, jobs.
-    const kernel: Kernel = await createKernel({ only: ['fhir'], log: { level: 'silent' } })
+    const kernel: Kernel = await createKernel({ only: ['search'], log: { level: 'silent' } })
     kernel.get(Reindexing).deferIndexing()
     try {
       await kernel.start()

@@ -3,8 +3,7 @@
  * and inside it where it depends on the others.
  */
 import type { Issue, IssueCode } from '../../../kernel/index.ts'
-import type { Nodes } from '../../model/fhirpath/extraction/interpreted.ts'
-import { parseExpression } from '../../model/fhirpath/parse.ts'
+import { type Nodes, parseExpression } from '../../model/service.ts'
 import { SearchParameterRefused } from '../errors.ts'
 import type { CompiledParameter, PostedRow } from './client-parameters.ts'
 import { GENERAL, SPECIAL } from './compile-parameter.ts'

@@ -4,7 +4,7 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 
-import type { Shapes } from '../../model/snapshot/members.ts'
+import type { Shapes } from '../../model/service.ts'
 import { pack } from './compile-definitions.ts'
 import { createCompiler, GENERAL } from './compile-parameter.ts'
 import type {

@@ -11,3 +11,6 @@ export const COLUMN_STEP = 4
 
 /** Between the type of an identifier and its value, which are hashed together. */
 export const TEXT_SEPARATOR = '\u0001'
+
+/** Expression of the column that holds them: one for each type. */
+export const REST = '%resource.references'

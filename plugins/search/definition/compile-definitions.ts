@@ -4,8 +4,8 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 
-import { type Context, createShapes } from '../../model/snapshot/members.ts'
-import { REST } from '../index/unlisted-references.ts'
+import { type Context, createShapes } from '../../model/service.ts'
+import { REST } from './column-codes.ts'
 import { createCompiler, GENERAL } from './compile-parameter.ts'
 import { OWN_CANONICAL } from './kind.ts'
 import { pairPatients } from './patient-code-columns.ts'

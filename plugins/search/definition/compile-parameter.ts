@@ -1,7 +1,15 @@
 /** One SearchParameter → its columns for one type, and how it is asked for. https://hl7.org/fhir/R4/searchparameter.html */
-import { type Branch, Exotic, toBranches } from '../../model/fhirpath/extraction/paths.ts'
-import { type Expression, parseExpression, spell, unionParts } from '../../model/fhirpath/parse.ts'
-import type { Shapes } from '../../model/snapshot/members.ts'
+
+import {
+  type Branch,
+  Exotic,
+  type Expression,
+  parseExpression,
+  type Shapes,
+  spell,
+  toBranches,
+  unionParts,
+} from '../../model/service.ts'
 import { convertible } from '../index/convert/converters.ts'
 import type { Kind } from './kind.ts'
 import type {

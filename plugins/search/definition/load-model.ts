@@ -1,6 +1,6 @@
 /** What the installed packages say of searches, compiled when they change. What cannot be indexed is told in the log then, once. */
 import type { Logger } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/catalog.ts'
+import type { Catalog } from '../../model/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
 import { caselessSystems } from './caseless-systems.ts'
 import { compileModel } from './compile-definitions.ts'

@@ -10,6 +10,8 @@ export interface ParameterColumn {
   readonly refers?: string
   /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
   readonly bit: number
+  /** The code under which rows tell that there is a value: its own, or that of a column which only notes it. */
+  readonly presence: number
   readonly ready: boolean
   /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
   readonly implied?: readonly string[]

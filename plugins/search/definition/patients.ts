@@ -4,11 +4,8 @@
  * answer about a version is worked out once.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Branch, Step } from '../../model/fhirpath/extraction/paths.ts'
-import { isOwnBase } from '../../model/references/is-own-base.ts'
-import { readLiteral } from '../../model/references/literal.ts'
-import type { Changed } from '../../storage/change.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { type Branch, isOwnBase, readLiteral, type Step } from '../../model/service.ts'
+import type { Changed, StoredVersion } from '../../storage/service.ts'
 import { indexFindingsOf } from '../index/index-findings.ts'
 import { namesNone, soleReference } from './sole-reference.ts'
 import type { StoredModel } from './stored-definitions.ts'
@@ -20,7 +17,10 @@ export interface Patients {
   ofResource(type: string, id: string, resource: Json | undefined, ownUrl: OwnUrl | undefined): readonly string[]
   ofVersion(version: StoredVersion, ownUrl: OwnUrl | undefined): readonly string[]
   /** Whose it was and whose it is. `resource`: the next version, parsed; undefined where it is deleted or stays as it is. */
-  ofChange(change: Pick<Changed, 'version' | 'previous' | 'resource'>, ownUrl: OwnUrl | undefined): readonly string[]
+  ofChange(
+    change: Pick<Changed, 'version' | 'previous' | 'resource' | 'patients'>,
+    ownUrl: OwnUrl | undefined,
+  ): readonly string[]
   /** Does it take its text to tell? */
   mayHave(version: StoredVersion): boolean
 }
@@ -177,7 +177,8 @@ export const createPatients = (model: Parts): Patients => {
       if (deleted || !mayName(type)) return type === 'Patient' ? [`Patient/${id}`] : NONE
       return version.patients(ownUrl, (one) => read(one, ownUrl))
     },
-    ofChange({ version, previous, resource }, ownUrl) {
+    ofChange({ version, previous, resource, patients: known }, ownUrl) {
+      if (known !== undefined) return known
       const { type, id } = version
       if (indexFindingsOf(resource) !== undefined) return ofResource(type, id, resource, ownUrl)
       const is = resource === undefined ? patients.ofVersion(version, ownUrl) : ofResource(type, id, resource, ownUrl)

@@ -1,6 +1,5 @@
 /** What SearchParameters and CompartmentDefinitions come to once they are compiled, as it is stored, and what they are made from. */
-import type { Branch } from '../../model/fhirpath/extraction/paths.ts'
-import type { StructureDefinition } from '../../model/snapshot/members.ts'
+import type { Branch, StructureSnapshot as StructureDefinition } from '../../model/service.ts'
 import type { Kind } from './kind.ts'
 
 export type ParameterType =

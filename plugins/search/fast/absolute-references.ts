@@ -5,7 +5,7 @@
  * Only where this process is the one writer.
  */
 import { andThen, sql } from '../../database/service.ts'
-import type { Source } from '../../storage/row-source.ts'
+import type { Source } from '../../storage/service.ts'
 import { ABSOLUTE } from '../definition/column-codes.ts'
 import type { Changes } from '../index/change-counters.ts'
 

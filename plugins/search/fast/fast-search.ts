@@ -5,10 +5,7 @@
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { andThen, type Eventually, type Param } from '../../database/service.ts'
-import type { Source } from '../../storage/row-source.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { VersionRow } from '../../storage/tables.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { Source, Store, StoredVersion, VersionRow } from '../../storage/service.ts'
 import type { Changes } from '../index/change-counters.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Executor } from '../plan/executor.ts'

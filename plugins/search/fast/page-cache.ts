@@ -4,7 +4,7 @@
  * under its keys. Only where this process is the one writer.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import { createDoor } from '../../storage/cache/admission-filter.ts'
+import { createDoor } from '../../storage/service.ts'
 import type { Changes } from '../index/change-counters.ts'
 
 /** The base of its links, and what decided which absolute references were this server's. */

@@ -6,7 +6,7 @@
  *
  * Keys share counters: one that is met by chance makes a page count as changed that is not, never the reverse.
  */
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import { ABSOLUTE, COLUMN_STEP } from '../definition/column-codes.ts'
 import { COMPOSITE_WIDTH, REFERENCE_WIDTH, type Rows, STRING_WIDTH, TOKEN_WIDTH } from './index-entries.ts'
 

@@ -5,8 +5,7 @@
 import type { ServerError } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { MadeChange, RefusedChange, WriteCheck } from '../../storage/write-check.ts'
+import type { MadeChange, RefusedChange, Store, WriteCheck } from '../../storage/service.ts'
 import { checkCompiled, checkElements, checkTogether } from '../definition/check-client-parameter.ts'
 import {
   AT_WORK,

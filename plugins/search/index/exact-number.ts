@@ -3,7 +3,7 @@
  * The double is the largest one whose shortest decimal is not above the number; the text tells what is left, and is empty
  * for a number that is written like its double, as nearly all are. Numbers compare as (near, rest) does, in both databases.
  */
-import { compareRatios, decimal, type Ratio, readRatio, subtract } from '../../model/decimal/ratio.ts'
+import { compareRatios, decimal, type Ratio, readRatio, subtract } from '../../model/service.ts'
 
 export interface ExactNumber {
   readonly near: number

@@ -1,7 +1,6 @@
 /** Resource → index rows, by the columns of a registry. Needs no database, so a thread of its own can do the same. */
 
-import type { Nodes } from '../../model/fhirpath/extraction/interpreted.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
+import type { Links, Nodes } from '../../model/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import { MASK_BITS } from './columns.ts'
 import { type Converters, createConverters } from './convert/converters.ts'

@@ -2,7 +2,7 @@
  * Index rows of a resource, by code generated once per resource type: every element is visited once, whatever number
  * of parameters asks for it. Needs no more than the branches of the columns.
  */
-import type { Branch, Step, Test } from '../../model/fhirpath/extraction/paths.ts'
+import type { Branch, Step, Test } from '../../model/service.ts'
 import { type Convert, type Kind, MIME_TYPE } from '../definition/kind.ts'
 import { isMimeTypes } from '../definition/mime-value-set.ts'
 import { pairKey } from '../definition/pair-key.ts'

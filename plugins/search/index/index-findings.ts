@@ -1,9 +1,10 @@
 /** What a thread has found about a large resource for the index: all that a write needs of it besides its text. */
-import type { ReadReference } from '../../model/references/read-reference.ts'
-import { type Findings, findingsOf } from '../../storage/findings.ts'
+import type { ReadReference } from '../../model/service.ts'
+import { type Findings, findingsOf } from '../../storage/service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
 import type { ResourceWords } from './full-text/resource-text.ts'
 import type { Rows } from './index-entries.ts'
+import { joinRowLists } from './row-lists.ts'
 
 /** Index rows of a contained resource by its place; undefined where there is nothing to index. */
 export type ContainedList = readonly (ContainedRows | undefined)[]
@@ -13,8 +14,12 @@ export interface Before {
   readonly version: number
   /** The next version has the same content. */
   readonly isSame: boolean
+  /** Undefined where nobody asked. */
+  readonly references: readonly ReadReference[] | undefined
   /** Rows that the next version does not have. */
   readonly removed: readonly Rows[]
+  /** `Rows.present` of it. */
+  readonly present: readonly number[]
   readonly contained: ContainedList
   readonly words: ResourceWords
 }
@@ -22,8 +27,12 @@ export interface Before {
 export interface IndexFindings extends Findings {
   /** Rows that the version before does not have, each once, in lists of bounded length. */
   readonly added: readonly Rows[]
+  /** Rows that both versions have, for who decides on a version by all of its rows; undefined where nobody asked. */
+  readonly shared: readonly Rows[] | undefined
+  /** `Rows.present`. */
+  readonly present: readonly number[]
   readonly masks: readonly number[]
-  /** Keys of all rows of both versions: see usual/changes.ts. */
+  /** Keys of all rows of both versions: see change-counters.ts. */
   readonly keys: readonly number[]
   readonly absolutes: readonly number[]
   readonly contained: ContainedList
@@ -31,12 +40,30 @@ export interface IndexFindings extends Findings {
   readonly references: readonly ReadReference[]
   /** FHIRPath of each reference. */
   readonly paths: readonly string[]
-  readonly patients: readonly string[]
   /** Undefined for what is not there yet, or was deleted. */
   readonly before: Before | undefined
   /** `Registry.source` that the rows were made with. */
   readonly source: object
 }
+
+/** All rows of a resource, by a thread. */
+export interface FoundRows {
+  readonly rows: Rows
+  /** `Registry.source` that they were made with: with another one they say nothing. */
+  readonly source: object
+}
+
+/** Of the resource; undefined where some were not asked for. */
+export const rowsOfNext = ({ added, shared, before, present, source }: IndexFindings): FoundRows | undefined =>
+  before !== undefined && shared === undefined
+    ? undefined
+    : { rows: joinRowLists([...added, ...(shared ?? [])], present), source }
+
+/** Of the version that is replaced. */
+export const rowsOfBefore = ({ shared, before, source }: IndexFindings): FoundRows | undefined =>
+  before === undefined || shared === undefined
+    ? undefined
+    : { rows: joinRowLists([...before.removed, ...shared], before.present), source }
 
 const hasRows = (findings: Findings): findings is IndexFindings => 'masks' in findings
 

@@ -5,9 +5,7 @@
 
 import { createPause } from '../../../kernel/index.ts'
 import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
-import { Contended } from '../../storage/errors.ts'
-import type { Findings } from '../../storage/findings.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import { Contended, type Findings, type StoredVersion } from '../../storage/service.ts'
 import type { Changes } from './change-counters.ts'
 import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'
 import { APART, containedRid } from './contained/key-space.ts'

@@ -1,5 +1,5 @@
 /** JSON of a resource as it is indexed: numbers whose digits a double does not hold keep them. */
-import { isRounded, keepDigits } from '../../model/json/exact.ts'
+import { isRounded, keepDigits } from '../../model/service.ts'
 
 /** A member with a number of sixteen digits or more, or one so small that doubles lie far apart. Sixteen characters with the point. */
 const LONG = /"\s*:\s*-?(?:\d[\d.]{15}|\d[\d.]*[eE]-\d{3})/

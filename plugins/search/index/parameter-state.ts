@@ -1,6 +1,6 @@
 /** What a model and one reading of its columns come to: replaced as a whole when either changes. */
 
-import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
+import { CANONICAL, COLUMN_STEP, REST } from '../definition/column-codes.ts'
 import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
 import type { StoredColumn, StoredModel } from '../definition/stored-definitions.ts'
 import { GENERAL, MODIFIERS } from '../definition/supported.ts'
@@ -8,7 +8,6 @@ import { SearchIndexing } from '../errors.ts'
 import { type ColumnRow, keyOf } from './columns.ts'
 import type { Extract } from './extractor.ts'
 import { GONE } from './tables.ts'
-import { REST } from './unlisted-references.ts'
 
 export interface Numbered {
   readonly column: StoredColumn
@@ -83,6 +82,7 @@ export const createState = (
       return {
         code: row.code,
         bit: alias.bit,
+        presence: alias.code,
         ...(refers === undefined ? {} : { refers }),
         ...(implied === undefined ? {} : { implied }),
         ...(isCanonical(stored) ? { canonical: true } : {}),

@@ -37,6 +37,30 @@ const createFiller = () => {
   }
 }
 
+/** The rows that `others` have, too, by their keys. */
+export const toSharedLists = (rows: Rows, others: Rows): readonly Rows[] => {
+  const filler = createFiller()
+  for (const kind of INDEX_KINDS) {
+    const { width } = TABLES[kind]
+    const left = keysOf(kind, others)
+    const values = rows[kind]
+    for (let at = 0; at < values.length; at += width)
+      if (left.delete(keyAt(kind, values, at))) filler.add(kind, values, at, width)
+  }
+  return filler.lists
+}
+
+/** The rows of all lists in one. */
+export const joinRowLists = (lists: readonly Rows[], present: readonly number[]): Rows => {
+  const all = new Rows()
+  for (const name of [...INDEX_KINDS, 'text'] as const) {
+    const values = all[name] as Value[]
+    for (const list of lists) for (const value of list[name]) values.push(value)
+  }
+  all.present.push(...present)
+  return all
+}
+
 /** The rows that `others` lack, with the displays that go with rows. */
 export const toRowLists = (rows: Rows, others: Rows | undefined): readonly Rows[] => {
   const filler = createFiller()

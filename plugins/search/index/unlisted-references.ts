@@ -3,15 +3,10 @@
  * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
  */
 
-import { readLiteral } from '../../model/references/literal.ts'
-import { createInside } from '../../model/references/local-targets.ts'
-import type { Links } from '../../model/references/reference-walker.ts'
+import { createInside, type Links, readLiteral } from '../../model/service.ts'
 import { ABSOLUTE } from '../definition/column-codes.ts'
 import { absoluteTarget } from './convert/reference.ts'
 import type { Hasher } from './hash.ts'
-
-/** Expression of the column that holds them: one for each type. */
-export const REST = '%resource.references'
 
 /** From so many on a list is searched as a set. */
 const FEW = 16

@@ -1,20 +1,17 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
 import type { Eventually, Param } from '../../database/service.ts'
-import type { Source } from '../../storage/row-source.ts'
-import type { Store } from '../../storage/storage.ts'
-import type { VersionRow } from '../../storage/tables.ts'
-import type { TypeCodes } from '../../storage/type-codes.ts'
-import { StoredVersion } from '../../storage/version.ts'
+import { type Source, type Store, StoredVersion, type TypeCodes, type VersionRow } from '../../storage/service.ts'
 import { createNames, matches } from '../query/clause-sql.ts'
 import { areWhole, wholeKeys } from '../query/page-keys.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
+import type { SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Patience } from './deadline.ts'
 import { along, type Direction, NEAR, nextTo } from './plan.ts'
 import { isLong, type Refiner } from './refine.ts'
-import { beyond, orderBy, type SortKey, selected } from './sort.ts'
+import { beyond, orderBy, selected } from './sort.ts'
 import { placeAll, sortInMemory } from './sort-in-memory.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
@@ -105,6 +102,22 @@ export const createExecutor = (
     return wholeKeys(held, last?.keys ?? [], (at) => isFalling(keys[at] as SortKey))
   }
 
+  /** What is next to `position` by the order of resources, from one plan; `rowsOf` reads the rows of what is found. */
+  const nextRows = async <R>(
+    plan: Plan,
+    position: PagePosition,
+    limit: number,
+    direction: Direction,
+    asking: Patience,
+    rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
+  ): Promise<R[]> => {
+    if (!isLong(plan)) return rowsOf(nextTo(plan, position, limit, direction), isSmall(plan))
+    // Mostly a page lies among the newest.
+    const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR), false) : []
+    if (near.length === limit) return near
+    return rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
+  }
+
   /** At most `limit` matches next to `position`, the nearest first. */
   const nearest = async (
     plans: readonly Plan[],
@@ -124,25 +137,17 @@ export const createExecutor = (
         asking,
       )
     const [plan] = plans
-    if (keys.length === 0 && plans.length === 1 && plan !== undefined && isLong(plan)) {
-      // Mostly a page lies among the newest.
-      const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR), false) : []
-      const rows =
-        near.length === limit
-          ? near
-          : await rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
+    if (keys.length === 0 && plans.length === 1 && plan !== undefined) {
+      const rows = await nextRows(plan, position, limit, direction, asking, rowsOf)
       return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
     }
     if (keys.length === 0) {
       const parts = plans.map((one) => nextTo(one, position, limit, direction))
-      const found =
-        parts.length === 1
-          ? (parts[0] as Fragment)
-          : q`SELECT rid FROM (${join(
-              parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
-              ' UNION ALL ',
-            )}) u ORDER BY rid ${order} LIMIT ${limit}`
-      const rows = await rowsOf(found, plans.length === 1 && isSmall(plan as Plan))
+      const found = q`SELECT rid FROM (${join(
+        parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
+        ' UNION ALL ',
+      )}) u ORDER BY rid ${order} LIMIT ${limit}`
+      const rows = await rowsOf(found, false)
       return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
     }
     const [key] = keys
@@ -207,6 +212,20 @@ export const createExecutor = (
       limit: number,
       asking: Patience,
     ): Promise<readonly Match[]> => nearest(plans, position, keys, limit, 'newer', asking),
+    /** Numbers of the matches behind `position`, newest first, with the bytes that each has in the database. */
+    places: (
+      plan: Plan,
+      position: PagePosition,
+      limit: number,
+      asking: Patience,
+    ): Promise<readonly { readonly rid: number; readonly bytes: number }[]> =>
+      nextRows(plan, position, limit, 'older', asking, (found, small) =>
+        all(
+          q`SELECT r.rid AS rid, coalesce(length(r.body), 0) AS bytes FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid DESC`,
+          small,
+          asking,
+        ),
+      ),
     /** All matches, or `most` of them. */
     async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
       const set = await union(plans, pin, asking)
@@ -244,6 +263,14 @@ export const createExecutor = (
     unheld: toVersion,
     fetch,
     versions,
+    /** The same without keeping them in memory: of many that are read once. Newest first; what is deleted by now is left out. */
+    async passing(rids: readonly number[], asking: Patience): Promise<StoredVersion[]> {
+      if (rids.length === 0) return []
+      const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
+      return rows
+        .sort((one, other) => other.rid - one.rid)
+        .map((row) => store?.held(row.rid, row.ver) ?? new StoredVersion(types.name(row.type), row))
+    },
   }
 }
 

@@ -3,16 +3,16 @@
  * Counts, plans and times speak of all resources: only for callers who may search everything.
  */
 import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
-import type { Source } from '../../storage/row-source.ts'
+import type { Source } from '../../storage/service.ts'
 import type { Condition } from '../query/clause.ts'
 import { createNames } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
+import type { SortKey } from '../query/sort-order.ts'
 import type { Fragment } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Trace } from './deadline.ts'
 import { NEAR } from './plan.ts'
 import { isLong } from './refine.ts'
-import type { SortKey } from './sort.ts'
 
 const MOST_LINES = 60 // of one statement's plan
 

@@ -3,8 +3,7 @@
  * https://hl7.org/fhir/R4/search.html#revinclude
  */
 import type { OwnUrl, Right } from '../../../kernel/index.ts'
-import type { TypeCodes } from '../../storage/type-codes.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion, TypeCodes } from '../../storage/service.ts'
 import type { Access } from '../access/access-filter.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import { SearchChain } from '../errors.ts'

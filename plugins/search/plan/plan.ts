@@ -3,15 +3,15 @@
  * resource at a time, and the text of the statement leaves the database no other order.
  */
 
-import type { Source as Queries } from '../../storage/row-source.ts'
+import type { Source as Queries } from '../../storage/service.ts'
 import type { Condition, Source } from '../query/clause.ts'
 import { checks, createNames, unite } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan, Planner } from '../query/plan-contract.ts'
+import type { Walk } from '../query/walk.ts'
 import { type Fragment, join, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Sizes } from './row-estimates.ts'
-import type { Walk } from './walk.ts'
 
 /** Counting stops here: first among few, then among many. */
 const FEW = 64

@@ -1,6 +1,6 @@
 /**
  * What a set of resources refers to, page by page, newest first: found in the index, where every Reference of a resource
- * stands, also one that no search parameter names (links/rest.ts). https://hl7.org/fhir/R4/references.html
+ * stands, also one that no search parameter names (index/unlisted-references.ts). https://hl7.org/fhir/R4/references.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'

@@ -3,13 +3,13 @@
  * hundred at a time, and put in order here. Pages go on behind a key and a rid as those of other orders do.
  */
 
-import { unpackBody } from '../../storage/body/body.ts'
-import type { Source } from '../../storage/row-source.ts'
+import { type Source, unpackBody } from '../../storage/service.ts'
 import { SearchTooCostly } from '../errors.ts'
+import { noText, type SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Direction } from './plan.ts'
-import { noText, type SortKey, selected } from './sort.ts'
+import { selected } from './sort.ts'
 
 /** Matches that may be sorted so: half a second of reading, shared with others. */
 export const MOST_SORTED = 20_000

@@ -1,5 +1,5 @@
 /** What criteria are made with. */
-import type { TypeCodes } from '../../storage/type-codes.ts'
+import type { TypeCodes } from '../../storage/service.ts'
 import type { ImpliedSystems } from '../definition/implied-systems.ts'
 import type { WordMode } from '../index/full-text/text-index.ts'
 import type { Registry } from '../index/registry.ts'

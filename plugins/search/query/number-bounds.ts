@@ -1,7 +1,6 @@
 /** Prefix and number → conditions on rows that are points or ranges. https://hl7.org/fhir/R4/search.html#prefix */
 
-import type { NumberValue } from '../../model/decimal/implicit-precision.ts'
-import { add, compareRatios, decimal, magnitude, multiply, subtract } from '../../model/decimal/ratio.ts'
+import { add, compareRatios, decimal, magnitude, multiply, type NumberValue, subtract } from '../../model/service.ts'
 import { compareExact, type ExactNumber, toExactNumber } from '../index/exact-number.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
 import type { Prefix } from './prefix.ts'

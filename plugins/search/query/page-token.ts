@@ -3,14 +3,15 @@
  * asked and to who asks. A page link is neither a way to skip a check nor of use to anybody else, and tells nothing: a
  * position names numbers of resources and stamps of versions that the caller may not see.
  */
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 import type { Caller, Clock } from '../../../kernel/index.ts'
 import { SearchPageExpired, SearchPageForeign, SearchPageInvalid } from '../errors.ts'
+import type { PageKey } from '../index/page-key.ts'
 import type { PageValue } from './page-keys.ts'
 
 const LIFE_MS = 24 * 3_600_000 // a page link is good for a day
 const CIPHER = 'aes-256-gcm' // NIST SP 800-38D
-const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const OWNER_BYTES = 8
@@ -26,18 +27,6 @@ export interface PagePosition {
   /** Its values in the order asked for. */
   readonly keys: readonly PageValue[]
 }
-
-export interface PageKey {
-  readonly cipher: KeyObject
-  /** For nonces and owners. */
-  readonly mac: KeyObject
-}
-
-const derive = (secret: string, purpose: string): KeyObject =>
-  createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `refhir page ${purpose}`, KEY_BYTES)))
-
-/** RFC 5869. `secret` is the key of the database. */
-export const toPageKey = (secret: string): PageKey => ({ cipher: derive(secret, 'cipher'), mac: derive(secret, 'mac') })
 
 export const identify = ({ kind, client = '', user = '' }: Caller): string => `${kind}\n${client}\n${user}`
 

@@ -19,7 +19,7 @@ export const presence = (type: number, name: string, { code, columns }: Paramete
   if (value !== 'true' && value !== 'false') throw SearchValue(name, 'true or false')
   if (columns.some(({ bit }) => bit < 0))
     throw SearchUnsupportedParameter(name, 'there are too many parameters of this type')
-  const codes = new Set(columns.map((column) => column.code))
+  const codes = new Set(columns.map((column) => column.presence))
   const has = (list: readonly unknown[], width: number): boolean => {
     for (let at = 0; at < list.length; at += width)
       if (codes.has(Math.floor((list[at] as number) / COLUMN_STEP) * COLUMN_STEP)) return true

@@ -3,7 +3,7 @@
  * canonical. https://hl7.org/fhir/R4/references.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Source } from '../../storage/row-source.ts'
+import type { Source } from '../../storage/service.ts'
 import { ABSOLUTE, CANONICAL } from '../definition/column-codes.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import type { Registry } from '../index/registry.ts'

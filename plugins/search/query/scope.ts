@@ -1,8 +1,7 @@
 /** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
 import type { Ruling } from '../../../kernel/index.ts'
-import { isId } from '../../model/is-id.ts'
-import { typeOf } from '../../model/type-of.ts'
-import { NotFound } from '../../storage/errors.ts'
+import { isId, typeOf } from '../../model/service.ts'
+import { NotFound } from '../../storage/service.ts'
 import { NoCompartment, ParameterValue } from '../errors.ts'
 import type { SearchRequest } from './search-parameters.ts'
 import type { SearchView } from './search-view.ts'

@@ -1,6 +1,6 @@
 /** What a search is asked with and what it answers: versions, no text. How they are shown is the business of who asks. */
 import type { Issue, RequestContext, Ruling, ServerError } from '../../../kernel/index.ts'
-import type { StoredVersion } from '../../storage/version.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { Scope } from './scope.ts'
 import type { SearchRequest } from './search-parameters.ts'
 

@@ -1,11 +1,13 @@
-/** What searches are performed with. */
 import type { Clock } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/catalog.ts'
-import type { Store } from '../../storage/storage.ts'
+import type { Transaction } from '../../database/service.ts'
+import type { Catalog } from '../../model/service.ts'
+import type { Store } from '../../storage/service.ts'
 import type { Search } from '../open-search.ts'
 
 /** What searches are performed with. */
 export interface SearchView {
+  /** Set where all is read inside of one. */
+  readonly transaction?: Transaction
   readonly search: Search
   readonly store: Pick<Store, 'types'>
   readonly catalog: Pick<Catalog, 'types'>

@@ -8,12 +8,12 @@ import {
   SearchSort,
   SearchUnsupportedParameter,
 } from '../errors.ts'
-import { type SortKey, toSortKeys } from '../plan/sort.ts'
 import type { Condition } from './clause.ts'
 import type { Asking } from './search-context.ts'
 import type { SearchRequest } from './search-parameters.ts'
 import type { SearchQuery } from './search-query.ts'
 import type { SearchView } from './search-view.ts'
+import { type SortKey, toSortKeys } from './sort-order.ts'
 
 /** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
 const PASSED_OVER = new Set(

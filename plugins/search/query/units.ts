@@ -2,7 +2,7 @@
  * UCUM units of one dimension that differ by a factor: mg/dL and g/L, min and h, mm[Hg] and kPa. A search for one of them
  * looks for all. Units with an offset, such as Cel and [degF], are not converted. https://ucum.org/ucum
  */
-import { decimal, divide, multiply, type Ratio, readRatio } from '../../model/decimal/ratio.ts'
+import { decimal, divide, multiply, type Ratio, readRatio } from '../../model/service.ts'
 
 export interface Equivalent {
   /** Spellings of units of one size. */

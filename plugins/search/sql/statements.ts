@@ -1,7 +1,7 @@
 /** Statements by text, so that each is prepared once. */
 import { type Sql, sql } from '../../database/service.ts'
 
-export const MOST_STATEMENTS = 1_000
+const MOST_STATEMENTS = 1_000
 
 /** Statements by text: a text is prepared once. */
 export const createStatements = () => {

@@ -2,9 +2,15 @@
  * Holds extensions to their definitions, wherever they stand: on resources, elements and primitives, in contained resources
  * and in other extensions. Of a definition that is not installed nothing is said. https://hl7.org/fhir/R4/extensibility.html
  */
-import { Pending } from '../../model/fhirpath/invariant/compile.ts'
-import type { Block, Field, FieldType } from '../../model/snapshot/fields.ts'
-import { type StructureDefinition, typeUrl } from '../../model/snapshot/structure-definition.ts'
+
+import {
+  type Block,
+  type Field,
+  type FieldType,
+  Pending,
+  type StructureDefinition,
+  typeUrl,
+} from '../../model/service.ts'
 import type { Find } from '../rules/value-set.ts'
 import { type Context, type Holder, isAllowedOn } from './extension-context.ts'
 import { type Inside, insideOf, type Path, type Spot, typeNameOf } from './spot.ts'

@@ -1,5 +1,5 @@
 /** fixed[x] and pattern[x]. https://hl7.org/fhir/R4/elementdefinition-definitions.html#ElementDefinition.pattern_x_ */
-import { deepEqual } from '../../model/fhirpath/invariant/values.ts'
+import { deepEqual } from '../../model/service.ts'
 
 /** The value is exactly the fixed one. */
 export const isFixed = (value: unknown, fixed: unknown): boolean => deepEqual(value, fixed)

@@ -4,9 +4,7 @@
  * The structure and the rules of the base definition are taken as checked. https://hl7.org/fhir/R4/profiling.html
  */
 import type { Issue } from '../../../kernel/index.ts'
-import { MOST_WORK, TooCostly } from '../../model/fhirpath/invariant/budget.ts'
-import { Pending } from '../../model/fhirpath/invariant/compile.ts'
-import { typeUrl } from '../../model/snapshot/structure-definition.ts'
+import { MOST_WORK, Pending, TooCostly, typeUrl } from '../../model/service.ts'
 import { createExtensionChecks } from './extensions.ts'
 import { innerResources, mayHoldResources } from './inner.ts'
 import { type Path, type Spot, textOf } from './spot.ts'

@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/profiling.html#discriminator
  */
 
-import type { Discriminator, Slicing } from '../../model/snapshot/structure-definition.ts'
+import type { Discriminator, Slicing } from '../../model/service.ts'
 import { bindingTest } from '../rules/bindings.ts'
 import type { KnownCodes } from '../rules/value-set.ts'
 import { fitsPattern, isFixed } from './pattern.ts'

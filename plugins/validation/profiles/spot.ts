@@ -1,7 +1,13 @@
 /** A place in a resource where an element stands: its value with its type, so that definitions can be followed from it. */
 
-import type { Block, Field, FieldType, Member, Shape } from '../../model/snapshot/fields.ts'
-import { typeUrl } from '../../model/snapshot/structure-definition.ts'
+import {
+  type Block,
+  type Field,
+  type FieldType,
+  type FieldMember as Member,
+  type Shape,
+  typeUrl,
+} from '../../model/service.ts'
 
 export interface Path {
   readonly up: Path | undefined

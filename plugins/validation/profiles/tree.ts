@@ -2,13 +2,7 @@
  * A profile as a tree of what it asks: one node per element or slice. Made from the snapshot; without one, from the tree
  * of the base with the differential laid over it. https://hl7.org/fhir/R4/profiling.html
  */
-import type {
-  Constraint,
-  ElementDefinition,
-  Slicing,
-  StructureDefinition,
-  TypeReference,
-} from '../../model/snapshot/structure-definition.ts'
+import type { Constraint, ElementDefinition, Slicing, StructureDefinition, TypeReference } from '../../model/service.ts'
 
 export interface ProfileNode {
   /** As in FHIRPath, without [x]; a differential may say `valueQuantity` for value[x]. */

@@ -1,10 +1,13 @@
 /** What a profile asks of one value: fixed and pattern values, bounds, bindings, its own invariants. */
 import { counted } from '../../../kernel/index.ts'
-import type { Kind } from '../../model/fhirpath/invariant/code.ts'
-import type { createInvariants, Invariant } from '../../model/fhirpath/invariant/invariants.ts'
-import { isLeftOut } from '../../model/fhirpath/invariant/invariants.ts'
-import { compareMoments } from '../../model/fhirpath/invariant/values.ts'
-import type { Constraint } from '../../model/snapshot/structure-definition.ts'
+import {
+  type Constraint,
+  compareMoments,
+  type createInvariants,
+  type Invariant,
+  isLeftOut,
+  type ValueKind as Kind,
+} from '../../model/service.ts'
 import { bindingTest, codedText } from '../rules/bindings.ts'
 import type { KnownCodes } from '../rules/value-set.ts'
 import { shown } from '../structure/faults.ts'

@@ -3,11 +3,16 @@
  * https://hl7.org/fhir/R4/profiling.html
  */
 import { type Issue, withArticle } from '../../../kernel/index.ts'
-import type { Work } from '../../model/fhirpath/invariant/budget.ts'
-import { Pending, type Shapes } from '../../model/fhirpath/invariant/compile.ts'
-import { createInvariants, type Engine } from '../../model/fhirpath/invariant/invariants.ts'
-import type { Field } from '../../model/snapshot/fields.ts'
-import { type StructureDefinition, typeUrl } from '../../model/snapshot/structure-definition.ts'
+import {
+  createInvariants,
+  type Engine,
+  type Field,
+  Pending,
+  type InvariantShapes as Shapes,
+  type StructureDefinition,
+  typeUrl,
+  type Work,
+} from '../../model/service.ts'
 import type { Find, KnownCodes } from '../rules/value-set.ts'
 import { createSlicing, REFERENCE_TYPE } from './slicing.ts'
 import { fieldOf, type Inside, insideOf, type Path, type ShapeOf, type Spot, spotsOf, typeNameOf } from './spot.ts'

@@ -1,8 +1,14 @@
 /** The rules of definitions beyond structure: invariants and required bindings, put into the generated checks. */
-import type { Kind } from '../../model/fhirpath/invariant/code.ts'
-import { createInvariants, type Engine, isLeftOut, type Subject } from '../../model/fhirpath/invariant/invariants.ts'
-import type { FieldType, Shape } from '../../model/snapshot/fields.ts'
-import type { Constraint } from '../../model/snapshot/structure-definition.ts'
+import {
+  type Constraint,
+  createInvariants,
+  type Engine,
+  type FieldType,
+  isLeftOut,
+  type ValueKind as Kind,
+  type Shape,
+  type Subject,
+} from '../../model/service.ts'
 import type { Faults } from '../structure/faults.ts'
 import type { RuleSite } from '../structure/generate.ts'
 import type { Rule, RuleMaker, RuleTools } from '../structure/rule.ts'

@@ -10,7 +10,7 @@ import {
   type FieldType,
   jsonNames,
   type Shape,
-} from '../../model/snapshot/fields.ts'
+} from '../../model/service.ts'
 
 const q = (text: string): string => JSON.stringify(text)
 

@@ -1,6 +1,6 @@
 /** How rules beyond the structure are put into the generated checks. */
 
-import type { Shape } from '../../model/snapshot/fields.ts'
+import type { Shape } from '../../model/service.ts'
 import type { FaultMaker, Faults } from './faults.ts'
 import type { RuleSite } from './generate.ts'
 import type { Context } from './run.ts'

@@ -2,7 +2,7 @@
  * What the generated checks call besides the faults: nested resources, contained resources (dom-2 to dom-5, ref-1),
  * the `_name` siblings of primitives, the narrative. Holds the state of the validation that is under way.
  */
-import { MOST_WORK, type Work } from '../../model/fhirpath/invariant/budget.ts'
+import { MOST_WORK, type Work } from '../../model/service.ts'
 import { type FaultMaker, type Faults, shown } from './faults.ts'
 import { createNarrativeCheck } from './xhtml.ts'
 

@@ -1,10 +1,17 @@
 /** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
 import { errorsFirst } from '../../../kernel/index.ts'
-import { isDate, isDateTime, isInstant, isTime } from '../../model/date/is-date-time.ts'
-import { TooCostly } from '../../model/fhirpath/invariant/budget.ts'
-import { type Shape, shapeOf } from '../../model/snapshot/fields.ts'
-import type { DefinitionSource, StructureDefinition } from '../../model/snapshot/structure-definition.ts'
-import { typeUrl } from '../../model/snapshot/structure-definition.ts'
+import {
+  type DefinitionSource,
+  isDate,
+  isDateTime,
+  isInstant,
+  isTime,
+  type Shape,
+  type StructureDefinition,
+  shapeOf,
+  TooCostly,
+  typeUrl,
+} from '../../model/service.ts'
 import { createFaultMaker, type Faults } from './faults.ts'
 import { generate } from './generate.ts'
 import type { StructureIssue } from './issue.ts'

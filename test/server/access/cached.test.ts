@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction, systemClock } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { matching } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -26,7 +26,7 @@ const gate = definePlugin({
 let server: TestServer
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), gate, fhir],
+    plugins: [database, stubDefinitions('all'), gate, ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
     clock,
   })

@@ -3,9 +3,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -47,7 +47,7 @@ const SYSTEM = 'http://hid.example/cs'
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, gate, fhir, terminology],
+    plugins: [database, stubDefinitions('all'), validation, gate, ...fhirPlugins, terminology],
     settings: { conformance: { update_as_create: true } },
   })
   const stored: readonly Json[] = [

@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { matching } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -46,13 +46,14 @@ const OBSERVATIONS: Readonly<Record<string, Json>> = {
     valueQuantity: value(5),
     component: [{ code: coded([ONE, 'z']), valueQuantity: value(6) }],
   },
+  grouped: { code: coded([ONE, 'g']), subject: { reference: 'Group/g' } },
   dated: { code: coded([ONE, 'd']), effectiveDateTime: '2024-02-29', subject: { reference: 'Patient/p' } },
 }
 
 let server: TestServer
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), gate, fhir],
+    plugins: [database, stubDefinitions('all'), gate, ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   for (const [id, content] of Object.entries(OBSERVATIONS)) {
@@ -78,15 +79,17 @@ for (const [query, expected] of [
   [`code=a,${ONE}|b`, ['bare', 'one']],
   [`code=${ONE}|c,b`, ['both', 'one', 'other']],
   [`code=w,${ONE}|b,x,${OTHER}|z`, ['components', 'one', 'weighed']],
-  [`code:not=a,${ONE}|b`, ['both', 'components', 'dated', 'mixed', 'other', 'weighed']],
+  [`code:not=a,${ONE}|b`, ['both', 'components', 'dated', 'grouped', 'mixed', 'other', 'weighed']],
   ['value-quantity:missing=false', ['mixed', 'weighed']],
-  ['value-quantity:missing=true', ['bare', 'both', 'components', 'dated', 'one', 'other']],
+  ['value-quantity:missing=true', ['bare', 'both', 'components', 'dated', 'grouped', 'one', 'other']],
   ['component-value-quantity:missing=false', ['components', 'mixed']],
   ['combo-value-quantity:missing=false', ['components', 'mixed', 'weighed']],
   ['component-code-value-quantity:missing=false', ['components', 'mixed']],
   ['code-value-quantity:missing=false', ['mixed', 'weighed']],
   ['component-code-value-quantity=z$4', ['components']],
   ['date:missing=false', ['dated']],
+  ['patient:missing=false', ['dated']],
+  ['patient:missing=true', ['bare', 'both', 'components', 'grouped', 'mixed', 'one', 'other', 'weighed']],
   ['subject:missing=true', ['bare', 'both', 'components', 'mixed', 'one', 'other', 'weighed']],
 ] as const)
   test(`what ${query} finds is what may be read`, async () => {

@@ -13,7 +13,7 @@ import {
   type Rights,
 } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -153,7 +153,7 @@ const ask = (method: 'GET' | 'PUT' | 'DELETE', url: string, body?: Json, more: J
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), gate, fhir],
+    plugins: [database, stubDefinitions('all'), gate, ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   for (const list of VERSIONS) {

@@ -6,9 +6,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALL, definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -92,7 +92,7 @@ test.before(async () => {
     },
   })
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, gate, references, fhir],
+    plugins: [database, stubDefinitions('all'), validation, gate, references, ...fhirPlugins],
     settings: {
       server: { public_url: 'http://localhost:80' },
       conformance: { update_as_create: true, reference_policy: 'fhir' },

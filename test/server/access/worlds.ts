@@ -5,9 +5,9 @@
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -130,7 +130,7 @@ export const openWorlds = async (updateAsCreate = true): Promise<Worlds> => {
   const all: World[] = []
   for (const name of WORLDS) {
     const server = await serverWith({
-      plugins: [database, definitions, validation, gate, references, fhir],
+      plugins: [database, definitions, validation, gate, references, ...fhirPlugins],
       settings: { server: { public_url: 'http://localhost:80' }, conformance: { update_as_create: updateAsCreate } },
     })
     const ask = toAsk(server)

@@ -9,8 +9,8 @@ import {
 } from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import probes from '../../../plugins/probes/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -90,7 +90,7 @@ const gate = definePlugin({
   },
 })
 
-export const plain: readonly AnyPlugin[] = [database, stubDefinitions(TYPES, OTHERS), fhir, probes]
+export const plain: readonly AnyPlugin[] = [database, stubDefinitions(TYPES, OTHERS), ...fhirPlugins, probes]
 export const auditedPlugins: readonly AnyPlugin[] = [...plain, audit, gate]
 
 /** No two moments are the same, so that what happened can be put in order. */

@@ -3,8 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import probes from '../../../plugins/probes/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import type { TestServer, TestServerOptions } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { audited, eventsOf, patientOf, send } from './audited.ts'
@@ -33,7 +33,7 @@ const TYPES = [
 const definitions = stubDefinitions(TYPES, /^(SearchParameter-|CompartmentDefinition-(patient|encounter))/i)
 const started = (options: TestServerOptions = {}): Promise<TestServer> =>
   audited({
-    plugins: [database, definitions, fhir, probes, audit],
+    plugins: [database, definitions, ...fhirPlugins, probes, audit],
     ...options,
     settings: { conformance: { update_as_create: true }, ...options.settings },
   })

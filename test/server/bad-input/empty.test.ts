@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import probes from '../../../plugins/probes/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { exchange } from '../../support/raw-http.ts'
 import { assertRefused } from '../../support/refused.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -14,7 +14,7 @@ let server: TestServer
 let base = ''
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions([]), fhir, probes],
+    plugins: [database, stubDefinitions([]), ...fhirPlugins, probes],
     settings: {
       server: { bind: '127.0.0.1:0' },
       database: { kind: 'memory' },

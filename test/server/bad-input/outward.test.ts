@@ -10,10 +10,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { assertServes } from '../../support/refused.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -137,7 +137,7 @@ test('no address that a client writes is ever connected to (rows 72 and 73)', as
   await fetch(`http://127.1:${port}/`, { redirect: 'manual' })
   assert.is(connections, 1)
   const server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, fhir, references, terminology, audit],
+    plugins: [database, stubDefinitions('all'), validation, ...fhirPlugins, references, terminology, audit],
     settings: { conformance: { reference_policy: 'fhir' } },
   })
   // When it has stopped, what would be sent later has had its turn.

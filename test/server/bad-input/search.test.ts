@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert'
 import { type AnyPlugin, type Clock, definePlugin, systemClock } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { named } from '../../support/named-callers.ts'
 import { assertRefused, assertServes, type Expected } from '../../support/refused.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
@@ -70,7 +70,7 @@ const put = async (resource: Record<string, unknown>): Promise<void> => {
 }
 test.before(async () => {
   server = await serverWith({
-    plugins: [watched, searchDefinitions(), named, fhir],
+    plugins: [watched, searchDefinitions(), named, ...fhirPlugins],
     settings: { conformance: { update_as_create: true }, server: { bind: '127.0.0.1:0' } },
     clock,
   })

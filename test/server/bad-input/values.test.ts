@@ -2,9 +2,9 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -12,7 +12,7 @@ type Json = Record<string, any>
 
 let server: TestServer
 test.before(async () => {
-  server = await serverWith({ plugins: [database, stubDefinitions('all'), validation, fhir, references] })
+  server = await serverWith({ plugins: [database, stubDefinitions('all'), validation, ...fhirPlugins, references] })
 })
 test.after(() => server.stop())
 

@@ -4,9 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { assertRefused } from '../../support/refused.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -21,7 +21,7 @@ const MOST_BYTES = 8 * 1024 * 1024
 let server: TestServer
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, references, fhir],
+    plugins: [database, stubDefinitions('all'), validation, references, ...fhirPlugins],
     settings: {
       server: { public_url: 'http://localhost:80' },
       conformance: { update_as_create: true },

@@ -12,14 +12,14 @@ const SIZES = { bytes: 10 * 1024 * 1024, entries: 60_000 }
  * Of CPU time, which grows to twice as much where the cores are shared with others: `npm run check:bodies` prints the
  * figures of a quiet machine. Read, checked and indexed in one turn most of these bodies took from 200 ms to seconds.
  */
-const MOST_MS = 200
+const MOST_MS = 100
 const MOST_BYTES = 2 * 1024 * 1024 * 1024 // of memory, with four bodies at once
 
 let fresh: FreshDatabase
 let server: SpawnedServer
 test.before(async () => {
   fresh = await chosenKind.fresh()
-  const plugins = ['all-definitions', 'validation', 'references', 'audit', 'turns']
+  const plugins = ['all-definitions', 'validation', 'references', 'audit', 'turns', 'limited']
   server = await spawnServer(fresh.settings, { plugins })
 })
 test.after(async () => {
@@ -55,6 +55,8 @@ const turns = async (): Promise<{ readonly most: number; readonly rss: number }>
 const JSON_HEADERS = { 'content-type': 'application/fhir+json' }
 const patient = Buffer.from('{"resourceType":"Patient","id":"probe","name":[{"family":"Probe"}]}')
 test('the resource that large ones refer to is stored', async () => {
+  // Definitions are compiled when the first resource of a type comes: not what is measured.
+  for (const one of largeBodies({ bytes: 1024, entries: 2 }, 'warm')) await send(one)
   const { status } = await send({ method: 'PUT', path: '/Patient/probe', headers: JSON_HEADERS, body: patient })
   assert.is(status, 201)
 })
@@ -124,6 +126,45 @@ test('a stored large resource is deleted in short turns, and is gone from the in
   assert.ok(most < MOST_MS, `${most} ms in one turn`)
   const found = (await (await fetch(`${server.base}/Bundle?_id=stored&_summary=count`)).json()) as { total: number }
   assert.is(found.total, 0)
+})
+
+const limited = (id: string): readonly LargeBody[] => {
+  const [put, again, patch] = largeBodies(SIZES, id)
+  const isOther = {
+    name: 'PUT of another type',
+    method: 'PUT',
+    path: `/Bundle/${id}`,
+    headers: JSON_HEADERS,
+    status: [403],
+  }
+  const other = JSON.stringify({ resourceType: 'Bundle', id, type: 'searchset' })
+  const broken = `{"resourceType":"Bundle","id":"${id}","type":"searchset","entry":[${'{},'.repeat(100_000)}{}]}`
+  return [
+    put as LargeBody,
+    again as LargeBody,
+    patch as LargeBody,
+    { ...isOther, body: Buffer.from(other) } as LargeBody,
+    { ...isOther, body: Buffer.from(broken), status: [400, 403, 422] } as LargeBody,
+    { name: 'DELETE', method: 'DELETE', path: `/Bundle/${id}`, body: Buffer.alloc(0), status: [204] },
+  ]
+}
+
+test('for a caller with limited access the same turns are short', async () => {
+  const [first] = largeBodies(SIZES, 'limited')
+  assert.is((await send(first as LargeBody)).status, 201)
+  await fetch(`${server.base}/limit`)
+  assert.is((await fetch(`${server.base}/Patient/probe`)).status, 403)
+  for (const one of limited('limited')) {
+    await turns()
+    const { status, text } = await send(one)
+    assert.ok(one.status.includes(status), `${one.name}: ${status} ${text.slice(0, 300)}`)
+    const { most } = await turns()
+    assert.ok(most < MOST_MS, `${one.name}: ${most} ms in one turn`)
+    if (one.method === 'DELETE') continue
+    assert.is((await fetch(`${server.base}/Bundle/limited`)).status, 200)
+    const { most: ofRead } = await turns()
+    assert.ok(ofRead < MOST_MS, `a read after ${one.name}: ${ofRead} ms in one turn`)
+  }
 })
 
 test.run()

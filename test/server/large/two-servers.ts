@@ -3,11 +3,11 @@ import * as assert from 'uvu/assert'
 import type { AnyPlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import { containerOf, placeOf } from '../../../plugins/search/index/contained/key-space.ts'
 import validation from '../../../plugins/validation/index.ts'
 import { createCountedRandom } from '../../support/counted-random.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import { moreDefinitions } from '../../support/more-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -87,7 +87,7 @@ export const twoServers = async (
 ): Promise<TwoServers> => {
   const start = (large_body_bytes: number): Promise<TestServer> =>
     serverWith({
-      plugins: [database, definitions, validation, ...more, fhir, references],
+      plugins: [database, definitions, validation, ...more, ...fhirPlugins, references],
       clock: createManualClock(),
       random: createCountedRandom(),
       settings: { fhir: { large_body_bytes }, conformance: { update_as_create: true, ...conformance } },

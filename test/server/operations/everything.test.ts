@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { inCompartment, matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -40,7 +40,7 @@ const to = (reference: string): Json => ({ reference })
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), gate, fhir],
+    plugins: [database, stubDefinitions('all'), gate, ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   await put('Organization', 'ward')

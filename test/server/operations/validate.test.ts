@@ -4,9 +4,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { defineError, definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { Fhir } from '../../../plugins/fhir/service.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -45,7 +45,7 @@ const PATIENT = {
 }
 let ids: readonly string[] = []
 test.before(async () => {
-  server = await serverWith({ plugins: [database, stubDefinitions('all'), validation, others, fhir] })
+  server = await serverWith({ plugins: [database, stubDefinitions('all'), validation, others, ...fhirPlugins] })
   ids = await Promise.all(
     ['A', 'B'].map(async (family) => (await ask('POST', '/Patient', { ...PATIENT, name: [{ family }] })).json().id),
   )
@@ -149,7 +149,7 @@ test('mode delete tells what a deletion would be refused for', async () => {
   assert.match(await remove(id as string), /No issues/)
   assert.match(await remove('missing'), /missing/)
   const kept = await serverWith({
-    plugins: [database, stubDefinitions(['Patient']), validation, others, fhir],
+    plugins: [database, stubDefinitions(['Patient']), validation, others, ...fhirPlugins],
     settings: { conformance: { update_as_create: true, validation: 'structure' } },
   })
   await kept.inject({

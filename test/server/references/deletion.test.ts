@@ -2,9 +2,9 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { type Answered, type Clinic, clinicWith, del, type Json, post, put } from '../writes/clinic.ts'
@@ -180,7 +180,7 @@ test('a resource inside and what its Bundle resolves do not keep it', async () =
 
 test('a canonical does not keep it, where it is searched for either', async () => {
   const definitions = stubDefinitions(['QuestionnaireResponse', 'Questionnaire'], /^SearchParameter-QuestionnaireRes/)
-  const server = await serverWith({ plugins: [database, definitions, fhir, references] })
+  const server = await serverWith({ plugins: [database, definitions, ...fhirPlugins, references] })
   const json = { 'content-type': 'application/fhir+json' }
   const send = (resource: Json) =>
     server.inject({

@@ -5,12 +5,12 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
 import { generatePopulation } from '../../bench/corpus/generated-population.ts'
 import { loadPopulation } from '../../bench/corpus/load-population.ts'
 import { createDice } from '../../bench/corpus/random.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -22,7 +22,7 @@ test.after(async () => {
 })
 const start = async (): Promise<{ server: TestServer; address: string }> => {
   const server = await serverWith({
-    plugins: [database, stubDefinitions('all'), validation, fhir, references],
+    plugins: [database, stubDefinitions('all'), validation, ...fhirPlugins, references],
     settings: { server: { bind: '127.0.0.1:0' } },
   })
   servers.push(server)

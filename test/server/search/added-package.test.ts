@@ -3,8 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
 
@@ -12,7 +12,7 @@ test('until that is done it is starting, with the reason', async () => {
   if (chosenKind.name === 'memory') return
   const place = await chosenKind.fresh()
   const before = await serverWith({
-    plugins: [database, searchDefinitions('Observation'), fhir],
+    plugins: [database, searchDefinitions('Observation'), ...fhirPlugins],
     settings: place.settings,
   })
   for (let at = 0; at < 250; at += 1)
@@ -26,7 +26,7 @@ test('until that is done it is starting, with the reason', async () => {
   await before.stop()
 
   const kernel = await createKernel({
-    plugins: [database, searchDefinitions(), fhir],
+    plugins: [database, searchDefinitions(), ...fhirPlugins],
     settings: place.settings,
     log: { level: 'silent' },
   })

@@ -5,8 +5,8 @@ import BetterSqlite from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { temporaryFolder } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
 
@@ -17,7 +17,7 @@ test.after(() => folder.remove())
 const headers = { 'content-type': 'application/fhir+json' }
 const start = () =>
   serverWith({
-    plugins: [database, searchDefinitions(), fhir],
+    plugins: [database, searchDefinitions(), ...fhirPlugins],
     settings: { database: { kind: 'sqlite', sqlite_path: path } },
   })
 const TABLES = ['ix_res', 'ix_token', 'ix_ref', 'ix_date', 'ix_qty', 'ix_str', 'ix_comp', 'ix_text']

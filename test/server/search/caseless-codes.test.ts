@@ -2,8 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { moreDefinitions } from '../../support/more-definitions.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -25,7 +25,7 @@ const pluginsWith = (version: string, caseSensitive: boolean) => [
     codeSystem('any', ANY, caseSensitive),
     codeSystem('exact', EXACT, true),
   ]),
-  fhir,
+  ...fhirPlugins,
 ]
 const observation = (id: string, system: string, code: string, more: object = {}) => ({
   resourceType: 'Observation',

@@ -2,17 +2,17 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { generatePopulation } from '../../bench/corpus/generated-population.ts'
 import { createDice } from '../../bench/corpus/random.ts'
 import { checkQuestions } from '../../clinical/check.ts'
 import { loadRecords } from '../../clinical/load.ts'
 import { createQuestions } from '../../clinical/questions.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 test('every question has the answer that the records give, and a wrong record is noticed', async () => {
-  const server = await serverWith({ plugins: [database, stubDefinitions('all'), fhir] })
+  const server = await serverWith({ plugins: [database, stubDefinitions('all'), ...fhirPlugins] })
   try {
     const records = await loadRecords(server, generatePopulation(createDice(7), 12))
     const questions = createQuestions(records)

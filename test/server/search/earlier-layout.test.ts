@@ -3,12 +3,12 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
 
-const plugins = [database, searchDefinitions(), fhir]
+const plugins = [database, searchDefinitions(), ...fhirPlugins]
 const headers = { 'content-type': 'application/fhir+json' }
 
 /** The tables as they were, without a row. */

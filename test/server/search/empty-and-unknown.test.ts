@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 
@@ -30,7 +30,7 @@ const search = async (url: string, more: Record<string, string> = {}): Promise<S
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, searchDefinitions(), fhir],
+    plugins: [database, searchDefinitions(), ...fhirPlugins],
     settings: { conformance: { update_as_create: true, conditional_delete: 'multiple' } },
   })
   for (const [id, gender] of [

@@ -6,9 +6,9 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { createDice, type Dice } from '../../bench/corpus/random.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -48,7 +48,7 @@ const gated = definePlugin({
 })
 
 test.before(async () => {
-  const plugins = [database, stubDefinitions('all'), fhir, gated]
+  const plugins = [database, stubDefinitions('all'), ...fhirPlugins, gated]
   server = await serverWith({ plugins, settings: { conformance: { update_as_create: true } } })
 })
 test.after(() => server.stop())

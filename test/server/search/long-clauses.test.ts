@@ -5,8 +5,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -43,7 +43,7 @@ const post = async (from: number, to: number): Promise<readonly string[]> => {
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { fhir: { full_text: 'none' } },
   })
   for (let at = 0; at < OLD; at += BATCH) olds.unshift(...[...(await post(at, Math.min(at + BATCH, OLD)))].reverse())

@@ -2,8 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { moreDefinitions } from '../../support/more-definitions.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -24,7 +24,7 @@ const parameter = (code: string, type: string, expression: string | undefined, m
 const pluginsWith = (...parameters: readonly ReturnType<typeof parameter>[]) => [
   database,
   moreDefinitions(searchDefinitions(), 'guide', String(parameters.length), parameters),
-  fhir,
+  ...fhirPlugins,
 ]
 const found = async (server: TestServer, query: string): Promise<string> => {
   const answer = await server.inject(`/Patient?${query}`)

@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert'
 import { type AnyPlugin, type Clock, definePlugin, systemClock } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { Database } from '../../../plugins/database/service.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
@@ -36,11 +36,11 @@ const look = (): void => {
 test.before(async () => {
   place = await chosenKind.fresh()
   const options = {
-    plugins: [database, searchDefinitions(), fhir],
+    plugins: [database, searchDefinitions(), ...fhirPlugins],
     settings: { ...place.settings, conformance: { update_as_create: true } },
   }
   one = await serverWith(options)
-  other = await serverWith({ ...options, plugins: [counting, searchDefinitions(), fhir], clock })
+  other = await serverWith({ ...options, plugins: [counting, searchDefinitions(), ...fhirPlugins], clock })
 })
 test.after(async () => {
   await Promise.all([one.stop(), other.stop()])

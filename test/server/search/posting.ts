@@ -3,13 +3,13 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyPlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
 
-const plugins = [database, searchDefinitions(), fhir]
+const plugins = [database, searchDefinitions(), ...fhirPlugins]
 export const headers = { 'content-type': 'application/fhir+json' }
 export type Resource = Record<string, any>
 

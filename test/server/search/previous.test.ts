@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -19,7 +19,7 @@ const range = (count: number): readonly number[] => [...Array(count).keys()]
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   for (const n of range(11))

@@ -3,13 +3,13 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { createWorld, type Ran } from '../../support/world.ts'
 
-const plugins = [database, searchDefinitions(), fhir]
+const plugins = [database, searchDefinitions(), ...fhirPlugins]
 const TABLES = ['ix_res', 'ix_token', 'ix_ref', 'ix_date', 'ix_qty', 'ix_str', 'ix_comp']
 const PATIENTS = 230
 

@@ -5,7 +5,7 @@ import { systemClock } from '../../../kernel/clock.ts'
 import type { Clock } from '../../../kernel/index.ts'
 import { type Caller, definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -30,7 +30,7 @@ const patient = (id: string, more: object = {}) =>
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), someone, fhir],
+    plugins: [database, stubDefinitions('all'), someone, ...fhirPlugins],
     settings: { conformance: { update_as_create: true }, fhir: { max_page_size: 100 } },
     clock,
   })

@@ -2,8 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -29,7 +29,7 @@ const observation = (at: number, more: object = {}) =>
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   for (let at = 1; at <= 24; at += 1) await observation(at)

@@ -3,8 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { type Code, Terminology } from '../../../plugins/terminology/service.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -25,7 +25,7 @@ const terminology = definePlugin({
 
 test('codes are expanded by the terminology, and what it does not know is 400', async () => {
   const server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir, terminology],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins, terminology],
     settings: { conformance: { update_as_create: true } },
   })
   try {

@@ -4,9 +4,9 @@
  */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import fhir from '../../../plugins/fhir/index.ts'
 import { createDice } from '../../bench/corpus/random.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -47,7 +47,7 @@ const named = (id: string, ...families: readonly string[]) => ({
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { conformance: { update_as_create: true }, fhir: { max_page_size: 1000 } },
   })
   const first = await server.inject({ method: 'GET', url: '/Patient?name=nobody' })

@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -36,7 +36,7 @@ const risk = (id: string, probabilityDecimal: number) =>
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { server: { public_url: 'http://localhost:80' }, conformance: { update_as_create: true } },
   })
   await observation('year', { effectiveDateTime: '2013' })

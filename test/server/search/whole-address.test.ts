@@ -2,8 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -11,7 +11,7 @@ const SEARCHES = ['patient=Patient/p1', 'patient=p1&code=http://c|a', 'patient=p
 
 const start = (settings: Record<string, unknown>): Promise<TestServer> =>
   serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { ...settings, server: { public_url: 'http://fhir.test' }, conformance: { update_as_create: true } },
   })
 

@@ -3,9 +3,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { clearWords } from '../../../plugins/search/index/full-text/text-tables.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -25,7 +25,7 @@ const condition = (id: string, text: string, more: object = {}) => ({
   code: { text },
   ...more,
 })
-const plugins = [database, stubDefinitions('all'), fhir]
+const plugins = [database, stubDefinitions('all'), ...fhirPlugins]
 const start = (settings: Record<string, unknown> = {}) =>
   serverWith({ plugins, settings: { conformance: { update_as_create: true }, ...settings } })
 

@@ -2,8 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -38,7 +38,7 @@ const FRENCH = { language: 'fr', value: 'Rouge' }
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir, terminology],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins, terminology],
     settings: { conformance: { update_as_create: true } },
   })
   const red = { code: 'red', display: 'Red', designation: [GERMAN, AUSTRIAN, FRENCH] }

@@ -2,8 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import validation from '../../../plugins/validation/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -16,7 +16,7 @@ const LEVELS = ['structure', 'rules', 'profiles'] as const
 test.before(async () => {
   for (const validationLevel of LEVELS)
     servers[validationLevel] = await serverWith({
-      plugins: [database, stubDefinitions('all'), validation, fhir],
+      plugins: [database, stubDefinitions('all'), validation, ...fhirPlugins],
       settings: { conformance: { validation: validationLevel } },
     })
 })

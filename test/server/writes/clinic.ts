@@ -1,7 +1,7 @@
 /** A server over the definitions that tests of writes need, and short ways to ask it. */
 import type { AnyPlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -84,7 +84,7 @@ export const clinicWith = async (
 ): Promise<Clinic> => {
   const server = await serverWith({
     ...options,
-    plugins: [database, stubDefinitions(DEFINITIONS, PARAMETERS), ...more, fhir],
+    plugins: [database, stubDefinitions(DEFINITIONS, PARAMETERS), ...more, ...fhirPlugins],
     settings: { conformance: { update_as_create: true }, ...settings },
   })
   const ask: Clinic['ask'] = async (method, url, body, { headers = {} } = {}) => {

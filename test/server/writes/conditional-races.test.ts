@@ -6,9 +6,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import fhir from '../../../plugins/fhir/index.ts'
 import { Fhir } from '../../../plugins/fhir/service.ts'
 import terminology from '../../../plugins/terminology/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import type { Entry, Json } from './clinic.ts'
@@ -38,7 +38,7 @@ const gate = definePlugin({
 let server: TestServer
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir, gate, terminology],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins, gate, terminology],
     settings: { conformance: { update_as_create: true } },
   })
 })
@@ -397,7 +397,7 @@ test('a value set that changes behind the search is asked again', async () => {
 
 test('a conditional deletion of several leaves those that match no longer', async () => {
   const several = await serverWith({
-    plugins: [database, stubDefinitions('all'), fhir, gate, terminology],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins, gate, terminology],
     settings: { conformance: { conditional_delete: 'multiple' } },
   })
   const before = server

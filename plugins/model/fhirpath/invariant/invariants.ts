@@ -1,5 +1,5 @@
 /**
- * Invariants: FHIRPath conditions of definitions, compiled once. Most become functions over JSON (fhirpath/compile.ts);
+ * Invariants: FHIRPath conditions of definitions, compiled once. Most become functions over JSON (compile.ts);
  * the rest is fhirpath.js's, which is loaded when the first of them is met.
  * https://hl7.org/fhir/R4/conformance-rules.html#constraints
  */

@@ -1,7 +1,7 @@
 /** What filling and clearing columns works on. */
 import type { Clock } from '../../../../kernel/index.ts'
 import type { Database } from '../../../database/service.ts'
-import type { TypeCodes } from '../../../storage/type-codes.ts'
+import type { TypeCodes } from '../../../storage/service.ts'
 import type { IndexRows } from '../index-writer.ts'
 import type { Registry } from '../registry.ts'
 

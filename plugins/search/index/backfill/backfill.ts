@@ -5,7 +5,7 @@
  */
 
 import { sql, type Transaction } from '../../../database/service.ts'
-import { unpackBody } from '../../../storage/body/body.ts'
+import { unpackBody } from '../../../storage/service.ts'
 import type { ColumnRow } from '../columns.ts'
 import { APART, containedRid, containerOf } from '../contained/key-space.ts'
 import type { Extract } from '../extractor.ts'

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../../kernel/index.ts'
 import type { Database } from '../../../database/service.ts'
-import type { TypeCodes } from '../../../storage/type-codes.ts'
+import type { TypeCodes } from '../../../storage/service.ts'
 import { ReindexUnknown } from '../../errors.ts'
 import type { ColumnRow } from '../columns.ts'
 import type { WordRows } from '../full-text/text-index.ts'

@@ -1,5 +1,5 @@
 /** Dates, periods and timings → the ranges they cover. https://hl7.org/fhir/R4/search.html#date */
-import { EARLIEST, LATEST, type Range, readMoment } from '../../../model/date/date-bounds.ts'
+import { EARLIEST, LATEST, type Range, readMoment } from '../../../model/service.ts'
 import { alike, type Convert, isObject, type Json, listOf } from '../../definition/kind.ts'
 import { WIDE, WIDE_MS } from '../../definition/wide-ranges.ts'
 import type { Rows } from '../index-entries.ts'

@@ -1,5 +1,5 @@
 /** The value of a JSON number: of one whose digits a double does not hold, by its digits. */
-import { digitsOf } from '../../../model/json/exact.ts'
+import { digitsOf } from '../../../model/service.ts'
 import { type ExactNumber, exactOfDigits } from '../exact-number.ts'
 
 /** Undefined for what is no number. */

@@ -1,5 +1,5 @@
 /** Places on Earth → latitude and longitude in one row, under the degrees they lie in. https://hl7.org/fhir/R4/location.html#search */
-import { digitsOf } from '../../../model/json/exact.ts'
+import { digitsOf } from '../../../model/service.ts'
 import type { Convert, Json } from '../../definition/kind.ts'
 
 /** Undefined for what is no number of degrees. A double is finer than any place. */

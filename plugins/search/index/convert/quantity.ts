@@ -1,7 +1,6 @@
 /** Numbers, quantities and ranges → bounds with their units. https://hl7.org/fhir/R4/search.html#quantity */
 
-import { add, decimal, multiply, type Ratio, readRatio } from '../../../model/decimal/ratio.ts'
-import { digitsOf } from '../../../model/json/exact.ts'
+import { add, decimal, digitsOf, multiply, type Ratio, readRatio } from '../../../model/service.ts'
 import { alike, type Convert, isObject, type Json } from '../../definition/kind.ts'
 import { WIDE } from '../../definition/wide-ranges.ts'
 import { ABOVE_ALL, BELOW_ALL, type ExactNumber, justAbove, justBelow, toExactNumber } from '../exact-number.ts'

@@ -1,7 +1,7 @@
 /** Keeps the index of words beside the resources, in the transactions that write them. */
 
 import { type Database, type Eventually, insertNow, type Transaction } from '../../../database/service.ts'
-import { unpackBody } from '../../../storage/body/body.ts'
+import { unpackBody } from '../../../storage/service.ts'
 import { toIndexFindings } from '../index-findings.ts'
 import type { IndexRows } from '../index-writer.ts'
 import { type ResourceWords, wordsOf } from './resource-text.ts'

@@ -2,7 +2,7 @@
  * Pages of a search in contained resources: `_contained=true|both`, shown as their containers or by themselves. What a
  * container may not show is neither found nor counted. https://hl7.org/fhir/R4/search.html#contained
  */
-import type { VersionRow } from '../../../storage/tables.ts'
+import type { VersionRow } from '../../../storage/service.ts'
 import { HOLDER_SQL, holderRid, placeOf, SPACE_SQL } from '../../index/contained/key-space.ts'
 import type { Condition } from '../../query/clause.ts'
 import { createNames, matches } from '../../query/clause-sql.ts'

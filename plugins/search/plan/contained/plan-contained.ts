@@ -1,5 +1,5 @@
 /** What a search in contained resources means: its conditions, and which containers may be seen. */
-import type { TypeCodes } from '../../../storage/type-codes.ts'
+import type { TypeCodes } from '../../../storage/service.ts'
 import type { Access } from '../../access/access-filter.ts'
 import { SearchSort, SearchUnsupportedParameter } from '../../errors.ts'
 import { APART } from '../../index/contained/key-space.ts'

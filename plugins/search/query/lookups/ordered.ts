@@ -1,8 +1,6 @@
 /** Dates, numbers and quantities: prefix and value → conditions on ranges. https://hl7.org/fhir/R4/search.html#prefix */
 
-import { type Range, readMoment } from '../../../model/date/date-bounds.ts'
-import { type NumberValue, readNumber } from '../../../model/decimal/implicit-precision.ts'
-import { multiply, type Ratio } from '../../../model/decimal/ratio.ts'
+import { multiply, type NumberValue, type Range, type Ratio, readMoment, readNumber } from '../../../model/service.ts'
 import { WIDE, WIDE_MS } from '../../definition/wide-ranges.ts'
 import { SearchPrefix, SearchValue } from '../../errors.ts'
 import type { Hasher } from '../../index/hash.ts'

@@ -6,7 +6,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../../plugins/database/index.ts'
-import fhir from '../../../../plugins/fhir/index.ts'
+import { fhirPlugins } from '../../../support/fhir-plugins.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { serverWith, type TestServer } from '../../../support/server-with.ts'
 import { stubDefinitions } from '../../../support/stub-definitions.ts'
@@ -132,7 +132,7 @@ let server: TestServer
 
 const open = (): Promise<TestServer> =>
   serverWith({
-    plugins: [database, stubDefinitions('all'), fhir],
+    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: {
       conformance: { update_as_create: true },
       database: { kind: 'postgres', postgres_url: postgres.url() },

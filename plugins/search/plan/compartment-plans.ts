@@ -2,12 +2,13 @@
  * The record that $everything answers with, as searches: the compartment of one resource, or of all of its type, and what
  * those refer to. https://hl7.org/fhir/R4/patient-operation-everything.html
  */
-import type { Access } from '../../search/access/access-filter.ts'
-import type { Target } from '../../search/plan/referred.ts'
-import { anyCondition, type Condition, notCondition } from '../../search/query/clause.ts'
-import type { Plan } from '../../search/query/plan-contract.ts'
-import type { Asking } from '../../search/query/search-context.ts'
-import type { OwnInvocation } from './own.ts'
+import type { OwnUrl } from '../../../kernel/index.ts'
+import type { Access } from '../access/access-filter.ts'
+import { anyCondition, type Condition, notCondition } from '../query/clause.ts'
+import type { Plan } from '../query/plan-contract.ts'
+import type { Asking } from '../query/search-context.ts'
+import type { SearchView } from '../query/search-view.ts'
+import type { Target } from './referred.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */
 const CARE_DATES = [
@@ -25,7 +26,10 @@ const CARE_DATES = [
   'issued',
 ]
 
+/** Whose record: of one resource, or without an id of all of the type. */
 export interface RecordQuery {
+  readonly root: { readonly type: string; readonly id: string | undefined }
+  readonly ownUrl: OwnUrl | undefined
   readonly start: string | undefined
   readonly end: string | undefined
   readonly since: string | undefined
@@ -43,12 +47,12 @@ export interface RecordPlans {
 
 /** Dates of care within a range, or none at all: what has no date cannot be told to lie outside. */
 const careConditions = async (
-  { server }: OwnInvocation,
+  { search }: SearchView,
   type: string,
   { start, end }: RecordQuery,
   asking: Asking,
 ): Promise<readonly Condition[]> => {
-  const { registry, criteria } = server.search
+  const { registry, criteria } = search
   const parameters = registry.parameters(type)
   const code = CARE_DATES.find((one) => parameters.get(one)?.type === 'date')
   const bounds = [...(start === undefined ? [] : [`ge${start}`]), ...(end === undefined ? [] : [`le${end}`])]
@@ -64,19 +68,22 @@ const careConditions = async (
 
 /** In the compartment of one resource, or of any of its type; undefined when the type never is. */
 const insideConditions = async (
-  { server, request, interaction }: OwnInvocation,
+  { search }: SearchView,
+  { root, ownUrl }: RecordQuery,
   type: string,
   asking: Asking,
 ): Promise<Condition | undefined> => {
-  const { criteria, registry } = server.search
-  const { type: root = '', id } = interaction
-  if (id !== undefined) return criteria.inCompartment(type, { type: root, id }, request.ownUrl)
+  const { criteria, registry } = search
+  const { id } = root
+  if (id !== undefined) return criteria.inCompartment(type, { type: root.type, id }, ownUrl)
   const parameters = registry.parameters(type)
-  const codes = (registry.compartments[root]?.[type] ?? []).filter((code) => parameters.get(code)?.type === 'reference')
+  const codes = (registry.compartments[root.type]?.[type] ?? []).filter(
+    (code) => parameters.get(code)?.type === 'reference',
+  )
   const conditions: Condition[] = []
   for (const code of codes) conditions.push(await criteria.toCondition(type, `${code}:missing`, 'false', asking))
   const [only] = conditions
-  const named = { text: `compartment ${root}`, understood: `in the compartment of any ${root}` }
+  const named = { text: `compartment ${root.type}`, understood: `in the compartment of any ${root.type}` }
   return conditions.length > 1 ? anyCondition(named, conditions) : only
 }
 
@@ -87,14 +94,13 @@ const outside = (inside: Condition | undefined): readonly Condition[] =>
 
 /** Only what `access` lets be seen is answered, and only that is followed. */
 export const planRecord = async (
-  invocation: OwnInvocation,
+  view: SearchView,
   query: RecordQuery,
   access: Access,
   asking: Asking,
 ): Promise<RecordPlans> => {
-  const { server, interaction } = invocation
-  const { search, store } = server
-  const { type: root = '', id } = interaction
+  const { search, store } = view
+  const { type: root, id } = query.root
   const members = search.registry.compartments[root] ?? {}
   const shown: Plan[] = []
   const followed: Plan[] = []
@@ -109,7 +115,7 @@ export const planRecord = async (
         ? []
         : [await search.criteria.toCondition(type, '_lastUpdated', `ge${query.since}`, asking)]
     const isEvery = type === root && id === undefined
-    const inside = isEvery ? undefined : await insideConditions(invocation, type, asking)
+    const inside = isEvery ? undefined : await insideConditions(view, query, type, asking)
     // Somebody else's record is no part of this one, even where it is pointed at.
     if (isWanted && read !== undefined && !isEvery && !(root === 'Patient' && type === 'Patient'))
       targets.push({ type: code, conditions: [...outside(inside), ...since, ...read] })
@@ -117,7 +123,7 @@ export const planRecord = async (
     // The one it is about is shown first, and followed by itself.
     const isMember = type === root ? isEvery : members[type] !== undefined && inside !== undefined
     if (!isMember || seen === undefined) continue
-    const dated = type === root ? [] : await careConditions(invocation, type, query, asking)
+    const dated = type === root ? [] : await careConditions(view, type, query, asking)
     const conditions = [...(inside === undefined ? [] : [inside]), ...dated, ...seen]
     const all = await search.planner(code, conditions)
     followed.push(all)

@@ -1,0 +1,58 @@
+/** A server that cannot go on, as a plugin has found: it takes no more requests, and who runs it has to end it. */
+import type { Logger } from 'pino'
+import type { Lifecycles } from './lifecycles.ts'
+import { toServerError } from './outcome.ts'
+import type { Phases } from './phase.ts'
+import type { ReadinessBoard } from './readiness.ts'
+import type { ServerError } from './server-error.ts'
+
+const FAILED = 1
+const MOST = 255 // what a process can end with
+
+export interface Failure {
+  readonly error: ServerError
+  /** From 1 to 255. */
+  readonly exitCode: number
+}
+
+export interface FailureParts {
+  readonly phases: Phases
+  readonly readiness: ReadinessBoard
+  readonly lifecycles: Lifecycles
+  readonly log: Logger
+}
+
+export interface FailureBoard {
+  /** Of the failures the first counts. Any other code than 1 to 255 is 1. */
+  fail(plugin: string, error: ServerError, exitCode?: number): void
+  readonly first: Failure | undefined
+  /** Resolves with the first; never, if there is none. */
+  readonly told: Promise<Failure>
+}
+
+export const createFailureBoard = ({ phases, readiness, lifecycles, log }: FailureParts): FailureBoard => {
+  const { promise, resolve } = Promise.withResolvers<Failure>()
+  let first: Failure | undefined
+
+  return {
+    fail(plugin, thrown, exitCode = FAILED) {
+      const error = toServerError(thrown)
+      const { key, extras, cause } = error
+      log.fatal({ plugin, key, detail: extras.detail, err: cause ?? error }, 'the server has failed')
+      if (first !== undefined) return
+      first = { error, exitCode: Number.isInteger(exitCode) && exitCode > 0 && exitCode <= MOST ? exitCode : FAILED }
+      const { now } = phases
+      if (now === 'set-up' || now === 'listening' || now === 'ready') {
+        phases.enter('failed')
+        readiness.failed('the server has failed')
+      }
+      // What is still starting gives up, and nothing else starts. Once all have started the signal is that of the stop.
+      if (now !== 'ready') lifecycles.abort()
+      resolve(first)
+    },
+    get first() {
+      return first
+    },
+    told: promise,
+  }
+}

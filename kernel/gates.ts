@@ -1,0 +1,45 @@
+/** What plugins say of whether a ready server takes requests. Asked for every request, in front of the router too. */
+import { blame } from './blame.ts'
+import { GateUnclear, Internal } from './errors.ts'
+import { toServerError } from './outcome.ts'
+import { ServerError } from './server-error.ts'
+
+/** The refusal, or undefined to let the request pass. */
+export type Gate = () => ServerError | undefined
+
+export interface Gates {
+  add(plugin: string, gate: Gate): void
+  /** Null where there are none. */
+  close(): Gate | null
+}
+
+/** A gate that throws, or whose answer is neither, lets nobody through. */
+const named =
+  (plugin: string, gate: Gate): Gate =>
+  () => {
+    try {
+      const refusal: unknown = gate()
+      if (refusal === undefined || refusal instanceof ServerError) return refusal
+      if (refusal instanceof Promise) refusal.catch(() => undefined) // nobody else hears of its failure
+      throw Internal().with({ cause: GateUnclear(plugin) })
+    } catch (error) {
+      return toServerError(blame(error, plugin))
+    }
+  }
+
+export const createGates = (): Gates => {
+  const gates: Gate[] = []
+  return {
+    add: (plugin, gate) => void gates.push(named(plugin, gate)),
+    close() {
+      if (gates.length < 2) return gates[0] ?? null
+      return () => {
+        for (const gate of gates) {
+          const refusal = gate()
+          if (refusal !== undefined) return refusal
+        }
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,9 @@
+/** A conditional reference, such as `Patient?identifier=1`, in its parts. */
+
+const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
+
+export const splitCondition = (value: string): { readonly type: string; readonly query: string } | undefined => {
+  if (!value.includes('?')) return undefined
+  const [, type, query] = CONDITION.exec(value) ?? []
+  return type === undefined || query === undefined ? undefined : { type, query }
+}

@@ -1,0 +1,26 @@
+/** A version that a ruling lets be read. */
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { isId } from '../../model/service.ts'
+import { Deleted, NotFound, type StoredVersion, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
+import type { FhirServer } from '../parts.ts'
+
+/** The current one, or one by its number. Throws 404 and 410; what may not be seen is not there. */
+export const readSeen = async (
+  { store, evaluator }: FhirServer,
+  request: RequestContext,
+  ruling: Ruling,
+  type: string,
+  id: string,
+  number?: number,
+): Promise<StoredVersion> => {
+  const look = (): ReturnType<typeof store.read> =>
+    number === undefined ? store.read(type, id) : store.vread(type, id, number)
+  const version = isId(id) ? await look() : undefined
+  const isSeen =
+    version !== undefined &&
+    (ruling.restrictions.length === 0 || (await evaluator.allows(request, ruling, 'r', version)))
+  const named = id.slice(0, 64)
+  if (!isSeen) throw number === undefined ? NotFound(type, named) : VersionNotFound(String(number), type, named)
+  if (version.deleted) throw number === undefined ? Deleted(type, id) : VersionDeleted(String(number), type, id)
+  return version
+}

@@ -1,0 +1,256 @@
+/**
+ * The changes of a session in one transaction: addressed, located, prepared and applied by the interactions of HTTP, in the
+ * order that R4 lays down for transactions. https://hl7.org/fhir/R4/http.html#trules
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
+import { andThen, type Transaction } from '../../database/service.ts'
+import type { Changed, Progress, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { detailsOf } from '../audit-details.ts'
+import { issuesOfRefusal } from '../bundle/entry-error.ts'
+import { authorize, refused } from '../dispatch.ts'
+import {
+  type Addressed,
+  interactionAbout,
+  isContended,
+  type Prepared,
+  type Target,
+  untilUncontended,
+} from '../interactions/change.ts'
+import { create } from '../interactions/create.ts'
+import { remove } from '../interactions/delete.ts'
+import type { Asked } from '../interactions/request.ts'
+import { guardChange } from '../interactions/server-owned-types.ts'
+import { update } from '../interactions/update.ts'
+import { prepareBody, prepareChange } from '../large/prepare-write.ts'
+import { type FhirServer, within } from '../parts.ts'
+import { toETag } from '../response/etag.ts'
+import { SessionTwice } from './errors.ts'
+import { addressRevision } from './revise.ts'
+import type { Opened, Seat } from './seat.ts'
+import type { Beside, Made, Session, SessionChange, SessionChanged } from './session.ts'
+
+const METHODS = { create: 'POST', update: 'PUT', revise: 'PATCH', delete: 'DELETE' } as const
+/** Deletions, creates, then what is there already: as the entries of a Bundle. */
+const RANKS: Readonly<Record<SessionChange['kind'], number>> = { delete: 0, create: 1, update: 2, revise: 2 }
+
+interface Ruled {
+  readonly at: number
+  readonly wanted: SessionChange
+  readonly addressed: Addressed
+  readonly ruling: Ruling
+  readonly guard: WriteGuard
+}
+interface Located extends Ruled {
+  readonly target: Target
+  readonly body: unknown
+}
+interface Ready extends Located {
+  readonly prepared: Prepared
+}
+
+/** The same change as a request would ask for it. */
+const toAsked = (ctx: RequestContext, wanted: SessionChange, gone: ReadonlySet<string>): Asked => {
+  const { kind, type, condition } = wanted
+  const id = kind === 'create' ? undefined : wanted.id
+  const query = kind === 'create' || condition === undefined ? '' : `?${condition}`
+  const ifMatch = kind === 'create' ? undefined : wanted.ifMatch
+  const headers: IncomingHttpHeaders = {
+    ...(ifMatch === undefined ? {} : { 'if-match': toETag(ifMatch) }),
+    ...(kind === 'create' && condition !== undefined ? { 'if-none-exist': condition } : {}),
+  }
+  const params = id === undefined ? { type } : { type, id }
+  return {
+    ctx,
+    headers,
+    method: METHODS[kind],
+    url: `/${type}${id === undefined ? '' : `/${id}`}${query}`,
+    params,
+    gone,
+  }
+}
+
+const addressOf = (server: FhirServer, asked: Asked, wanted: SessionChange): Addressed => {
+  switch (wanted.kind) {
+    case 'create':
+      return create(server, asked)
+    case 'update':
+      return update(server, asked)
+    case 'delete':
+      return remove(server, asked)
+    case 'revise':
+      return addressRevision(server, asked, wanted.revise)
+  }
+}
+
+const keyOf = ({ wanted: { type }, target: { id } }: Located): string => `${type}/${id}`
+/** Existing resources are taken in one order everywhere, so that no two transactions wait for each other without end. */
+const inOrder = (one: Located, other: Located): number => {
+  const rank = RANKS[one.wanted.kind]
+  if (rank !== RANKS[other.wanted.kind] || rank === RANKS.create) return rank - RANKS[other.wanted.kind]
+  const [name, otherName] = [keyOf(one), keyOf(other)]
+  return name < otherName ? -1 : name > otherName ? 1 : 0
+}
+const byType = (one: Located, other: Located): number =>
+  one.wanted.type < other.wanted.type ? -1 : one.wanted.type > other.wanted.type ? 1 : 0
+
+/** Content only for who may read it. */
+const toChanged = (version: StoredVersion, guard: WriteGuard, created: boolean, written: boolean): SessionChanged => ({
+  type: version.type,
+  id: version.id,
+  version: version.version,
+  created,
+  written,
+  get json() {
+    return version.deleted || !guard.reads(version) ? undefined : version.text
+  },
+})
+
+const jsonOf = (wanted: SessionChange): string | undefined =>
+  wanted.kind === 'create' || wanted.kind === 'update' ? wanted.json : undefined
+
+/** All changes of one call. `gone`: `Type/id` of what they delete, which their conditions do not match. */
+const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
+  const { run } = server
+  /** A refusal is told with the interaction that it refuses. */
+  const telling = async <T>(interaction: Interaction, work: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isContended(error)) await refused(run, request, interaction, error)
+      throw error
+    }
+  }
+  return {
+    async rule(wanted: SessionChange, at: number): Promise<Ruled> {
+      const addressed = addressOf(server, toAsked(request, wanted, gone), wanted)
+      const { interaction } = addressed
+      return telling(interaction, async () => {
+        const ruling = await authorize(run, request, interaction)
+        return { at, wanted, addressed, ruling, guard: await guardChange(server, request, ruling, interaction) }
+      })
+    },
+    async locate(one: Ruled): Promise<Located> {
+      const { wanted, addressed, guard } = one
+      const { interaction } = addressed
+      return telling(interaction, async () => {
+        const json = jsonOf(wanted)
+        // The bytes may be handed to a thread: each attempt has its own.
+        const read = (id: string | undefined): unknown =>
+          json === undefined
+            ? undefined
+            : prepareBody(server, request, { type: wanted.type, id, guard }, Buffer.from(json))
+        const body = await read(interaction.id)
+        const target = await addressed.locate(body)
+        const isFoundOnly = wanted.kind === 'update' && interaction.id === undefined && target.found !== undefined
+        return { ...one, target, body: isFoundOnly ? await read(target.id) : body }
+      })
+    },
+    async prepare(one: Located): Promise<Ready> {
+      const { addressed, target, guard, ruling, body } = one
+      return telling(interactionAbout(addressed, target), async () => {
+        const prepared = await addressed.prepare(guard, target, body, ruling)
+        if (prepared.change === undefined) return { ...one, prepared }
+        return { ...one, prepared: { ...prepared, change: await prepareChange(server, request, prepared.change) } }
+      })
+    },
+    telling,
+  }
+}
+
+/** Throws 400 where two are of one resource: R4 says so of transactions. */
+const findTwice = (located: readonly Located[]): Located | undefined => {
+  const seen = new Set<string>()
+  return located.find((one) => {
+    const { target, wanted } = one
+    if (target.id === '' || (wanted.kind === 'create' && target.found !== undefined)) return false
+    const isTwice = seen.has(keyOf(one))
+    seen.add(keyOf(one))
+    return isTwice
+  })
+}
+
+/** Inside the transaction. */
+const applyAll = async (
+  { server, request }: Opened,
+  transaction: Transaction,
+  ready: readonly Ready[],
+  progress: Progress,
+): Promise<{ readonly changed: readonly Changed[]; readonly made: Made }> => {
+  const here = within(server, transaction)
+  const { write } = server
+  // A condition holds its type: in one order everywhere, too.
+  for (const { target } of ready.toSorted(byType)) await target.verify?.(here, transaction)
+  const changed: Changed[] = []
+  const results: (SessionChanged | undefined)[] = new Array(ready.length).fill(undefined)
+  for (const { at, addressed, target, prepared, guard } of ready) {
+    progress.interaction = interactionAbout(addressed, target)
+    if (prepared.change !== undefined) {
+      const made = await write.apply(transaction, prepared.change)
+      changed.push(made)
+      results[at] = toChanged(made.version, guard, made.created && made.written, made.written)
+    } else if (prepared.changes === undefined) {
+      const { status, version } = prepared.settled
+      const details = detailsOf(here, version, request.ownUrl)
+      const { interaction } = progress
+      await here.run.onAudit?.({ request, interaction, status, version: version?.version, details })
+      if (version !== undefined) results[at] = toChanged(version, guard, false, false)
+    }
+  }
+  await write.settle(request, transaction, changed, issuesOfRefusal, progress)
+  for (const { addressed, target, wanted } of ready) {
+    if (target.confirm === undefined || ready.filter((one) => one.wanted.type === wanted.type).length === 1) continue
+    progress.interaction = addressed.interaction
+    await target.confirm(here)
+  }
+  progress.interaction = undefined
+  return { changed, made: { changed: results } }
+}
+
+export const createChange = (seat: Seat): Session['change'] => {
+  return async (changes: readonly SessionChange[], beside?: Beside): Promise<Made> => {
+    const given = seat.openToChange()
+    // One condition stands for one resource, whatever a client may ask for.
+    const opened: Opened = { ...given, server: { ...given.server, deletesMany: false } }
+    const { server, request } = opened
+    const gone = new Set<string>()
+    const steps = createSteps(opened, gone)
+    const ruled: Ruled[] = []
+    for (const [at, wanted] of changes.entries()) ruled.push(await steps.rule(wanted, at))
+    const isDeletion = ({ wanted }: Ruled): boolean => wanted.kind === 'delete'
+
+    const locateAll = async (): Promise<readonly Located[]> => {
+      gone.clear()
+      const located: Located[] = []
+      for (const { wanted } of ruled)
+        if (wanted.kind === 'delete' && wanted.id !== undefined) gone.add(`${wanted.type}/${wanted.id}`)
+      for (const one of ruled.filter(isDeletion)) located.push(await steps.locate(one))
+      for (const one of located) gone.add(keyOf(one))
+      for (const one of ruled) if (!isDeletion(one)) located.push(await steps.locate(one))
+      return located.sort(inOrder)
+    }
+    return untilUncontended(server, async () => {
+      const located = await locateAll()
+      const twice = findTwice(located)
+      if (twice !== undefined)
+        await steps.telling(interactionAbout(twice.addressed, twice.target), () => {
+          throw SessionTwice(keyOf(twice))
+        })
+      const ready: Ready[] = []
+      for (const one of located) ready.push(await steps.prepare(one))
+      const progress: Progress = { interaction: undefined }
+      const work = async (transaction: Transaction) => {
+        progress.interaction = undefined
+        const applied = await applyAll(opened, transaction, ready, progress)
+        await beside?.(transaction, applied.made)
+        return applied
+      }
+      const { changed, made } = await server.store.database.transact(work).catch(async (error) => {
+        const { interaction } = progress
+        if (interaction !== undefined && !isContended(error)) await refused(server.run, request, interaction, error)
+        throw error
+      })
+      return andThen(server.write.committed(request, changed), () => made)
+    })
+  }
+}

@@ -1,0 +1,52 @@
+/** A stored version as plugins see it. */
+import type { StoredVersion } from '../../storage/service.ts'
+import type { Held, PastVersion, Streamed } from './session.ts'
+
+class HeldVersion implements Held {
+  readonly #version: StoredVersion
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  readonly lastUpdated: number
+
+  constructor(version: StoredVersion) {
+    this.#version = version
+    this.type = version.type
+    this.id = version.id
+    this.version = version.version
+    this.lastUpdated = version.lastUpdated
+  }
+
+  get json(): string {
+    return this.#version.text
+  }
+
+  parse(): Record<string, unknown> {
+    return JSON.parse(this.json) as Record<string, unknown>
+  }
+}
+
+class StreamedVersion extends HeldVersion implements Streamed {
+  readonly key: string
+
+  constructor(version: StoredVersion, key: string) {
+    super(version)
+    this.key = key
+  }
+}
+
+export const toHeld = (version: StoredVersion): Held => new HeldVersion(version)
+
+export const toStreamed = (version: StoredVersion, key: string): Streamed => new StreamedVersion(version, key)
+
+export const toPast = (version: StoredVersion): PastVersion => ({
+  type: version.type,
+  id: version.id,
+  version: version.version,
+  lastUpdated: version.lastUpdated,
+  method: version.method,
+  key: String(version.stamp),
+  get json() {
+    return version.deleted ? undefined : version.text
+  },
+})

@@ -1,0 +1,42 @@
+/** Versions of a resource, a type or all, newest first, page by page. */
+import type { Interaction } from '../../../kernel/index.ts'
+import { typeOf } from '../../model/service.ts'
+import { findHistory } from '../interactions/history.ts'
+import { SessionKey } from './errors.ts'
+import { toPast } from './held.ts'
+import type { Seat } from './seat.ts'
+import type { HistoryOptions, PastVersion, SessionReads } from './session.ts'
+import { type ReadPage, toldPages } from './told-pages.ts'
+
+const PAGE = 500 // versions read at once, or 16 MB of them
+const MICROSECONDS = 1_000 // of a millisecond: stamps of versions have them
+
+const readKey = (key: string): number => {
+  if (!/^\d{1,16}$/.test(key)) throw SessionKey(key.slice(0, 40))
+  return Number(key)
+}
+
+/** Versions older than this stamp. */
+const startOf = ({ upTo, after }: HistoryOptions): number | undefined => {
+  const bounds = [
+    ...(upTo === undefined ? [] : [(upTo + 1) * MICROSECONDS]),
+    ...(after === undefined ? [] : [readKey(after)]),
+  ]
+  return bounds.length === 0 ? undefined : Math.min(...bounds)
+}
+
+export const createHistory = (seat: Seat): SessionReads['history'] =>
+  async function* (options): AsyncGenerator<PastVersion> {
+    const { type, id, since } = options
+    if (type !== undefined) typeOf(seat.open().server, type)
+    const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
+    const interaction: Interaction = { kind, type, id }
+    let before = startOf(options)
+    const readPage: ReadPage = async ({ server, request }, ruling) => {
+      const query = { type, id, before, since: since === undefined ? undefined : since * MICROSECONDS, count: PAGE }
+      const { versions, next } = await findHistory(server, request, ruling, query)
+      before = next
+      return { versions: [...versions], isLast: next === undefined }
+    }
+    for await (const version of toldPages(seat, interaction, '', readPage)) yield toPast(version)
+  }

@@ -1,0 +1,24 @@
+/** What the installed packages say of resources: types, elements, references. And the languages of R4: JSON, dates, FHIRPath. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { Definitions } from '../packages/service.ts'
+import * as errors from './errors.ts'
+import { createModel, Model } from './model.ts'
+
+export default definePlugin({
+  name: 'model',
+  description: 'Knows the resource types of the installed packages',
+  needs: { database: Database, definitions: Definitions },
+  provides: [Model],
+  errors,
+  setup({ needs: { database, definitions }, provide, busy }) {
+    const model = createModel()
+    provide(Model, model.service)
+    return {
+      async start(signal) {
+        busy('reading the definitions')
+        await model.open(database, definitions, signal)
+      },
+    }
+  },
+})

@@ -1,0 +1,42 @@
+/** The model of the installed packages, as it is once it was read. */
+import { defineService } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { Definitions } from '../packages/service.ts'
+import { type Catalog, loadCatalog } from './catalog.ts'
+import { createLinks, type Links } from './references/reference-walker.ts'
+
+/** Everything here is there once the plugin has started; asked for before, it throws. */
+export interface Model {
+  readonly catalog: Catalog
+  /** Where the references of a resource are. */
+  readonly links: Links
+}
+
+export const Model = defineService<Model>('model')
+
+export interface LateModel {
+  readonly service: Model
+  open(database: Database, definitions: Definitions, signal?: AbortSignal): Promise<void>
+}
+
+export const createModel = (): LateModel => {
+  let model: Model | undefined
+  const opened = (): Model => {
+    if (model === undefined) throw new Error('the model is asked for before its start')
+    return model
+  }
+  return {
+    service: {
+      get catalog() {
+        return opened().catalog
+      },
+      get links() {
+        return opened().links
+      },
+    },
+    async open(database, definitions, signal) {
+      const catalog = await loadCatalog(database, definitions, signal === undefined ? {} : { signal })
+      model = { catalog, links: createLinks(catalog.links) }
+    },
+  }
+}

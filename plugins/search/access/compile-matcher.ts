@@ -1,0 +1,100 @@
+/** Matchers from conditions: their tests are those that decide about rulings; what takes the index to tell has none. */
+import { grantsOf, type Ruling } from '../../../kernel/index.ts'
+import { indexedOf } from '../index/indexed-json.ts'
+import type { Registry } from '../index/registry.ts'
+import type { Condition, Subject } from '../query/clause.ts'
+import { keysOf, mostTelling, toNumber } from '../query/match-key.ts'
+import type { Matcher, MatchSubject } from '../query/matcher.ts'
+
+class Tested implements MatchSubject {
+  readonly type: string
+  readonly id: string
+  readonly inner: Subject
+  readonly #hash: (id: string) => number
+  #keys: readonly number[] | undefined
+
+  constructor(inner: Subject, hash: (id: string) => number) {
+    this.type = inner.type
+    this.id = inner.id
+    this.inner = inner
+    this.#hash = hash
+  }
+
+  get keys(): readonly number[] {
+    this.#keys ??= keysOf(this.#hash(this.id), this.inner.rows)
+    return this.#keys
+  }
+}
+
+export interface SubjectVersion {
+  readonly type: string
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly lastUpdated: number
+  /** What `resource` was parsed from: it keeps the digits of long numbers. */
+  readonly json?: string | undefined
+}
+
+export const toSubject = (
+  registry: Pick<Registry, 'extract' | 'hasher'>,
+  { type, id, lastUpdated, json }: SubjectVersion,
+  resource: object,
+): MatchSubject => {
+  const content = resource as Record<string, unknown>
+  const rows = registry.extract(json === undefined ? content : indexedOf(content, json))
+  return new Tested({ type, id, stamp: lastUpdated * 1000, rows }, registry.hasher.long)
+}
+
+type Pairs = readonly (readonly [string, string])[]
+
+const APPROXIMATELY = /(^|[,$])ap/
+const IN_A_FILTER = /\sap\s/
+
+/** Does its meaning change while nothing is written? "About now" does. */
+const changesWithTime = (registry: Pick<Registry, 'parameters'>, type: string, pairs: Pairs): boolean =>
+  pairs.some(([name, value]) => {
+    const code = name.split(':')[0] as string
+    if (code === '_filter') return IN_A_FILTER.test(value)
+    const kind = code === '_lastUpdated' ? 'date' : registry.parameters(type).get(code)?.type
+    return (kind === 'date' || kind === 'composite') && APPROXIMATELY.test(value)
+  })
+
+const grantedPairs = ({ restrictions }: Ruling, type: string): Pairs =>
+  restrictions.flatMap((one) => grantsOf(one, type)).flatMap(({ query = '' }) => [...new URLSearchParams(query)])
+
+const testsOf = (conditions: readonly Condition[]): readonly ((subject: Subject) => boolean)[] | undefined => {
+  const tests = conditions.flatMap(({ test }) => test ?? [])
+  return tests.length === conditions.length ? tests : undefined
+}
+
+export interface CompiledQuery {
+  readonly type: string
+  /** Its parameters. */
+  readonly pairs: Pairs
+  readonly ruling: Ruling
+  /** Of the registry, before the conditions were made. */
+  readonly state: Registry['state']
+  /** What parameters and ruling stand for. */
+  readonly conditions: readonly Condition[]
+  /** False when value sets that they name have changed since. */
+  areCurrent(): boolean
+}
+
+/** Null where it takes more than the resource. */
+export const toMatcher = (
+  registry: Pick<Registry, 'state' | 'parameters'>,
+  { type, pairs, ruling, state, conditions, areCurrent }: CompiledQuery,
+): Matcher | null => {
+  const tests = testsOf(conditions)
+  if (tests === undefined || changesWithTime(registry, type, [...pairs, ...grantedPairs(ruling, type)])) return null
+  const parts = conditions.flatMap((one) => one.all ?? [one])
+  const keys = mostTelling(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
+  return {
+    type,
+    keys: keys === undefined ? undefined : [...new Set(keys.map(toNumber))],
+    test: (one) => one.type === type && one instanceof Tested && tests.every((test) => test(one.inner)),
+    get isCurrent() {
+      return registry.state === state && areCurrent()
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** A search of a usual shape, answered in the turn it arrived in. Who shows the matches passes in how, since what was shown is kept. */
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { andThen, type Eventually } from '../../database/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import { extent } from '../access/extent.ts'
+import { sealPage } from '../query/page-token.ts'
+import type { SearchView } from '../query/search-view.ts'
+import type { KeptEntries } from './page-cache.ts'
+import { readUsualQuery } from './simple-query.ts'
+
+export interface FastQuery {
+  readonly context: Pick<RequestContext, 'baseUrl' | 'ownUrl' | 'caller'>
+  readonly ruling: Ruling
+  /** The only type that is searched. */
+  readonly type: string
+  /** Path and query as they were sent, and the query alone. */
+  readonly url: string
+  readonly query: string
+}
+
+/** How matches are shown. */
+export interface FastDisplay {
+  /** False for what the main thread must not show. */
+  takes(versions: readonly StoredVersion[]): boolean
+  /** Of the first `count`. */
+  show(versions: readonly StoredVersion[], count: number): KeptEntries
+  /** The same to be kept, for as long as none of them changes. */
+  keep(entries: KeptEntries): KeptEntries
+}
+
+export interface FastPage {
+  readonly entries: KeptEntries
+  /** Path and parameters, as links repeat them. */
+  readonly address: string
+  /** Known where the page holds all matches. */
+  readonly total: number | undefined
+  /** Makes the token of the next page; undefined where there is none. */
+  readonly next: (() => string) | undefined
+}
+
+/** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
+export const findFast = (
+  { search, clock, page }: SearchView,
+  { context, ruling, type, url, query }: FastQuery,
+  { takes, show, keep }: FastDisplay,
+): Eventually<FastPage | undefined> => {
+  const { usual, registry } = search
+  if (usual === undefined || extent(ruling, type, 's') !== 'all') return undefined
+  const pageOf = (
+    entries: KeptEntries,
+    rows: readonly { readonly rid: number }[],
+    text: string,
+    count: number,
+  ): FastPage => {
+    const address = `/${type}?${text}&_count=${count}`
+    // It is the first page: where it holds all matches it tells their number.
+    if (rows.length <= count) return { entries, address, total: rows.length, next: undefined }
+    // Pages go on below the last rid shown: nothing newer than the first one can come.
+    const position = { pin: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
+    return {
+      entries,
+      address,
+      total: undefined,
+      next: () => sealPage(registry.key, clock, context.caller, address, position),
+    }
+  }
+  const kept = usual.kept(url, type, context)
+  if (kept !== undefined) {
+    const { entries, rows, text, count } = kept
+    if (entries !== undefined) return pageOf(entries, rows, text, count)
+    return andThen(usual.versions(kept), (found) => {
+      if (found === undefined || !takes(found)) return undefined
+      const made = show(found, count)
+      usual.answered(kept, made.length, () => keep(made))
+      return pageOf(made, rows, text, count)
+    })
+  }
+  const asked = readUsualQuery(query)
+  if (asked === undefined) return undefined
+  const { baseUrl, ownUrl } = context
+  const count = Math.min(asked.count ?? page.usual, page.most)
+  return andThen(usual.find({ url, type, baseUrl, ownUrl, query: asked, count }), (found) =>
+    found === undefined || !takes(found) ? undefined : pageOf(show(found, count), found, asked.text, count),
+  )
+}

@@ -1,0 +1,39 @@
+/** Searches: what is indexed of resources, what a search means, how it is performed, and what of it a caller may see. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { Model } from '../model/service.ts'
+import { Definitions } from '../packages/service.ts'
+import { Storage } from '../storage/service.ts'
+import { fhirSection } from './config.ts'
+import * as errors from './errors.ts'
+import { exactMigrations } from './index/exact-migrations.ts'
+import { wordMigrations } from './index/full-text/text-tables.ts'
+import { Reindexing } from './index/reindexing.ts'
+import { displayMigrations, searchMigrations } from './index/tables.ts'
+import { CodeExpander } from './query/code-expander.ts'
+import { createSearches, Searches } from './searches.ts'
+
+export default definePlugin({
+  name: 'search',
+  description: 'Indexes resources and finds them again',
+  config: { fhir: fhirSection },
+  needs: { database: Database, definitions: Definitions, model: Model, storage: Storage },
+  provides: [Searches, Reindexing],
+  migrations: [...searchMigrations, ...wordMigrations, ...displayMigrations, ...exactMigrations],
+  errors,
+  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
+  setup({ needs, optional, provide, clock, random, log, busy, config: { fhir } }) {
+    const searches = createSearches()
+    provide(Searches, searches.service)
+    provide(Reindexing, searches.reindexing)
+    return {
+      async start(signal) {
+        // Asked for now and not in setup: a terminology may itself stand on this plugin.
+        const terminology = optional(CodeExpander)
+        const wordMode = fhir.full_text
+        await searches.open({ ...needs, wordMode, terminology, clock, random, log, busy, signal })
+      },
+      stop: () => searches.close(),
+    }
+  },
+})

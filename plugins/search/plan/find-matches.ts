@@ -1,0 +1,59 @@
+/**
+ * What criteria match, asked twice: of what is committed, and again inside a transaction, of what is there by then.
+ * https://hl7.org/fhir/R4/http.html#cond-update
+ */
+import type { RequestContext, Ruling } from '../../../kernel/index.ts'
+import { Contended, type StoredVersion } from '../../storage/service.ts'
+import { toAccess } from '../access/access-filter.ts'
+import { TypeForbidden } from '../errors.ts'
+import type { Condition } from '../query/clause.ts'
+import { createExpansions } from '../query/expansions.ts'
+import type { SearchView } from '../query/search-view.ts'
+
+export interface Matching {
+  /** As they were built from what was committed then; good for judging versions that are not stored. */
+  readonly conditions: readonly Condition[]
+  /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
+  find(view: SearchView, limit: number): Promise<readonly StoredVersion[]>
+  /** False when the conditions hold codes of a value set, and one has changed since. */
+  areCurrent(): boolean
+}
+
+/** Resources of a type, within what the ruling lets be seen. There may be no criteria. Throws 400, 403. */
+export const findMatches = async (
+  view: SearchView,
+  { ownUrl, signal }: Pick<RequestContext, 'ownUrl' | 'signal'>,
+  ruling: Ruling,
+  type: string,
+  asked: readonly (readonly [string, string])[],
+): Promise<Matching> => {
+  const expansions = createExpansions(view.search.terminology)
+  const base = { ownUrl, now: view.clock.now(), pin: Number.MAX_SAFE_INTEGER, expansions }
+  const build = async ({ search: { criteria } }: SearchView): Promise<readonly Condition[]> => {
+    const access = toAccess(ruling, criteria, base)
+    const seen = await access.conditions(type, 's')
+    if (seen === undefined) throw TypeForbidden(type)
+    const built: Condition[] = []
+    for (const [name, value] of asked)
+      built.push(
+        await criteria.toCondition(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }),
+      )
+    return [...built, ...seen]
+  }
+  // A filter names its parameters in its value.
+  const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
+  if (view.transaction === undefined) await view.search.catchUp?.(names)
+  const conditions = await build(view)
+  return {
+    conditions,
+    async find(here, limit) {
+      const { search, store } = here
+      if (here !== view && !expansions.areCurrent()) throw Contended()
+      const plan = await search.planner(store.types.code(type) ?? 0, here === view ? conditions : await build(here))
+      const position = { pin: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
+      const found = await search.executor.page([plan], position, [], limit, { signal })
+      return found.map(({ version }) => version)
+    },
+    areCurrent: () => expansions.areCurrent(),
+  }
+}

@@ -1,0 +1,63 @@
+/** A part of all matches, in the order of resources: found by the number behind which it begins, bounded in bytes. */
+import type { RequestContext } from '../../../kernel/index.ts'
+import type { StoredVersion } from '../../storage/service.ts'
+import type { Condition } from '../query/clause.ts'
+import type { SearchView } from '../query/search-view.ts'
+import { createPatience } from './deadline.ts'
+
+const PAGE = 500 // resources read at once
+const PAGE_BYTES = 16 * 1024 * 1024 // of them, as they lie in the database
+
+export interface StreamQuery {
+  readonly context: RequestContext
+  readonly type: string
+  /** What parameters and ruling stand for. Throws 4xx. */
+  conditions(): Promise<readonly Condition[]>
+  /** Largest number that there was when it began. */
+  readonly pin: number
+  /** Only smaller numbers than this, and larger ones than `above`. */
+  readonly below: number
+  readonly above: number
+}
+
+export interface StreamPage {
+  /** Newest first; what is deleted by now is left out. */
+  readonly versions: StoredVersion[]
+  /** Where the next page begins; undefined behind the last one. */
+  readonly next: number | undefined
+}
+
+interface Place {
+  readonly rid: number
+  readonly bytes: number
+}
+
+/** As many of the first as fit, one at least. */
+const fitting = (places: readonly Place[]): readonly Place[] => {
+  let bytes = 0
+  const cut = places.findIndex((one, at) => {
+    bytes += Number(one.bytes)
+    return at > 0 && bytes > PAGE_BYTES
+  })
+  return cut === -1 ? places : places.slice(0, cut)
+}
+
+/** Throws what `conditions` throws, and 403 where it takes too long. */
+export const readStreamPage = async (
+  { search, store, clock }: SearchView,
+  { context, type, conditions, pin, below, above }: StreamQuery,
+): Promise<StreamPage> => {
+  const patience = createPatience(context, clock)
+  try {
+    const plan = await search.planner(store.types.code(type) ?? 0, await conditions())
+    const places = await search.executor.places(plan, { pin, rid: below, keys: [] }, PAGE, patience)
+    const inside = places.filter(({ rid }) => rid > above)
+    const read = fitting(inside)
+    const isEnd = read.length === inside.length && (places.length < PAGE || inside.length < places.length)
+    const rids = read.map(({ rid }) => rid)
+    const versions = await search.executor.passing(rids, patience)
+    return { versions, next: isEnd ? undefined : rids.at(-1) }
+  } catch (error) {
+    throw patience.refusal(error)
+  }
+}

@@ -1,0 +1,118 @@
+/** The search, as it is once its index is complete. */
+import { type Clock, defineService, type Logger, type Random } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { Model } from '../model/service.ts'
+import type { Definitions } from '../packages/service.ts'
+import type { ChangeObserver, Storage, WriteCheck } from '../storage/service.ts'
+import { type AccessEvaluator, createAccessEvaluator } from './access/access-evaluator.ts'
+import { loadModel } from './definition/load-model.ts'
+import { createPatients, type Patients } from './definition/patients.ts'
+import { createPostedWrites } from './index/client-parameter-check.ts'
+import type { WordMode } from './index/full-text/text-index.ts'
+import type { Reindexing } from './index/reindexing.ts'
+import { openSearch, type Search } from './open-search.ts'
+import type { CodeExpander } from './query/code-expander.ts'
+import { createReferences, type References } from './reference-index.ts'
+
+export interface OpenedSearches {
+  readonly search: Search
+  readonly access: AccessEvaluator
+  readonly references: References
+  /** Whose data resources are. */
+  readonly patients: Patients
+  /** Keeps the index beside what is written. */
+  readonly observer: ChangeObserver
+  /** The check of SearchParameters that clients post. */
+  readonly posted: WriteCheck
+}
+
+export interface Searches {
+  /** Once the plugin has started; asked for before, it throws. */
+  readonly opened: OpenedSearches
+}
+
+export const Searches = defineService<Searches>('search')
+
+export interface SearchesParts {
+  readonly database: Database
+  readonly definitions: Definitions
+  readonly model: Model
+  readonly storage: Storage
+  /** [fhir] full_text */
+  readonly wordMode: WordMode
+  readonly terminology: CodeExpander | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly busy: (reason: string) => void
+  /** Aborted when the server stops while it starts. */
+  readonly signal: AbortSignal
+}
+
+export interface LateSearches {
+  readonly service: Searches
+  readonly reindexing: Reindexing
+  open(parts: SearchesParts): Promise<void>
+  close(): Promise<void>
+}
+
+export const createSearches = (): LateSearches => {
+  let opened: OpenedSearches | undefined
+  let close: () => Promise<void> = async () => undefined
+  let deferred = false
+  const service: Searches = {
+    get opened() {
+      if (opened === undefined) throw new Error('the search is asked for before its start')
+      return opened
+    },
+  }
+  return {
+    service,
+    reindexing: {
+      deferIndexing() {
+        deferred = true
+      },
+      reindex: (scope, watch) => service.opened.search.reindex(scope, watch),
+    },
+    async open(parts) {
+      const { database, definitions, clock, log, busy, signal } = parts
+      const { catalog, links } = parts.model
+      const { store, settled, cacheBytes } = parts.storage
+      const { model, caseless } = await loadModel(catalog, definitions, log)
+      const typeNames = [...catalog.types.keys()]
+      const types = new Set(typeNames)
+      const { shapes } = catalog
+      const search = await openSearch({
+        ...parts,
+        model,
+        caseless,
+        typeNames,
+        shapes,
+        links,
+        store,
+        settled,
+        cacheBytes,
+      })
+      const { registry, indexer } = search
+      if (!deferred) {
+        busy('search indexes backfilling')
+        await indexer.complete(signal)
+        await search.words.complete(signal)
+        if (signal.aborted) return
+        indexer.start()
+        close = () => indexer.stop()
+      }
+      const patients = createPatients(model)
+      const isEmbedded = database.kind !== 'postgres'
+      opened = {
+        search,
+        access: createAccessEvaluator({ search, store, now: () => clock.now(), types, links }),
+        references: createReferences({ links, registry, types: store.types, isEmbedded }),
+        patients,
+        observer: { ...search.index, patients: patients.ofChange },
+        posted: createPostedWrites({ registry, indexer, store, types }),
+      }
+    },
+    close: () => close(),
+  }
+}

@@ -1,0 +1,11 @@
+/** What threads of other plugins need of search: how a resource becomes index rows. Loads nothing that searches. */
+export { createPatients } from './definition/patients.ts'
+export { addKeys } from './index/change-counters.ts'
+export { toContainedRows } from './index/contained/contained-entries.ts'
+export { createConverters } from './index/convert/converters.ts'
+export { createExtraction } from './index/extraction.ts'
+export { wordsOf } from './index/full-text/resource-text.ts'
+export { createHasher } from './index/hash.ts'
+export { indexedOf } from './index/indexed-json.ts'
+export { createState } from './index/parameter-state.ts'
+export { toRowLists, toSharedLists } from './index/row-lists.ts'

@@ -1,0 +1,10 @@
+/** Settings of the storage. */
+import { Type } from 'typebox'
+
+export const fhirSection = Type.Object({
+  cache_bytes: Type.Integer({
+    default: 32 * 1024 * 1024,
+    minimum: 0,
+    description: 'Bytes of current resources kept in memory; 0 keeps none.',
+  }),
+})

@@ -1,0 +1,23 @@
+/** Resources as they are stored: versions, their history, the one write path. Knows no HTTP and no search. */
+import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
+import { Model } from '../model/service.ts'
+import { fhirSection } from './config.ts'
+import * as errors from './errors.ts'
+import { createStorage, Storage } from './opened-storage.ts'
+import { keyMigrations, migrations, smallBodyMigrations } from './tables.ts'
+
+export default definePlugin({
+  name: 'storage',
+  description: 'Keeps every version of every resource',
+  config: { fhir: fhirSection },
+  needs: { database: Database, model: Model },
+  provides: [Storage],
+  migrations: [...migrations, ...smallBodyMigrations, ...keyMigrations],
+  errors,
+  setup({ needs: { database, model }, provide, clock, config: { fhir } }) {
+    const storage = createStorage(fhir.cache_bytes)
+    provide(Storage, storage.service)
+    return { start: () => storage.open({ database, clock, types: [...model.catalog.types.keys()] }) }
+  },
+})

@@ -1,0 +1,57 @@
+/** A stored resource by what others call it: `url`, `url|version`, or `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
+import { isServerError } from '../../kernel/index.ts'
+import type { Resources } from '../fhir/service.ts'
+import { readCanonical } from './canonical.ts'
+import type { FindStored } from './find.ts'
+
+type Resource = Readonly<Record<string, unknown>>
+
+const BY_ID = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})$/
+/** Of one url so many resources are looked at, the newest. */
+const MOST = 50
+
+const ORDER = new Intl.Collator('en', { numeric: true })
+const rank = ({ status, version }: Resource): readonly [number, string] => [
+  status === 'active' ? 2 : status === 'draft' ? 1 : 0,
+  typeof version === 'string' ? version : '',
+]
+/** Active before draft before retired, then the highest version. */
+const compare = (one: Resource, other: Resource): number => {
+  const [[status, version], [otherStatus, otherVersion]] = [rank(one), rank(other)]
+  return otherStatus - status || ORDER.compare(otherVersion, version)
+}
+
+/** What is not there, and what the installed packages have no parameter for. */
+const isNone = (error: unknown): boolean =>
+  isServerError(error) &&
+  ['fhir/not-found', 'fhir/deleted', 'fhir/unknown-type', 'fhir/search-parameter-unknown'].includes(error.key)
+
+const orNone = async <T>(work: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work
+  } catch (error) {
+    if (isNone(error)) return undefined
+    throw error
+  }
+}
+
+/** https://hl7.org/fhir/R4/search.html#escaping */
+const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
+
+/** The one that counts, or undefined. Asked by the server itself: for definitions, never for data of patients. */
+export const createFindStored =
+  (resources: () => Resources): FindStored =>
+  async (type, name) => {
+    const session = resources().as({ kind: 'internal', purpose: 'terminology' })
+    const [, named, id] = BY_ID.exec(name) ?? []
+    if (id !== undefined) return named === type ? (await orNone(session.read(type, id)))?.parse() : undefined
+    const { url, version } = readCanonical(name)
+    if (url === '' || version === '') return undefined
+    const query = new URLSearchParams({ url: escaped(url), _count: String(MOST) })
+    if (version !== undefined) query.set('version', escaped(version))
+    const page = await orNone(session.search(type, query.toString()))
+    return page?.matches
+      .map((held): Resource => held.parse())
+      .filter((one) => one.url === url && (version === undefined || one.version === version))
+      .sort(compare)[0]
+  }
