@@ -7,6 +7,8 @@ import type { Logger } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Connector } from './client.ts'
 import { PoolClosed, PoolExhausted } from './errors.ts'
+import type { Loan, Wish } from './loan.ts'
+import { createRetirement } from './retirement.ts'
 import type { Session } from './session.ts'
 
 const FIRST_PAUSE_MS = 100
@@ -30,24 +32,6 @@ export interface PoolStatus {
   readonly open: number
   readonly idle: number
   readonly waiting: number
-}
-
-/** A session on loan. Give it back exactly once. */
-export interface Loan {
-  readonly session: Session
-  /** Back to the pool; a session that is broken or still in a transaction is closed instead. */
-  release(): void
-  /** Cuts the connection: whatever runs there fails, and the server ends it. */
-  destroy(): void
-}
-
-export interface Wish {
-  readonly signal?: AbortSignal | undefined
-  /**
-   * For a transaction or a slow query: one session is never lent for these, so that a small read inside a transaction,
-   * on a session of its own, cannot wait for sessions that all wait for it.
-   */
-  readonly long?: boolean
 }
 
 export interface Pool {
@@ -104,14 +88,10 @@ export const createPool = ({
   let lentLong = 0
   const waiters: Waiter[] = []
   const aborter = new AbortController()
-  let connecting = 0
-  let pauseMs = 0
+  let [connecting, pauseMs] = [0, 0]
   let pausing: NodeJS.Timeout | undefined
   let drained: (() => void) | undefined
   let doubted: (lent: Iterable<Session>) => void = () => undefined
-  let retireMs = 0
-  let retiring: Promise<void> | undefined
-  let retireFrom = Number.NEGATIVE_INFINITY
 
   const isClosed = (): boolean => aborter.signal.aborted
   const open = (): number => idle.length + lent.size + connecting
@@ -267,14 +247,7 @@ export const createPool = ({
     for (const one of lent.keys()) retired.add(one)
     closeIdle()
   }
-  const retireAll = (): void => {
-    const time = now()
-    // A while without one: this is another outage.
-    const isNew = time > retireFrom + LONGEST_PAUSE_MS
-    retireMs = isNew ? FIRST_PAUSE_MS : Math.min(retireMs * 2, LONGEST_PAUSE_MS)
-    retireFrom = time + retireMs
-    retire()
-  }
+  const retirement = createRetirement({ now, retire, shortestMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS })
 
   return {
     take: ({ long = false } = {}) => (isClosed() ? undefined : take(long)),
@@ -297,19 +270,10 @@ export const createPool = ({
       if (!retired.has(session)) retire()
     },
     retireReadOnly(session) {
-      if (retired.has(session) || retiring !== undefined) return
-      const pause = retireFrom - now()
-      if (pause <= 0) return retireAll()
-      retiring = new Promise((resolve) =>
-        setTimeout(() => {
-          retiring = undefined
-          retireAll()
-          resolve()
-        }, pause),
-      )
+      if (!retired.has(session)) retirement.ask()
     },
     get retiring() {
-      return retiring
+      return retirement.coming
     },
     cut(others) {
       for (const session of lent.keys()) if (!others.has(session)) session.destroy()
