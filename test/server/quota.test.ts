@@ -1,5 +1,6 @@
 /** Totals that a client may not pass in a UTC day or month. Spec: [quota]. */
 process.env.TZ = 'Asia/Tokyo' // a day that is not UTC's must change nothing
+
 // process: its own, as it changes the time zone.
 
 import { test } from 'uvu'

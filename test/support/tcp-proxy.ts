@@ -11,12 +11,15 @@ export interface TcpProxy {
    * answer; 'drop' it and the connection; 'swallow' it and leave the connection open.
    */
   onClient: (chunk: Buffer) => 'pass' | 'cut' | 'drop' | 'swallow'
+  /** Carries nothing more over the connections there are, and closes none: half-open. New ones work. */
+  silence(): void
   stop(): void
 }
 
 export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
   let heard: Buffer[] = []
   const sockets = new Set<Socket>()
+  const silent = new WeakSet<Socket>()
   const server = createServer((client) => {
     const onward = connect(to, '127.0.0.1')
     let isCut = false
@@ -24,10 +27,13 @@ export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
       sockets.add(socket)
       socket.setNoDelay(true).on('close', () => sockets.delete(socket))
     }
-    client.on('error', () => onward.destroy()).on('close', () => (isCut ? undefined : onward.destroy()))
+    client
+      .on('error', () => onward.destroy())
+      .on('close', () => (isCut || silent.has(client) ? undefined : onward.destroy()))
     onward.on('error', () => client.destroy()).on('close', () => client.destroy())
-    onward.on('data', (chunk) => (isCut ? undefined : client.write(chunk)))
+    onward.on('data', (chunk) => (isCut || silent.has(client) ? undefined : client.write(chunk)))
     client.on('data', (chunk) => {
+      if (silent.has(client)) return
       heard.push(chunk)
       const verdict = proxy.onClient(chunk)
       if (verdict === 'pass' || verdict === 'cut') onward.write(chunk)
@@ -48,6 +54,9 @@ export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
       return all
     },
     onClient: () => 'pass',
+    silence() {
+      for (const socket of sockets) silent.add(socket)
+    },
     stop() {
       server.close()
       for (const socket of sockets) socket.destroy()

@@ -8,7 +8,8 @@ import { createAlone } from './alone.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { inspectServer } from './inspect.ts'
-import { createPool, type Loan } from './pool.ts'
+import type { Loan } from './loan.ts'
+import { createPool } from './pool.ts'
 import { createReader } from './reader.ts'
 import { migrate } from './schema.ts'
 import { createSender } from './send.ts'
@@ -68,11 +69,12 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   })
 
   const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
-  const pool = createPool({ connector, size: options.pool ?? SESSIONS, queue: QUEUE, waitMs: WAIT_MS, log })
+  const now = (): number => clock.monotonic()
+  const pool = createPool({ connector, size: options.pool ?? SESSIONS, queue: QUEUE, waitMs: WAIT_MS, log, now })
   const reader = createReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
   const send = createSender({ connector, pool })
   const slow = createSlow({ pool, connector, send })
-  const transactions = createTransactions({ pool, send, now: () => clock.monotonic(), queue: QUEUE })
+  const transactions = createTransactions({ pool, send, now, queue: QUEUE })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
@@ -133,7 +135,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
         const [result] = await send(loan.session, [{ statement: probe, params: [] }])
         if (result?.rows.length !== 1) return false
         if (result.rows[0]?.readonly !== 'on') return true
-        pool.retire(loan.session)
+        pool.retireReadOnly(loan.session)
         throw new Error('the session is read-only')
       } catch (error) {
         throw DatabaseUnavailable().with({ cause: error })

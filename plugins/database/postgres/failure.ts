@@ -47,6 +47,9 @@ export const isRefusal = (error: unknown): boolean => error instanceof PostgresE
 const READ_ONLY = '25006'
 const ENDING = /^57P0/ // shutdown, crash, not yet started, database dropped, idle session
 
+/** True when the session may not write. */
+export const isReadOnly = (error: unknown): boolean => error instanceof PostgresError && error.code === READ_ONLY
+
 /**
  * True when the session must not be used again, though it may go on: the server is ending it, or it is read-only. A session
  * stays read-only when the database is not any more, and after a failover it may lead to the former primary.

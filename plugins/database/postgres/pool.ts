@@ -7,6 +7,8 @@ import type { Logger } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Connector } from './client.ts'
 import { PoolClosed, PoolExhausted } from './errors.ts'
+import type { Loan, Wish } from './loan.ts'
+import { createRetirement } from './retirement.ts'
 import type { Session } from './session.ts'
 
 const FIRST_PAUSE_MS = 100
@@ -21,6 +23,8 @@ export interface PoolOptions {
   /** How long a borrower waits. */
   readonly waitMs: number
   readonly log: Logger
+  /** Milliseconds on a clock that never goes back. */
+  readonly now?: () => number
 }
 
 export interface PoolStatus {
@@ -30,37 +34,31 @@ export interface PoolStatus {
   readonly waiting: number
 }
 
-/** A session on loan. Give it back exactly once. */
-export interface Loan {
-  readonly session: Session
-  /** Back to the pool; a session that is broken or still in a transaction is closed instead. */
-  release(): void
-  /** Cuts the connection: whatever runs there fails, and the server ends it. */
-  destroy(): void
-}
-
-export interface Wish {
-  readonly signal?: AbortSignal | undefined
-  /**
-   * For a transaction or a slow query: one session is never lent for these, so that a small read inside a transaction,
-   * on a session of its own, cannot wait for sessions that all wait for it.
-   */
-  readonly long?: boolean
-}
-
 export interface Pool {
   /** An idle session at once, without a promise, or undefined. */
   take(wish?: Wish): Loan | undefined
   /** Throws PoolExhausted, PoolClosed, or DatabaseUnavailable with the reason as its cause. */
   acquire(wish?: Wish): Promise<Loan>
   readonly status: PoolStatus
-  /** Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. */
+  /**
+   * Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. Those on loan are told to
+   * whoever asked with `onDoubt`.
+   */
   flush(): void
+  /** Called with the sessions on loan when another one has stopped answering. */
+  onDoubt(listener: (lent: Iterable<Session>) => void): void
   /**
    * Uses no session again that is as old as this one: closes the idle ones now, and those on loan when they come back.
    * Does nothing for one that was retired before.
    */
   retire(session: Session): void
+  /**
+   * The same for a session that is read-only, at growing intervals: while the database stays so, new sessions are as
+   * read-only, and each refused write would close all sessions. Until the next time they are used on, for reads.
+   */
+  retireReadOnly(session: Session): void
+  /** Resolves when sessions that were found read-only are retired; undefined when none of them are waited for. */
+  readonly retiring: Promise<void> | undefined
   /** When the server stands still: closes those on loan as well, but for `others`, who find out by themselves. */
   cut(others: ReadonlySet<Session>): void
   /** Refuses newcomers, waits for loans to come back (at most `withinMs`), closes every session. */
@@ -73,7 +71,14 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions): Pool => {
+export const createPool = ({
+  connector,
+  size,
+  queue,
+  waitMs,
+  log,
+  now = () => performance.now(),
+}: PoolOptions): Pool => {
   const idle: Session[] = []
   /** Session → whether it is lent for long. */
   const lent = new Map<Session, boolean>()
@@ -83,10 +88,10 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
   let lentLong = 0
   const waiters: Waiter[] = []
   const aborter = new AbortController()
-  let connecting = 0
-  let pauseMs = 0
+  let [connecting, pauseMs] = [0, 0]
   let pausing: NodeJS.Timeout | undefined
   let drained: (() => void) | undefined
+  let doubted: (lent: Iterable<Session>) => void = () => undefined
 
   const isClosed = (): boolean => aborter.signal.aborted
   const open = (): number => idle.length + lent.size + connecting
@@ -231,9 +236,18 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       grow()
     })
 
-  const flush = (): void => {
+  const closeIdle = (): void => {
     for (const session of idle.splice(0)) session.destroy()
   }
+  const flush = (): void => {
+    closeIdle()
+    doubted([...lent.keys()])
+  }
+  const retire = (): void => {
+    for (const one of lent.keys()) retired.add(one)
+    closeIdle()
+  }
+  const retirement = createRetirement({ now, retire, shortestMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS })
 
   return {
     take: ({ long = false } = {}) => (isClosed() ? undefined : take(long)),
@@ -249,14 +263,21 @@ export const createPool = ({ connector, size, queue, waitMs, log }: PoolOptions)
       return { size, open: open(), idle: idle.length, waiting: waiters.length }
     },
     flush,
+    onDoubt(listener) {
+      doubted = listener
+    },
     retire(session) {
-      if (retired.has(session)) return
-      for (const one of lent.keys()) retired.add(one)
-      flush()
+      if (!retired.has(session)) retire()
+    },
+    retireReadOnly(session) {
+      if (!retired.has(session)) retirement.ask()
+    },
+    get retiring() {
+      return retirement.coming
     },
     cut(others) {
-      flush()
       for (const session of lent.keys()) if (!others.has(session)) session.destroy()
+      flush()
     },
     async close(withinMs) {
       if (isClosed()) return

@@ -7,7 +7,8 @@ import type { Param, Sql } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import { PoolExhausted } from './errors.ts'
 import { fromPostgres, isLost } from './failure.ts'
-import type { Loan, Pool } from './pool.ts'
+import type { Loan } from './loan.ts'
+import type { Pool } from './pool.ts'
 
 const MOST_TOGETHER = 16 // more would make the first wait for the last
 

@@ -5,7 +5,7 @@
 import { sql } from '../contract.ts'
 import type { Connector } from './client.ts'
 import type { Step, StepResult } from './exchange.ts'
-import { isUnfit } from './failure.ts'
+import { isReadOnly, isUnfit } from './failure.ts'
 import type { Pool } from './pool.ts'
 import type { Session } from './session.ts'
 
@@ -21,14 +21,40 @@ export interface SenderOptions {
   readonly connector: Connector
   readonly pool: Pool
   readonly quietMs?: number
+  readonly askMs?: number
 }
 
-export const createSender = ({ connector, pool, quietMs = QUIET_MS }: SenderOptions): Send => {
-  /** Sessions that wait for an answer here. */
-  const asked = new Set<Session>()
+export const createSender = ({ connector, pool, quietMs = QUIET_MS, askMs = ASK_MS }: SenderOptions): Send => {
+  /** Sessions that wait for an answer here, each with what shortens its wait. */
+  const asked = new Map<Session, () => void>()
+  const proving = new WeakSet<Session>()
+  /** Asks a session that nobody waits for, which may lead as nowhere as another one: it is cut unless it answers soon. */
+  const prove = (session: Session): void => {
+    if (proving.has(session) || !session.isUsable) return
+    proving.add(session)
+    let isOver = false
+    const timer = setTimeout(
+      // One turn more, in which an answer is read that has come while this process was busy.
+      () => setImmediate(() => (isOver ? undefined : session.destroy())),
+      askMs,
+    )
+    const end = (): void => {
+      isOver = true
+      clearTimeout(timer)
+      proving.delete(session)
+    }
+    session.query('SELECT 1').then(end, end)
+  }
+  pool.onDoubt((lent) => {
+    for (const session of lent) {
+      const hurry = asked.get(session)
+      if (hurry === undefined) prove(session)
+      else hurry()
+    }
+  })
   /** What the server does about a session: works on what it sent, does nothing for it, or nothing at all. */
   const lookUp = async (session: Session): Promise<'working' | 'idle' | 'still'> => {
-    const signal = AbortSignal.timeout(ASK_MS)
+    const signal = AbortSignal.timeout(askMs)
     let isAsking = false
     try {
       const loan = await pool.acquire({ signal })
@@ -50,17 +76,21 @@ export const createSender = ({ connector, pool, quietMs = QUIET_MS }: SenderOpti
     new Promise((resolve, reject) => {
       let isOver = false
       let timer: NodeJS.Timeout
-      const watch = (): void => {
+      let isLooking = false
+      let isHurried = false
+      const watch = (ms: number): void => {
         timer = setTimeout(async () => {
+          isLooking = true
           const found = await lookUp(session)
+          isLooking = false
           if (isOver) return
-          if (found === 'working') return watch()
+          if (found === 'working') return watch(quietMs)
           // The server may yet be at it, and hold locks; and what one session does not answer, idle ones will not.
           connector.cancel(session).catch(() => {})
           session.destroy()
-          if (found === 'still') pool.cut(asked)
+          if (found === 'still') pool.cut(new Set(asked.keys()))
           else pool.flush()
-        }, quietMs)
+        }, ms)
       }
       const end = (act: () => void): void => {
         isOver = true
@@ -68,13 +98,19 @@ export const createSender = ({ connector, pool, quietMs = QUIET_MS }: SenderOpti
         clearTimeout(timer)
         act()
       }
-      asked.add(session)
-      watch()
+      asked.set(session, () => {
+        if (isOver || isLooking || isHurried) return
+        isHurried = true
+        clearTimeout(timer)
+        watch(askMs)
+      })
+      watch(quietMs)
       run(session, steps).then(
         (results) => end(() => resolve(results)),
         (error) =>
           end(() => {
-            if (isUnfit(error)) pool.retire(session)
+            if (isReadOnly(error)) pool.retireReadOnly(session)
+            else if (isUnfit(error)) pool.retire(session)
             reject(error)
           }),
       )

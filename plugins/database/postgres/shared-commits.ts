@@ -8,7 +8,8 @@ import type { Relaxed } from './closing-line.ts'
 import { PoolExhausted } from './errors.ts'
 import type { Step } from './exchange.ts'
 import { isRefusal, isUnfit, mayGoThrough } from './failure.ts'
-import type { Loan, Pool } from './pool.ts'
+import type { Loan } from './loan.ts'
+import type { Pool } from './pool.ts'
 import { MOST_BYTES, MOST_STEPS, type OpenTransaction, type Writes } from './transaction.ts'
 
 const SLOW_MS = 50 // what takes longer is overtaken

@@ -9,7 +9,7 @@ import { Leavings } from '../leavings.ts'
 import { CommitUnknown } from './errors.ts'
 import type { Step, StepResult } from './exchange.ts'
 import { isLost } from './failure.ts'
-import type { Loan } from './pool.ts'
+import type { Loan } from './loan.ts'
 import type { Send } from './send.ts'
 import type { Turns } from './turns.ts'
 

@@ -1,8 +1,9 @@
 /** Transactions on the sessions of a pool: those that only write share a COMMIT, those that leave something close in a line. */
 import { type Database, type Eventually, sql, type Transaction } from '../contract.ts'
 import { createClosingLine, type Relaxed, relax } from './closing-line.ts'
-import { fromPostgres, isRefusal, kindOfFailure, mayGoThrough } from './failure.ts'
-import type { Loan, Pool } from './pool.ts'
+import { fromPostgres, isReadOnly, isRefusal, kindOfFailure, mayGoThrough } from './failure.ts'
+import type { Loan } from './loan.ts'
+import type { Pool } from './pool.ts'
 import type { Send } from './send.ts'
 import { createSharedCommits, Undone } from './shared-commits.ts'
 import { openTransaction } from './transaction.ts'
@@ -139,6 +140,8 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
         const count = (failed.get(kind) ?? 0) + 1
         if (!mayGoThrough(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
         failed.set(kind, count)
+        // On a session that is as old it would meet the same.
+        if (isReadOnly(outcome.failure)) await pool.retiring
       }
       mayShare = false
     }

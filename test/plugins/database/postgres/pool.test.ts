@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createPool, type Loan, type Pool, type PoolOptions } from '../../../../plugins/database/postgres/pool.ts'
+import type { Loan } from '../../../../plugins/database/postgres/loan.ts'
+import { createPool, type Pool, type PoolOptions } from '../../../../plugins/database/postgres/pool.ts'
 import { createAuthority, type Issued } from '../../../support/certificates.ts'
 import { type Access, accessPostgres, collectLog } from '../../../support/connect-postgres.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
@@ -207,6 +208,28 @@ test('while the server is away borrowers are told soon, and it is asked at growi
   assert.is(attempts, burst + 4)
   assert.ok(performance.now() - begun > 300)
   assert.is(at('warn').length, 1)
+})
+
+test('however many writes a read-only database refuses, sessions are replaced at growing intervals only', async () => {
+  let now = 0
+  const pool = await poolOf({ size: 4, now: () => now })
+  const replaced = async (): Promise<boolean> => {
+    const loan = await pool.acquire()
+    const { processID } = loan.session.backend
+    pool.retireReadOnly(loan.session)
+    loan.release()
+    const next = await pool.acquire()
+    next.release()
+    return next.session.backend.processID !== processID
+  }
+  assert.is(await replaced(), true, 'the first time at once')
+  for (let refused = 0; refused < 20; refused += 1) assert.is(await replaced(), false)
+  assert.ok(pool.retiring, 'whoever waits for new sessions gets them')
+  await pool.retiring
+  assert.is(pool.status.open, 0)
+  assert.is(pool.retiring, undefined)
+  now += 60_000
+  assert.is(await replaced(), true, 'in another outage at once again')
 })
 
 for (const mode of ['fast', 'immediate', 'kill'] as const)

@@ -8,7 +8,8 @@ import database from '../../../../plugins/database/index.ts'
 import { createPool } from '../../../../plugins/database/postgres/pool.ts'
 import { createReader } from '../../../../plugins/database/postgres/reader.ts'
 import { createSender } from '../../../../plugins/database/postgres/send.ts'
-import { Database, type Param, sql } from '../../../../plugins/database/service.ts'
+import { createTransactions } from '../../../../plugins/database/postgres/transactions.ts'
+import { type Closing, Database, type Param, sql } from '../../../../plugins/database/service.ts'
 import { createAuthority } from '../../../support/certificates.ts'
 import { accessPostgres } from '../../../support/connect-postgres.ts'
 import { temporaryFolder } from '../../../support/database-kinds.ts'
@@ -114,6 +115,51 @@ test('a long statement is waited for as long as the server works on it, and a si
     assert.ok(performance.now() - begun < 4_000)
   } finally {
     server.thaw()
+    proxy.stop()
+    await pool.close(100)
+  }
+})
+
+test('connections that went silent together are given up together, not one after the other by those in line', async () => {
+  const QUIET_MS = 1_000
+  const TRANSACTIONS = 6
+  const proxy = await startTcpProxy(server.port)
+  const { connector, lines } = await accessPostgres(
+    `${server.url(undefined, 'main').replace(`:${server.port}`, `:${proxy.port}`)}?application_name=silent`,
+    { connectTimeoutMs: 2_000 },
+  )
+  const pool = createPool({ connector, size: TRANSACTIONS + 2, queue: 10, waitMs: 4_000, log: lines.log })
+  const send = createSender({ connector, pool, quietMs: QUIET_MS, askMs: 300 })
+  const { transact } = createTransactions({ pool, send, now: () => performance.now(), queue: 10 })
+  const one = sql('t.silent', 'SELECT 1 AS one')
+  // Each closes in the line, which is one by one.
+  const closing: Closing<number> = {
+    close: async (transaction) => void (await transaction.get(one, [])),
+    closed: () => undefined,
+    refuse: (cause) => cause as never,
+  }
+  const { promise: silent, resolve: goOn } = Promise.withResolvers<void>()
+  let begun = 0
+  const work = (): Promise<string> =>
+    keyOf(
+      transact(async (transaction) => {
+        await transaction.get(one, [])
+        begun += 1
+        await silent
+        transaction.leave(closing, 1)
+      }),
+    )
+  try {
+    const works = Array.from({ length: TRANSACTIONS }, work)
+    await until(() => begun === TRANSACTIONS, 5_000, 'all to hold a session')
+    proxy.silence()
+    const started = performance.now()
+    goOn()
+    const outcomes = await Promise.all(works)
+    assert.ok(performance.now() - started < (TRANSACTIONS / 2) * QUIET_MS)
+    assert.not.ok(outcomes.includes('done'))
+    assert.is(await work(), 'done')
+  } finally {
     proxy.stop()
     await pool.close(100)
   }
