@@ -1,6 +1,6 @@
 /** Which command the arguments ask for. Without one, or starting with a flag, `serve`: oclif has no default command. */
 
-export interface Asked {
+export interface ParsedArguments {
   /** `serve`, `config`, `migrate` …, or undefined: help about the whole. */
   readonly command: string | undefined
   /** The arguments after the command's name. */
@@ -10,7 +10,7 @@ export interface Asked {
 
 const HELP = ['--help', '-h']
 
-export const readArgv = (argv: readonly string[]): Asked => {
+export const readArgv = (argv: readonly string[]): ParsedArguments => {
   const end = argv.indexOf('--')
   const flags = end === -1 ? argv : argv.slice(0, end)
   const help = flags.some((word) => HELP.includes(word))

@@ -1,14 +1,14 @@
 /** `server config`: the effective settings, as TOML with where each came from, or as JSON. Secrets are masked. */
 import { Command, Flags } from '@oclif/core'
 import type { Reported } from '../kernel/settings/decode.ts'
-import { place } from '../kernel/settings/place.ts'
+import { describeOrigin } from '../kernel/settings/describe-origin.ts'
 import { ownContext } from './context.ts'
 import { keyLine } from './toml.ts'
 import { unknownVariables } from './unknown-variables.ts'
 
 const NOTE_COLUMN = 48 // characters; where the origins line up
 
-const originOf = ({ origin }: Reported): string => (origin.source === 'default' ? 'default' : place(origin))
+const originOf = ({ origin }: Reported): string => (origin.source === 'default' ? 'default' : describeOrigin(origin))
 
 const line = (one: Reported): string => {
   const key = one.words.join('.')

@@ -1,7 +1,7 @@
 /** Command-line flags, made from the settings' annotations. Spec: Command line; every flag has a place in the file. */
 import { Errors, Flags, type Interfaces } from '@oclif/core'
 import { choices } from '../kernel/settings/allowed.ts'
-import { flagsOf, type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
+import { commandLineFlagsOf, type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
 
 export type FlagDefinitions = Interfaces.FlagInput
 export type GivenFlags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
@@ -61,7 +61,7 @@ const sayings = ({ path, schema }: Setting, flag: string, value: unknown): reado
 export const refuseContradictions = (settings: readonly Setting[], given: GivenFlags): void => {
   const said = new Map<string, { readonly flag: string; readonly value: unknown }>()
   for (const setting of settings)
-    for (const flag of flagsOf(setting.schema)) {
+    for (const flag of commandLineFlagsOf(setting.schema)) {
       if (given[flag] === undefined) continue
       for (const [path, value] of sayings(setting, flag, given[flag])) {
         const before = said.get(path)

@@ -4,7 +4,7 @@ import type { AnyPlugin } from '../kernel/index.ts'
 import { loadPlugins } from '../kernel/load.ts'
 import { type OwnedSection, type Setting, settingsOf } from '../kernel/settings/annotation.ts'
 import { isTable, type SettingsFile } from '../kernel/settings/layer.ts'
-import { type Asked, readSettings } from '../kernel/settings/read.ts'
+import { readSettings, type SettingsInput } from '../kernel/settings/read.ts'
 import { sectionsOf } from '../kernel/settings/sections.ts'
 import { refuseNotBuilt } from './unknown-variables.ts'
 import type { World } from './world.ts'
@@ -18,7 +18,7 @@ export interface Gathered {
   readonly settings: readonly Setting[]
 }
 
-const askedFor = (config: string | undefined, { environment }: World): Asked | undefined => {
+const askedFor = (config: string | undefined, { environment }: World): SettingsInput | undefined => {
   if (config !== undefined) return { file: config, by: '--config' }
   const variable = environment.SERVER_CONFIG
   return variable === undefined || variable === '' ? undefined : { file: variable, by: 'SERVER_CONFIG' }

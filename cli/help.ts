@@ -4,7 +4,7 @@ import type { Setting } from '../kernel/settings/annotation.ts'
 import type { LoadCommand } from './commands.ts'
 import { configFlag, settingsFlags } from './flags.ts'
 
-interface Look {
+interface HelpStyle {
   readonly color: boolean
 }
 
@@ -18,7 +18,7 @@ class Page extends Help {
   }
 }
 
-const page = (oclif: Config, { color }: Look, sections?: string[]): Page =>
+const page = (oclif: Config, { color }: HelpStyle, sections?: string[]): Page =>
   new Page(oclif, {
     stripAnsi: !color,
     flagSortOrder: 'none',
@@ -51,7 +51,7 @@ export const helpAbout = (
   name: string,
   Loaded: Command.Class,
   settings: readonly Setting[],
-  look: Look,
+  look: HelpStyle,
 ): string => {
   const command = loadable(name, Loaded, settings)
   const text = page(oclif, look).about(command)
@@ -63,7 +63,7 @@ export const helpOverall = async (
   oclif: Config,
   commands: ReadonlyMap<string, LoadCommand>,
   settings: readonly Setting[],
-  look: Look,
+  look: HelpStyle,
 ): Promise<string> => {
   const all = await Promise.all([...commands].map(async ([name, load]) => loadable(name, await load(), settings)))
   const serve = all.find((one) => one.id === 'serve')!

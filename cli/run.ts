@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url'
 import { type Command, Config } from '@oclif/core'
 import { giveContext } from '../kernel/command.ts'
 import { BUILD } from '../kernel/index.ts'
-import { nearest } from '../kernel/settings/nearest.ts'
+import { closestKey } from '../kernel/settings/closest-key.ts'
 import { MASK } from '../kernel/settings/secrets.ts'
-import { type Asked, configIn, readArgv } from './argv.ts'
+import { configIn, type ParsedArguments, readArgv } from './argv.ts'
 import { commandsOf, type LoadCommand } from './commands.ts'
 import { createContext } from './context.ts'
 import { configFlag, type FlagDefinitions, type GivenFlags, refuseContradictions, settingsFlags } from './flags.ts'
 import { type Gathered, gather, gatherFirstParty } from './gather.ts'
 import { helpAbout, helpOverall } from './help.ts'
-import { missingArguments, REFUSED, type Refusal, refusalOf } from './refusal.ts'
+import { missingArguments, REFUSED, type StartFailure, startFailureOf } from './start-failure.ts'
 import type { World } from './world.ts'
 
 const DESCRIPTION = 'A FHIR R4 server.'
@@ -30,7 +30,7 @@ interface Parsing {
   _run(): Promise<unknown>
 }
 
-const NOTHING: Refusal = { lines: [], code: 0 }
+const NOTHING: StartFailure = { lines: [], code: 0 }
 const SHORTEST_SECRET = 4 // characters; masking shorter ones would mask words
 
 const masked = (line: string, secrets: readonly string[]): string =>
@@ -42,10 +42,10 @@ const masked = (line: string, secrets: readonly string[]): string =>
 /** Runs the class with the flags of settings beside its own; a flag of its own with such a name is its own. */
 const runCommand = async (
   Loaded: Command.Class,
-  { command: name = 'serve', rest }: Asked,
+  { command: name = 'serve', rest }: ParsedArguments,
   world: World,
   gathered: Gathered,
-): Promise<Refusal> => {
+): Promise<StartFailure> => {
   const context = createContext(world, gathered)
   const Concrete = Loaded as unknown as new (argv: string[], config: Config) => Command
   const command = giveContext(new Concrete([...rest], await loadConfig()), context) as unknown as Parsing
@@ -73,13 +73,13 @@ const runCommand = async (
       return { lines: [], code: REFUSED }
     }
     // Messages of drivers quote what they were given.
-    const { lines, code } = refusalOf(error)
+    const { lines, code } = startFailureOf(error)
     return { lines: lines.map((line) => masked(line, context.secrets())), code }
   }
 }
 
 const find = (commands: ReadonlyMap<string, LoadCommand>, name: string): LoadCommand | string => {
-  const near = nearest(name, commands.keys())
+  const near = closestKey(name, commands.keys())
   const hint = near === undefined ? `there are ${[...commands.keys()].join(', ')}` : `did you mean ${near}?`
   return commands.get(name) ?? `there is no command ${name}; ${hint}`
 }
@@ -89,12 +89,12 @@ const gatherForHelp = async (world: World, config: string | undefined): Promise<
   try {
     return await gather(world, config)
   } catch (error) {
-    for (const line of refusalOf(error).lines) world.stderr.write(`server: ${line}\n`)
+    for (const line of startFailureOf(error).lines) world.stderr.write(`server: ${line}\n`)
     return gatherFirstParty(world)
   }
 }
 
-const dispatch = async (world: World): Promise<Refusal> => {
+const dispatch = async (world: World): Promise<StartFailure> => {
   const asked = readArgv(world.argv)
   const config = configIn(asked.rest)
   const gathered = asked.help ? await gatherForHelp(world, config) : await gather(world, config)
@@ -115,7 +115,7 @@ const dispatch = async (world: World): Promise<Refusal> => {
 /** Never throws, and ends the process only at a second signal. Returns the exit code. */
 export const run = async (world: World): Promise<number> => {
   const before = process.exitCode // oclif sets it when a command throws
-  const { lines, code } = await dispatch(world).catch(refusalOf)
+  const { lines, code } = await dispatch(world).catch(startFailureOf)
   for (const line of lines) world.stderr.write(`server: ${line}\n`)
   process.exitCode = before
   return code

@@ -5,11 +5,11 @@
 import { Command } from '@oclif/core'
 import { PluginStart } from '../kernel/errors.ts'
 import { BUILD, type Failure, type Kernel, type LogOptions } from '../kernel/index.ts'
-import { reasonOf } from '../kernel/reason.ts'
+import { messageOf } from '../kernel/message-of.ts'
 import { ServerError } from '../kernel/server-error.ts'
 import { type OwnContext, ownContext } from './context.ts'
 import { CLEAR_LINE, showProgress } from './progress.ts'
-import { StartFailed } from './refusal.ts'
+import { StartFailed } from './start-failure.ts'
 import { unknownVariables } from './unknown-variables.ts'
 import type { SignalName, World } from './world.ts'
 
@@ -49,7 +49,7 @@ const isComplete = (error: unknown): boolean => {
   if (!(error instanceof ServerError)) return false
   const { key, cause, message } = error
   if (key === PluginStart.key) return isComplete(cause)
-  return cause === undefined || message.includes(reasonOf(cause))
+  return cause === undefined || message.includes(messageOf(cause))
 }
 
 /** One line with the next step. */

@@ -5,8 +5,8 @@
  */
 
 import { type Setting, variablesOf, waysToSet } from '../kernel/settings/annotation.ts'
+import { closestKey } from '../kernel/settings/closest-key.ts'
 import { SettingsInvalid } from '../kernel/settings/errors.ts'
-import { nearest } from '../kernel/settings/nearest.ts'
 import { notBuilt } from '../kernel/settings/not-built.ts'
 
 const PREFIX = 'SERVER_'
@@ -45,7 +45,7 @@ export const unknownVariables = (
     const later = notBuilt.variable(variable)
     if (later !== undefined) return later
     const word = variable.slice(PREFIX.length)
-    const near = nearest(word, words)
+    const near = closestKey(word, words)
     const none = `${variable} is no variable of this server and does nothing`
     if (near !== undefined) return `${none}; ${PREFIX}${near} is one`
     const meant = settings.find(({ key, path }) => [key, path.replaceAll('.', '_')].includes(word.toLowerCase()))

@@ -4,7 +4,7 @@
  */
 import { defineError, definePlugin, type Restriction } from '../kernel/index.ts'
 
-const MOST_KEPT = 10_000 // restrictions in memory
+const MAX_KEPT = 10_000 // restrictions in memory
 
 const NotAPatient = defineError(
   'own-record/not-a-patient',
@@ -30,7 +30,7 @@ export default definePlugin({
     hooks.authorize.tap('the own record only', ({ caller }, _interaction, ruling) => {
       const id = /^Patient\/(.+)$/.exec(caller.user ?? '')?.[1]
       if (id === undefined) return ruling.refuse(NotAPatient())
-      if (kept.size >= MOST_KEPT) kept.clear()
+      if (kept.size >= MAX_KEPT) kept.clear()
       const restriction = kept.get(id) ?? recordOf(id)
       kept.set(id, restriction)
       ruling.restrict(restriction)

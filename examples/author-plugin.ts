@@ -6,7 +6,7 @@
 import { AdminParameter, definePlugin, mountAdmin, readAdminQuery } from '../kernel/index.ts'
 import { Database, sql } from '../plugins/database/service.ts'
 
-const MOST = 1_000 // versions in one answer
+const MAX_VERSIONS = 1_000 // versions in one answer
 
 const insert = sql(
   'authors.insert',
@@ -14,7 +14,7 @@ const insert = sql(
 )
 const select = sql(
   'authors.select',
-  `SELECT version, client, author FROM authors_version WHERE resource = ? ORDER BY version DESC LIMIT ${MOST}`,
+  `SELECT version, client, author FROM authors_version WHERE resource = ? ORDER BY version DESC LIMIT ${MAX_VERSIONS}`,
 )
 
 export default definePlugin({

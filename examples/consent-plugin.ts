@@ -4,7 +4,7 @@
  * for which `authorize` is not asked; in a package of its own this plugin imports from 'refhir'.
  */
 import { ALL, definePlugin, type Restriction } from '../kernel/index.ts'
-import { type Held, Resources } from '../plugins/fhir/service.ts'
+import { type CurrentResource, Resources } from '../plugins/fhir/service.ts'
 
 interface Consent {
   readonly patient?: { readonly reference?: string }
@@ -14,14 +14,14 @@ interface Consent {
   }
 }
 
-const MOST_KEPT = 10_000 // users whose consents are in memory
+const MAX_KEPT = 10_000 // users whose consents are in memory
 const REFERENCE = /^[A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64}$/
 
 /** https://hl7.org/fhir/R4/search.html#escaping */
 const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
 
 /** Everything but the observations of one patient that are of these categories; undefined for a Consent that denies none. */
-const restrictionOf = (held: Held): Restriction | undefined => {
+const restrictionOf = (held: CurrentResource): Restriction | undefined => {
   const { patient, provision } = held.parse() as Consent
   const codings = (provision?.code ?? []).flatMap(({ coding = [] }) => coding)
   const categories = codings.flatMap(({ system = '', code }) =>
@@ -67,7 +67,7 @@ export default definePlugin({
     const restrictionsFor = (user: string): Promise<readonly Restriction[]> => {
       const known = kept.get(user)
       if (known !== undefined) return known
-      if (kept.size >= MOST_KEPT) kept = new Map()
+      if (kept.size >= MAX_KEPT) kept = new Map()
       const [own, reading] = [kept, read(user)]
       own.set(user, reading)
       // What could not be read refuses this request, and is asked again for the next.

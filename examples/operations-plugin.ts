@@ -37,10 +37,10 @@ export default definePlugin({
       change: ({ interaction: { id } }) => ({
         changes: [
           {
-            kind: 'revise',
+            kind: 'modify',
             type: 'Patient',
             id: id as string,
-            revise(json) {
+            modify(json) {
               const patient = JSON.parse(json) as { active?: boolean }
               return patient.active === false ? undefined : JSON.stringify({ ...patient, active: false })
             },

@@ -24,14 +24,14 @@ const canonical = (address: string): string =>
 
 /** `1.1.1.1:5555`, `[2001:db8::7]:443`, `[2001:db8::7]`. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::(\d{1,5}))?|([^:]+):(\d{1,5}))$/
-const MOST_PORT = 65_535
+const MAX_PORT = 65_535
 
 /** One entry of X-Forwarded-For → an address, or undefined. A zone (`fe80::1%eth0`) means something on its own machine only. */
 const readEntry = (entry: string): string | undefined => {
   const [, inBrackets, portAfter, beforePort, port = portAfter] = WITH_PORT.exec(entry) ?? []
   const bare = inBrackets ?? beforePort ?? entry
   const family = isIP(bare)
-  if (family === 0 || bare.includes('%') || Number(port ?? 0) > MOST_PORT) return undefined
+  if (family === 0 || bare.includes('%') || Number(port ?? 0) > MAX_PORT) return undefined
   if (inBrackets !== undefined && family !== 6) return undefined
   return canonical(bare)
 }

@@ -24,7 +24,7 @@ export interface AdminEndpoint {
   /** False where other methods of the address belong to another plugin. */
   readonly isWhole?: boolean
   /** False for one that is asked every few seconds and shows nobody's doings: then only refusals are told to the trail. */
-  readonly told?: boolean
+  readonly audited?: boolean
   /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
   answer(request: RequestContext): Promise<AdminAnswer>
 }
@@ -40,7 +40,7 @@ const authorize = async (run: Runners, request: RequestContext, interaction: Int
 
 /** GET and HEAD at its path; other methods are 405. */
 export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
-  const { path: url, operation = url.slice(1), told = true, isWhole = true } = endpoint
+  const { path: url, operation = url.slice(1), audited = true, isWhole = true } = endpoint
   const config = { requestClass: 'admin' as const }
   app.route({
     method: 'GET',
@@ -52,7 +52,7 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
       try {
         await authorize(run, ctx, interaction)
         const { type, body, headers = {} } = await endpoint.answer(ctx)
-        if (told) await run.onAudit?.({ request: ctx, interaction, status: 200 })
+        if (audited) await run.onAudit?.({ request: ctx, interaction, status: 200 })
         // What is true now is nobody's to keep.
         return reply.headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' }).send(body)
       } catch (error) {

@@ -2,9 +2,9 @@
 import { PluginSetup, ServiceForeign } from './errors.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { loadPlugins } from './load.ts'
-import { refuseNamesakes } from './order.ts'
+import { messageOf } from './message-of.ts'
+import { refuseDuplicateNames } from './order.ts'
 import type { AnyPlugin } from './plugin.ts'
-import { reasonOf } from './reason.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
 import { type DecodedSettings, decode } from './settings/decode.ts'
 import { fromObject, type Layered } from './settings/layer.ts'
@@ -50,7 +50,7 @@ export const configure = async (options: KernelOptions): Promise<Configured> => 
   refuseForeignServices(options.plugins, loaded)
   const thirdParty = new Set<AnyPlugin>(loaded)
   const plugins = [...options.plugins, ...loaded]
-  refuseNamesakes(plugins)
+  refuseDuplicateNames(plugins)
   const sections = sectionsOf(options.plugins, loaded)
   const settings = decode(sections, layered)
   const configOf = (plugin: AnyPlugin): Record<string, unknown> =>
@@ -64,7 +64,7 @@ export const configure = async (options: KernelOptions): Promise<Configured> => 
     try {
       return plugin.enabled?.(configOf(plugin)) ?? true
     } catch (error) {
-      throw PluginSetup(plugin.name, reasonOf(error)).with({ cause: error })
+      throw PluginSetup(plugin.name, messageOf(error)).with({ cause: error })
     }
   }
   return { plugins, sections, settings, configOf, isEnabled }

@@ -1,6 +1,6 @@
 /** Turns hooks into runners once all plugins are set up: null where nobody taps, so an unused hook costs one comparison. */
 import { AsyncSeriesBailHook, type Hook } from 'tapable'
-import { blame } from './blame.ts'
+import { attributeError } from './attribute-error.ts'
 import { type RequestContext, steps } from './context.ts'
 import { Internal, LateTap, NotFrozen, RelayUnanswered, TapUnawaited } from './errors.ts'
 import type { HookName, Hooks } from './hooks.ts'
@@ -85,7 +85,7 @@ const nameAsync =
     try {
       return await fn(a, b, c)
     } catch (error) {
-      throw blame(error, plugin, hook)
+      throw attributeError(error, plugin, hook)
     }
   }
 
@@ -97,8 +97,8 @@ const nameSync = (fn: Tap['fn'], plugin: string, hook: HookName, onLateThrow?: O
       if (result !== undefined && isThenable(result)) throw unawaited(result, plugin, hook, instead)
       return result
     } catch (error) {
-      if (onLateThrow === undefined) throw blame(error, plugin, hook)
-      onLateThrow(blame(error, plugin, hook), plugin, hook)
+      if (onLateThrow === undefined) throw attributeError(error, plugin, hook)
+      onLateThrow(attributeError(error, plugin, hook), plugin, hook)
     }
   }
 }

@@ -1,5 +1,5 @@
 /** What plugins say of whether a ready server takes requests. Asked for every request, in front of the router too. */
-import { blame } from './blame.ts'
+import { attributeError } from './attribute-error.ts'
 import { GateUnclear, Internal } from './errors.ts'
 import { toServerError } from './outcome.ts'
 import { ServerError } from './server-error.ts'
@@ -23,7 +23,7 @@ const named =
       if (refusal instanceof Promise) refusal.catch(() => undefined) // nobody else hears of its failure
       throw Internal().with({ cause: GateUnclear(plugin) })
     } catch (error) {
-      return toServerError(blame(error, plugin))
+      return toServerError(attributeError(error, plugin))
     }
   }
 

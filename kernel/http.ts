@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { blame } from './blame.ts'
+import { attributeError } from './attribute-error.ts'
 import type { RequestContext } from './context.ts'
-import { type DeclaredDirect, type Front, type MountedGet, sendAnswer } from './direct.ts'
+import { type DeclaredDirect, type DirectGet, type DirectRouter, sendAnswer } from './direct-router.ts'
 import {
   BodyTooLarge,
   Internal,
@@ -21,11 +21,11 @@ import {
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
+import { messageOf } from './message-of.ts'
 import { refuseOtherMethods } from './other-methods.ts'
 import { toOutcome, toServerError } from './outcome.ts'
-import { reasonOf } from './reason.ts'
 import { type ContextParts, createContextBuilder, createUnreadContextBuilder } from './request-context.ts'
-import { type AskRelay, createAskRelay, createPassHooks, type PassHooks } from './request-hooks.ts'
+import { type AskRelay, createAskRelay, createRequestHooks, type RequestHooks } from './request-hooks.ts'
 import { checkRoute } from './route-config.ts'
 import { ServerError } from './server-error.ts'
 import { type BareRefusals, requestLineIn } from './unparsed.ts'
@@ -60,7 +60,7 @@ export interface MountOptions {
   /** Given by an embedding: tells of a response that no hook of ours has seen yet, so that it is still the host's. */
   readonly isHosts?: (response: ServerResponse) => boolean
   /** Of our own listener: answers what it can before the router is asked. */
-  readonly front?: Front
+  readonly front?: DirectRouter
   /** Of our own listener: what is refused before there is a request. */
   readonly refusals?: BareRefusals
   /** Of our own listener: gives the connection of an answer another time in milliseconds than the usual one, or none. */
@@ -70,7 +70,7 @@ export interface MountOptions {
 /** What both ways to an answer do for a request. */
 interface Shared {
   readonly watchUsage: UsageWatch | null
-  readonly passHooks: PassHooks | null
+  readonly passHooks: RequestHooks | null
   readonly askRelay: AskRelay | null
 }
 
@@ -115,7 +115,7 @@ export const answerBare = (response: ServerResponse, error: ServerError): void =
 }
 
 /** 500 on a bare response: the routes themselves could not be mounted. */
-export const answerBroken = (response: ServerResponse, error: unknown, log: Logger): void => {
+export const answerMalformed = (response: ServerResponse, error: unknown, log: Logger): void => {
   log.error({ err: error }, 'the routes cannot be mounted')
   answerBare(response, Internal())
 }
@@ -167,7 +167,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   const answerErrors = (scope: FastifyInstance, { isHosts }: MountOptions, plugin?: string): void => {
     scope.setErrorHandler((error, request, reply) => {
       if (isHosts?.(reply.raw)) return reply.send(error)
-      answerError(plugin === undefined || isOwn(error) ? error : blame(error, plugin), request, reply)
+      answerError(plugin === undefined || isOwn(error) ? error : attributeError(error, plugin), request, reply)
     })
   }
 
@@ -223,9 +223,9 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     scope: FastifyInstance,
     { plugin, callback, bare }: MountedRoutes,
     options: MountOptions,
-    mounted: MountedGet[],
+    mounted: DirectGet[],
   ): void => {
-    const unmountable = (error: unknown) => PluginRoutes(plugin, reasonOf(error)).with({ cause: error })
+    const unmountable = (error: unknown) => PluginRoutes(plugin, messageOf(error)).with({ cause: error })
     scope.register((outer, _outerOptions, outerDone) => {
       answerErrors(outer, options, plugin)
       outer.addHook('onRoute', (route) => {
@@ -258,10 +258,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       if (parts.isStopping()) reply.header('connection', 'close')
       next(null, payload)
     })
-    const mounted: MountedGet[] = []
+    const mounted: DirectGet[] = []
     const shared: Shared = {
       watchUsage: run.meter === null ? null : createUsageWatch(run.meter, clock, parts.upgrades.isTaken),
-      passHooks: createPassHooks(run),
+      passHooks: createRequestHooks(run),
       askRelay: createAskRelay(run),
     }
     app.register((scope, _scopeOptions, scopeDone) => {
@@ -293,7 +293,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
         watchUsage.refused(ctx, socket, status)
       })
     const { direct, refusal } = parts
-    const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: MountedGet) =>
+    const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: DirectGet) =>
       buildContext(request, response, '', path, config)
     const relays = shared.askRelay !== null
     app.addHook('onReady', async () => options.front?.open({ direct, mounted, refusal, begin, relays, ...shared }))

@@ -13,13 +13,13 @@ import { createFailureBoard, type Failure } from './failure.ts'
 import { createFreezer } from './freeze.ts'
 import { createGates } from './gates.ts'
 import { createHooks } from './hooks.ts'
-import { answerBare, answerBroken, createHttp } from './http.ts'
+import { answerBare, answerMalformed, createHttp } from './http.ts'
 import { createInFlight } from './in-flight.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
 import { CONNECTION_LIMITS, createApp, type OwnApp, openPort } from './listen.ts'
 import { createLog } from './log.ts'
-import { orderPlugins, withNeeds } from './order.ts'
+import { orderPlugins, withDependencies } from './order.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
@@ -90,7 +90,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
 
   // Set up: synchronous and without I/O, in order of needs.
   const enabled = orderPlugins(plugins.filter(isEnabled))
-  const started = options.only && new Set(withNeeds(enabled, options.only).map(({ name }) => name))
+  const started = options.only && new Set(withDependencies(enabled, options.only).map(({ name }) => name))
   const hooks = createHooks()
   const freezer = createFreezer(hooks, (error, plugin, hook) =>
     log.error({ plugin, hook, err: error }, 'a tap threw where nothing can be refused'),
@@ -161,7 +161,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     else
       ownApp().then(
         (own) => own.handle(request, response),
-        (error) => answerBroken(response, error, log),
+        (error) => answerMalformed(response, error, log),
       )
   }
   /** The router of an app that the kernel is mounted in. */

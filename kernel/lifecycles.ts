@@ -1,8 +1,8 @@
 /** Starts the plugins in order of needs and stops in reverse what was started, also when a start fails half-way. */
 import type { Logger } from 'pino'
 import { PluginPrepare, PluginStart, StoppedEarly } from './errors.ts'
+import { messageOf } from './message-of.ts'
 import type { Lifecycle } from './plugin.ts'
-import { reasonOf } from './reason.ts'
 
 export interface Lifecycles {
   add(plugin: string, lifecycle: Lifecycle): void
@@ -54,7 +54,7 @@ export const createLifecycles = (log: Logger): Lifecycles => {
       await lifecycle[step]?.(signal)
     } catch (error) {
       const Failed = step === 'prepare' ? PluginPrepare : PluginStart
-      if (!signal.aborted) throw Failed(plugin, reasonOf(error)).with({ cause: error })
+      if (!signal.aborted) throw Failed(plugin, messageOf(error)).with({ cause: error })
       log.debug({ plugin, err: error }, 'the plugin gave up starting')
     }
   }

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
-import { createFront } from './direct.ts'
+import { createDirectRouter } from './direct-router.ts'
 import {
   BodyTimeout,
   ChunkTooLarge,
@@ -16,8 +16,8 @@ import {
 import type { MountOptions } from './http.ts'
 import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
 import { toOutcome } from './outcome.ts'
+import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts'
 import type { ServerError } from './server-error.ts'
-import { createTurns, type Turns } from './turns.ts'
 import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
 
@@ -92,7 +92,7 @@ interface ParserError {
 
 /** What all of these need. */
 interface Bare {
-  readonly turns: Turns
+  readonly turns: PipelinedRequests
   readonly refusals: BareRefusals
   readonly limits: ConnectionLimits
 }
@@ -170,9 +170,9 @@ export const createApp = async (
   upgrades: Upgrades,
 ): Promise<OwnApp> => {
   const { default: fastify } = await import('fastify')
-  const turns = createTurns((socket) => socket.setTimeout(limits.stallMs))
+  const turns = createPipelinedRequests((socket) => socket.setTimeout(limits.stallMs))
   const stalls = new WeakSet<ServerResponse>()
-  const front = createFront(turns)
+  const front = createDirectRouter(turns)
   const refusals = createBareRefusals()
   const bare: Bare = { turns, refusals, limits }
   const handle = (request: IncomingMessage, response: ServerResponse): void => {

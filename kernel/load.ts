@@ -4,9 +4,9 @@ import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { PluginApi, PluginShape, PluginUnloadable } from './errors.ts'
 import { KERNEL_API } from './kernel-api.ts'
+import { messageOf } from './message-of.ts'
 import { packageEntry } from './package-entry.ts'
 import type { AnyPlugin } from './plugin.ts'
-import { reasonOf } from './reason.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
 import { withArticle } from './with-article.ts'
 
@@ -48,7 +48,7 @@ export const loadPlugins = async (references: readonly string[], folder: string)
     try {
       module = await import(addressOf(reference, folder))
     } catch (error) {
-      throw PluginUnloadable(reference, reasonOf(error)).with({ cause: error })
+      throw PluginUnloadable(reference, messageOf(error)).with({ cause: error })
     }
     const made = module.default
     // First of all: what another major calls a plugin may have another shape.

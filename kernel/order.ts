@@ -4,7 +4,7 @@ import type { AnyPlugin } from './plugin.ts'
 import type { Service } from './services.ts'
 
 /** Throws `PluginTwice`: a disabled plugin too owns its name, by which settings, logs and errors call it. */
-export const refuseNamesakes = (plugins: readonly AnyPlugin[]): void => {
+export const refuseDuplicateNames = (plugins: readonly AnyPlugin[]): void => {
   const names = new Set(['kernel'])
   for (const { name } of plugins) {
     if (names.has(name)) throw PluginTwice(name)
@@ -55,7 +55,7 @@ export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[
 }
 
 /** Plugins by name with all that they need or use, in the given order. */
-export const withNeeds = (ordered: readonly AnyPlugin[], names: readonly string[]): readonly AnyPlugin[] => {
+export const withDependencies = (ordered: readonly AnyPlugin[], names: readonly string[]): readonly AnyPlugin[] => {
   const wanted = new Set(ordered.filter(({ name }) => names.includes(name)))
   // From the last to the first: whoever provides comes before whoever needs.
   for (const plugin of ordered.toReversed()) {

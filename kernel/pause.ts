@@ -1,6 +1,6 @@
 /** Work in parts of some milliseconds, between which the event loop answers others. */
 
-const MOST_MS = 8
+const MAX_MS = 8
 
 /** To be awaited between two parts: gives way when the last time was long ago. `report` is called after that. */
 export const createPause = (report?: () => void): (() => Promise<void> | undefined) => {
@@ -10,5 +10,5 @@ export const createPause = (report?: () => void): (() => Promise<void> | undefin
     since = performance.now()
     report?.()
   }
-  return () => (performance.now() - since < MOST_MS ? undefined : giveWay())
+  return () => (performance.now() - since < MAX_MS ? undefined : giveWay())
 }

@@ -6,10 +6,10 @@ import type { Refusal, Reply } from './hooks.ts'
 import { openBody } from './raw-body.ts'
 
 /** Gives the answer of a plugin, if there is one; throws, or rejects with, the refusal. */
-export type PassHooks = (ctx: RequestContext) => Promise<Reply | undefined> | Reply | undefined
+export type RequestHooks = (ctx: RequestContext) => Promise<Reply | undefined> | Reply | undefined
 
 /** Null when none of them is tapped. */
-export const createPassHooks = ({ beforeRequest, authenticate, admit }: Runners): PassHooks | null => {
+export const createRequestHooks = ({ beforeRequest, authenticate, admit }: Runners): RequestHooks | null => {
   if (beforeRequest === null && authenticate === null && admit === null) return null
 
   const refuse = (refusal: Refusal | undefined): undefined => {
@@ -33,7 +33,7 @@ export const createPassHooks = ({ beforeRequest, authenticate, admit }: Runners)
   return (ctx) => {
     steps.openAddress(ctx, true)
     const answer = beforeRequest(ctx)
-    const next = (one: Reply | undefined): ReturnType<PassHooks> => {
+    const next = (one: Reply | undefined): ReturnType<RequestHooks> => {
       steps.openAddress(ctx, false)
       return one ?? identify(ctx)
     }

@@ -17,14 +17,14 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteConfig {}
 }
 
-const MOST_MS = 2 ** 31 - 1 // what a timer of Node can wait
+const MAX_MS = 2 ** 31 - 1 // what a timer of Node can wait
 
 /** What is wrong with the config of a route, or undefined. */
 const faultOf = (config: RouteConfig, methods: readonly string[], bare: boolean): string | undefined => {
   const { relay, stallMs, upgrade } = config
   if (bare && (relay === true || upgrade === true || stallMs !== undefined))
     return 'a bare route passes no hook, so it has no relay, upgrade or stallMs'
-  if (stallMs !== undefined && stallMs !== null && !(Number.isInteger(stallMs) && stallMs > 0 && stallMs <= MOST_MS))
+  if (stallMs !== undefined && stallMs !== null && !(Number.isInteger(stallMs) && stallMs > 0 && stallMs <= MAX_MS))
     return 'stallMs is a number of milliseconds, or null'
   if (upgrade === true && methods.some((method) => method !== 'GET' && method !== 'HEAD'))
     return 'a WebSocket is asked for with GET'

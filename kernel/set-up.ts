@@ -1,7 +1,7 @@
 /** Sets the enabled plugins up in order: each gets a Host, whose declaring half works until its `setup` returns. */
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
-import type { DeclaredDirect } from './direct.ts'
+import type { DeclaredDirect } from './direct-router.ts'
 import { LateDeclaration, PluginNeeds, PluginPromise, PluginSetup, ServiceEarly } from './errors.ts'
 import type { FailureBoard } from './failure.ts'
 import type { Runners } from './freeze.ts'
@@ -10,9 +10,9 @@ import type { Gates } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http.ts'
 import type { Lifecycles } from './lifecycles.ts'
+import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { ReadinessBoard } from './readiness.ts'
-import { reasonOf } from './reason.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
 import type { ServerRequests } from './server-request.ts'
 import type { Service, ServiceRegistry } from './services.ts'
@@ -115,7 +115,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       const lifecycle = checkLifecycle(plugin.setup(hostFor(plugin)))
       if (lifecycle !== undefined) parts.lifecycles.add(plugin.name, lifecycle)
     } catch (error) {
-      throw PluginSetup(plugin.name, reasonOf(error)).with({ cause: error })
+      throw PluginSetup(plugin.name, messageOf(error)).with({ cause: error })
     } finally {
       current = undefined
     }

@@ -40,7 +40,7 @@ export interface RequestLine {
 }
 
 const LINE = /^([A-Z]{1,20}) (\S*)/
-const MOST_CHARS = 256 // as much as tells type and id
+const MAX_CHARS = 256 // as much as tells type and id
 const KNOWN: ReadonlySet<string> = new Set(METHODS)
 const NO_LINE: RequestLine = { method: 'UNKNOWN', url: '' }
 
@@ -49,6 +49,6 @@ export const requestLineIn = ({ bytes, parsed = 0 }: Pick<BareRefusal, 'bytes' |
   if (bytes === undefined) return NO_LINE
   const before = bytes.lastIndexOf('\r\n\r\n', Math.max(0, parsed - 4))
   const start = before === -1 || before + 4 > parsed ? 0 : before + 4
-  const [, method = '', url = ''] = LINE.exec(bytes.toString('latin1', start, start + MOST_CHARS)) ?? []
+  const [, method = '', url = ''] = LINE.exec(bytes.toString('latin1', start, start + MAX_CHARS)) ?? []
   return { method: KNOWN.has(method) ? method : NO_LINE.method, url }
 }

@@ -278,7 +278,7 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
     [
       { path: 'kernel/hooks.ts', text: "import { createKernel } from './kernel.ts'" },
       { path: 'plugins/database/contract.ts', text: "import type { Database } from './service.ts'" },
-      { path: 'plugins/database/sqlite/lane-worker.ts', text: "import type { Lane } from './lane.ts'" },
+      { path: 'plugins/database/sqlite/read-worker.ts', text: "import type { ReadWorkers } from './read-workers.ts'" },
       { path: 'plugins/validation/config.ts', text: "await import('./service.ts')" },
       { path: 'plugins/packages/version.ts', text: "import { x } from './version.ts'" },
     ],

@@ -2,7 +2,13 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { choices } from '../kernel/settings/allowed.ts'
-import { flagsOf, type Setting, type SettingSchema, settingsOf, variablesOf } from '../kernel/settings/annotation.ts'
+import {
+  commandLineFlagsOf,
+  type Setting,
+  type SettingSchema,
+  settingsOf,
+  variablesOf,
+} from '../kernel/settings/annotation.ts'
 import { sectionsOf } from '../kernel/settings/sections.ts'
 import { firstParty } from '../plugins/index.ts'
 
@@ -249,7 +255,7 @@ test('a setting that is called a secret is marked as one', () => {
 test('variables start with SERVER_, and flags are lower-case words', () => {
   for (const { path, schema } of declared) {
     if (variablesOf(schema).length > 0) assert.match(variablesOf(schema)[0]!, /^SERVER_[A-Z0-9_]+$/, path)
-    for (const flag of flagsOf(schema)) assert.match(flag, /^[a-z0-9]+(-[a-z0-9]+)*$/, path)
+    for (const flag of commandLineFlagsOf(schema)) assert.match(flag, /^[a-z0-9]+(-[a-z0-9]+)*$/, path)
   }
 })
 

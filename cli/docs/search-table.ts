@@ -1,38 +1,40 @@
 /** What can be searched for and how, from the tables and bounds that the search itself goes by. */
 
-import { GENERAL, MODIFIERS, PREFIXED, SORTED_BY, UNSUPPORTED } from '../../plugins/search/definition/supported.ts'
-import { MOST_CONTAINED } from '../../plugins/search/index/contained/key-space.ts'
-import { MOST_INCLUDED } from '../../plugins/search/plan/include.ts'
-import { MOST_SORTED } from '../../plugins/search/plan/sort-in-memory.ts'
-import { MOST_DEPTH } from '../../plugins/search/query/chain-criteria.ts'
-import { MOST_EXPANDED } from '../../plugins/search/query/expand.ts'
-import { FILTER_OPERATORS } from '../../plugins/search/query/filter/compile-filter.ts'
 import {
-  MOST_FILTER_CHARS,
-  MOST_FILTER_DEPTH,
-  MOST_FILTER_TESTS,
-} from '../../plugins/search/query/filter/parse-filter.ts'
+  COMMON_PARAMETERS,
+  MODIFIERS,
+  PREFIXED,
+  SORTED_BY,
+  UNSUPPORTED,
+} from '../../plugins/search/definition/supported.ts'
+import { MAX_CONTAINED } from '../../plugins/search/index/contained/key-space.ts'
+import { MAX_INCLUDED } from '../../plugins/search/plan/include.ts'
+import { MAX_SORTED } from '../../plugins/search/plan/sort-in-memory.ts'
+import { MAX_DEPTH } from '../../plugins/search/query/chain-criteria.ts'
+import { MAX_EXPANDED } from '../../plugins/search/query/expand.ts'
+import { FILTER_OPERATORS } from '../../plugins/search/query/filter/compile-filter.ts'
+import { MAX_FILTER_CHARS, MAX_FILTER_DEPTH, MAX_FILTER_TESTS } from '../../plugins/search/query/filter/parse-filter.ts'
 import { NEAR_UNITS } from '../../plugins/search/query/lookups/near.ts'
 import { PREFIXES } from '../../plugins/search/query/prefix.ts'
-import { MOST_LINKED, MOST_PARAMETERS, RESULT_PARAMETERS } from '../../plugins/search/query/search-parameters.ts'
-import { MOST_VALUES } from '../../plugins/search/query/values.ts'
+import { MAX_LINKED, MAX_PARAMETERS, RESULT_PARAMETERS } from '../../plugins/search/query/search-parameters.ts'
+import { MAX_VALUES } from '../../plugins/search/query/values.ts'
 import { row } from './row.ts'
 
 const code = (text: string): string => `\`${text}\``
 const codes = (list: readonly string[]): string => list.map(code).join(' ')
 
 const BOUNDS: readonly (readonly [string, number])[] = [
-  ['parameters of a search', MOST_PARAMETERS],
-  ['values of a parameter', MOST_VALUES],
-  ['chains and `_has` of a search', MOST_LINKED],
-  ['links of a chain or `_has`', MOST_DEPTH],
-  ['characters of a `_filter`', MOST_FILTER_CHARS],
-  ['tests of a `_filter`', MOST_FILTER_TESTS],
-  ['levels of a `_filter`', MOST_FILTER_DEPTH],
-  ['codes of a value set in `:in`', MOST_EXPANDED],
-  ['matches sorted by a token or reference', MOST_SORTED],
-  ['resources included on a page', MOST_INCLUDED],
-  ['contained resources of a resource that are indexed', MOST_CONTAINED],
+  ['parameters of a search', MAX_PARAMETERS],
+  ['values of a parameter', MAX_VALUES],
+  ['chains and `_has` of a search', MAX_LINKED],
+  ['links of a chain or `_has`', MAX_DEPTH],
+  ['characters of a `_filter`', MAX_FILTER_CHARS],
+  ['tests of a `_filter`', MAX_FILTER_TESTS],
+  ['levels of a `_filter`', MAX_FILTER_DEPTH],
+  ['codes of a value set in `:in`', MAX_EXPANDED],
+  ['matches sorted by a token or reference', MAX_SORTED],
+  ['resources included on a page', MAX_INCLUDED],
+  ['contained resources of a resource that are indexed', MAX_CONTAINED],
 ]
 
 export const searchTable = (): string =>
@@ -49,7 +51,7 @@ export const searchTable = (): string =>
       ]),
     ),
     '',
-    `On every type: ${GENERAL.map(code).join(', ')}, \`_tag\`, \`_profile\`, \`_security\`, \`_source\`; chains such as \`subject:Patient.name\`.`,
+    `On every type: ${COMMON_PARAMETERS.map(code).join(', ')}, \`_tag\`, \`_profile\`, \`_security\`, \`_source\`; chains such as \`subject:Patient.name\`.`,
     '',
     `Of the result: ${RESULT_PARAMETERS.map(code).join(', ')}.`,
     '',

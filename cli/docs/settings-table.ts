@@ -1,6 +1,6 @@
 /** The README's tables of settings, one per section. */
 import { allowed } from '../../kernel/settings/allowed.ts'
-import { flagsOf, type Setting, type SettingSchema, variablesOf } from '../../kernel/settings/annotation.ts'
+import { commandLineFlagsOf, type Setting, type SettingSchema, variablesOf } from '../../kernel/settings/annotation.ts'
 import { tomlValue } from '../toml.ts'
 import { row } from './row.ts'
 
@@ -12,7 +12,7 @@ const defaultOf = (schema: SettingSchema): string => {
 }
 
 const elsewhere = (schema: SettingSchema): string =>
-  [...variablesOf(schema), ...flagsOf(schema).map((flag) => `--${flag}`)].map(code).join(' ')
+  [...variablesOf(schema), ...commandLineFlagsOf(schema).map((flag) => `--${flag}`)].map(code).join(' ')
 
 /** A table of settings is one line for each key in it. */
 const rowsOf = (key: string, schema: SettingSchema): string[] => {

@@ -96,7 +96,7 @@ export const settingsOf = (sections: readonly OwnedSection[]): readonly Setting[
         required: required.includes(key) && own.default === undefined,
       }
       settings.set(path, setting)
-      for (const flag of flagsOf(own)) {
+      for (const flag of commandLineFlagsOf(own)) {
         const taken = flags.get(flag)
         if (taken !== undefined) throw FlagTwice(taken.plugin, plugin, flag, taken.path, path)
         flags.set(flag, setting)
@@ -107,7 +107,7 @@ export const settingsOf = (sections: readonly OwnedSection[]): readonly Setting[
 }
 
 /** Names of all flags that a setting answers to, without dashes. */
-export const flagsOf = (schema: SettingSchema): readonly string[] => [
+export const commandLineFlagsOf = (schema: SettingSchema): readonly string[] => [
   ...(schema.flag === undefined ? [] : [schema.flag]),
   ...Object.keys(schema.flagValues ?? {}),
 ]

@@ -2,8 +2,8 @@
 import { Check } from 'typebox/schema'
 import { allowed } from './allowed.ts'
 import type { Setting, SettingSchema } from './annotation.ts'
+import { closestKey } from './closest-key.ts'
 import { isTable, type Table } from './layer.ts'
-import { nearest } from './nearest.ts'
 import { show } from './show.ts'
 
 /** `[smart.oidc] client_id`, `[rate_limit] clients.app.burst` */
@@ -49,7 +49,7 @@ export const createCheck = (complain: (path: string, about: string) => void): Ch
       if (item === undefined) continue
       const at = `${path}.${key}`
       const own = schemaOfKey(schema, key)
-      const near = own === undefined ? nearest(key, known) : undefined
+      const near = own === undefined ? closestKey(key, known) : undefined
       const hint = near === undefined ? `it takes ${known.join(', ')}` : `did you mean ${near}?`
       if (own !== undefined) result[key] = check(setting, own, item, at)
       else refuse(at, `${named(setting, at)} is not a setting; ${hint}`)

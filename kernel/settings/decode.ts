@@ -2,10 +2,10 @@
 import { allowed } from './allowed.ts'
 import { annotated, type OwnedSection, type Setting, settingsOf, waysToSet } from './annotation.ts'
 import { createCheck, named } from './check.ts'
+import { describeOrigin } from './describe-origin.ts'
 import { NoSuchSection, SettingsInvalid } from './errors.ts'
 import { withImplied } from './implied.ts'
 import { isTable, type Layered, type Table, valueAt } from './layer.ts'
-import { place } from './place.ts'
 import { createReport, type Report } from './report.ts'
 import { createUnknown } from './unknown.ts'
 
@@ -35,7 +35,7 @@ export const decode = (sections: readonly OwnedSection[], layers: Layered): Deco
   const unknown = createUnknown(settings, tables)
   const complaints: string[] = []
   const complain = (path: string, about: string): void => {
-    complaints.push(`${place(layered.origin(path))}: ${about}`)
+    complaints.push(`${describeOrigin(layered.origin(path))}: ${about}`)
   }
   for (const [path, about] of contradictions) complain(path, about)
   const check = createCheck(complain)

@@ -4,8 +4,8 @@
  */
 import type { Setting } from './annotation.ts'
 import { named } from './check.ts'
+import { describeOrigin } from './describe-origin.ts'
 import { type Layered, type Origin, put, valueAt } from './layer.ts'
-import { place } from './place.ts'
 import { show } from './show.ts'
 
 /** Later sources override earlier ones. */
@@ -53,7 +53,7 @@ export const withImplied = (settings: readonly Setting[], layered: Layered): Imp
       if (first.value === explicit || rank(first.origin) <= rank(origin)) continue
       complaints.push([
         first.setting.path,
-        `it stands for ${named(setting)} = ${show(first.value)}, and ${place(origin)} sets it to ${show(explicit)}; remove one of the two`,
+        `it stands for ${named(setting)} = ${show(first.value)}, and ${describeOrigin(origin)} sets it to ${show(explicit)}; remove one of the two`,
       ])
       continue
     }

@@ -6,12 +6,12 @@ import { SettingsInvalid } from './errors.ts'
 import type { SettingsFile, Table } from './layer.ts'
 import { linesOf } from './lines.ts'
 
-const MOST_BYTES = 1_000_000 // a settings file is a few kilobytes; more is the wrong file
+const MAX_BYTES = 1_000_000 // a settings file is a few kilobytes; more is the wrong file
 
 /** Looked at in this order, the first that exists counts. */
 export const STANDARD_PLACES = ['server.toml', '/etc/server/server.toml'] as const
 
-export interface Asked {
+export interface SettingsInput {
   readonly file: string
   /** Who named it, for the complaint: `--config` or `SERVER_CONFIG`. */
   readonly by: string
@@ -98,8 +98,8 @@ const load = async (folder: string, file: string, by: string): Promise<SettingsF
   try {
     const found = await stat(path)
     if (!found.isFile()) throw new SettingsInvalid([`${file}: ${by} names something that is not a regular file`])
-    if (found.size > MOST_BYTES)
-      throw new SettingsInvalid([`${file}: the file has ${found.size} bytes; settings take at most ${MOST_BYTES}`])
+    if (found.size > MAX_BYTES)
+      throw new SettingsInvalid([`${file}: the file has ${found.size} bytes; settings take at most ${MAX_BYTES}`])
     // The loader would read UTF-16 as well where it begins with a mark, and TOML is UTF-8.
     if (UTF_16.test((await readFile(path)).toString('latin1', 0, 2)))
       throw new SettingsInvalid([`${file}:1: the file is in UTF-16; save it in UTF-8`])
@@ -118,7 +118,7 @@ const load = async (folder: string, file: string, by: string): Promise<SettingsF
  */
 export const readSettings = async (
   folder: string,
-  asked?: Asked,
+  asked?: SettingsInput,
   standard: readonly string[] = STANDARD_PLACES,
 ): Promise<SettingsFile | undefined> => {
   if (asked !== undefined) return load(folder, asked.file, asked.by)

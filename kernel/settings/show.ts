@@ -1,7 +1,7 @@
 /** A refused value in a complaint: on one line, shortened, and without the password of a URL. */
 import { withoutPasswords } from './secrets.ts'
 
-const MOST = 60 // characters
+const MAX_CHARACTERS = 60 // characters
 
 const textOf = (value: unknown): string => {
   if (typeof value === 'bigint' || typeof value === 'number') return String(value)
@@ -11,5 +11,5 @@ const textOf = (value: unknown): string => {
 
 export const show = (value: unknown): string => {
   const text = textOf(value)
-  return text.length > MOST ? `${text.slice(0, MOST)}…` : text
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 }

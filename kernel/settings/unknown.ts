@@ -1,6 +1,6 @@
 /** What is said of names that no plugin declares: never with their value, since a misspelt secret is still a secret. */
 import type { Setting } from './annotation.ts'
-import { nearest } from './nearest.ts'
+import { closestKey } from './closest-key.ts'
 import { notBuilt } from './not-built.ts'
 
 export interface Unknown {
@@ -18,7 +18,7 @@ export const createUnknown = (settings: readonly Setting[], tables: ReadonlySet<
 
   const hint = (section: string, key: string): string => {
     const keys = settings.filter((one) => one.section === section).map((one) => one.key)
-    const near = nearest(key, [...keys, ...sectionsIn(section)])
+    const near = closestKey(key, [...keys, ...sectionsIn(section)])
     if (near !== undefined) return `did you mean ${near}?`
     const elsewhere = settings.find((one) => one.key === key)
     if (elsewhere !== undefined) return `it belongs to [${elsewhere.section}]`
@@ -35,7 +35,7 @@ export const createUnknown = (settings: readonly Setting[], tables: ReadonlySet<
       const later = notBuilt.section(name)
       if (later !== undefined && isTable) return later
       const tops = [...tables].filter((one) => !one.includes('.') && one !== 'plugin')
-      const near = nearest(name, tops)
+      const near = closestKey(name, tops)
       const owner = settings.find((one) => one.key === name)
       if (near !== undefined) return `[${name}] is not a section of any plugin; did you mean [${near}]?`
       if (owner !== undefined && !isTable)

@@ -25,7 +25,7 @@ export const HeadMissing = defineError(
   'exception',
   'The audit trail has events and no head: rows of audit_head were deleted. Restore the database from a backup.',
 )
-export const ParameterUnknown = defineError(
+export const AuditParameterUnknown = defineError(
   'audit/parameter-unknown',
   400,
   'not-supported',
@@ -37,8 +37,8 @@ export const EventUnknown = defineError(
   'not-found',
   'There is no event %s in the trail; it may have been pruned.',
 )
-export const ParameterValue = defineError('audit/parameter-value', 400, 'value', 'The parameter %s takes %s.')
-export const SearchTooCostly = defineError(
+export const AuditParameterValue = defineError('audit/parameter-value', 400, 'value', 'The parameter %s takes %s.')
+export const AuditSearchTooCostly = defineError(
   'audit/search-too-costly',
   400,
   'too-costly',

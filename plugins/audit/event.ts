@@ -34,7 +34,7 @@ export const KINDS: readonly EventKind[] = [
 
 const CODES: ReadonlyMap<EventKind, number> = new Map(KINDS.map((kind, code) => [kind, code]))
 
-export const codeOf = (kind: EventKind): number => CODES.get(kind) as number
+export const eventCode = (kind: EventKind): number => CODES.get(kind) as number
 
 export interface TrailEvent {
   /** Milliseconds since the epoch. */

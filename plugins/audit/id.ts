@@ -28,10 +28,10 @@ const packUuid = (id: string): Buffer | undefined => {
   return packed
 }
 
-export const packId = (id: string): Buffer =>
+export const encodeId = (id: string): Buffer =>
   (id.length === UUID_CHARS ? packUuid(id) : undefined) ?? Buffer.from(id, 'utf8')
 
-export const unpackId = (bytes: Uint8Array): string => {
+export const decodeId = (bytes: Uint8Array): string => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (buffer.length !== PACKED_BYTES || buffer[0] !== 0) return buffer.toString('utf8')
   const hex = buffer.toString('hex', 1)

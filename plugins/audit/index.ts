@@ -2,17 +2,17 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'
-import { createBlockMaker } from './blocks/maker.ts'
+import { createBlockMaker } from './blocks/block-writer.ts'
 import { createKeyRing } from './chain/key.ts'
 import { auditSection } from './config.ts'
 import * as errors from './errors.ts'
 import { createIntake } from './intake/intake.ts'
 import { createEventQueue } from './intake/queue.ts'
-import { createSampler } from './intake/sampler.ts'
+import { createAnonymousRefusalThrottle } from './intake/refusal-throttle.ts'
 import { auditRoutes } from './routes.ts'
-import { createFinder } from './search/find.ts'
-import { migrations } from './tables.ts'
-import { createKeeper } from './trail/keeper.ts'
+import { createAuditSearch } from './search/find.ts'
+import { auditMigrations } from './tables.ts'
+import { createTrailMaintenance } from './trail/maintenance.ts'
 import { createTrail } from './trail/trail.ts'
 import { createVerifier } from './verify/verifier.ts'
 
@@ -22,7 +22,7 @@ export default definePlugin({
   config: { audit: auditSection },
   needs: { database: Database },
   uses: [Fhir],
-  migrations,
+  migrations: auditMigrations,
   errors,
   commands: { audit: async () => (await import('./commands/audit.ts')).default },
   enabled: ({ audit }) => audit.enabled,
@@ -32,16 +32,16 @@ export default definePlugin({
     const blocks = createBlockMaker({ database, clock, log })
     const trail = createTrail({ database, keys, blocks, clock, log })
     const queue = createEventQueue({ trail, clock, log })
-    const sampler = createSampler(audit.unattributed_per_second)
+    const sampler = createAnonymousRefusalThrottle(audit.unattributed_per_second)
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit
     const intake = createIntake({ trail, queue, sampler, reads, includeQuery, clock })
     const { flush } = intake
-    const keeper = createKeeper({ database, keys, trail, blocks, queue, flush, retentionDays, clock, log })
-    hooks.onAudit.tap('append to the trail', intake.tell)
+    const keeper = createTrailMaintenance({ database, keys, trail, blocks, queue, flush, retentionDays, clock, log })
+    hooks.onAudit.tap('append to the trail', intake.record)
     hooks.meter.tap('append refusals nobody told', intake.used)
-    optional(Fhir)?.owns('AuditEvent', 'is made by the server, of what happens')
+    optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens')
     const verify = createVerifier(database, { key, previousKeys })
-    routes(auditRoutes({ run, flush, finder: createFinder(database, clock), chain: keeper.chain, verify }))
+    routes(auditRoutes({ run, flush, finder: createAuditSearch(database, clock), chain: keeper.chain, verify }))
     return { start: keeper.start, stop: keeper.stop }
   },
 })

@@ -2,18 +2,18 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback } from 'fastify'
 import { type AdminAnswer, mountAdmin, type RequestContext, type Runners } from '../../kernel/index.ts'
-import { EventUnknown, FormatRefused, ParameterUnknown, ParameterValue } from './errors.ts'
+import { AuditParameterUnknown, AuditParameterValue, EventUnknown, FormatRefused } from './errors.ts'
 import { toAuditEvent } from './fhir/audit-event.ts'
 import { toBundle, toLines } from './search/answer.ts'
-import type { Finder } from './search/find.ts'
-import { readAsked } from './search/parameters.ts'
+import type { AuditSearch } from './search/find.ts'
+import { readAuditQuery } from './search/parameters.ts'
 import type { Checkpoint, Verdict } from './verify/walk.ts'
 
 export interface AuditRouteParts {
   readonly run: Runners
   /** Writes what still waits, so that who asks sees all there is. */
   readonly flush: () => Promise<void>
-  readonly finder: Finder
+  readonly finder: AuditSearch
   /** Id of the trail, hexadecimal. */
   readonly chain: () => Promise<string>
   readonly verify: (checkpoint: Checkpoint | undefined, signal: AbortSignal) => Promise<Verdict>
@@ -48,7 +48,7 @@ const formatOf = (format: string | undefined, accept: string | undefined): 'json
 const readEventAddress = ({ url, headers }: RequestContext) => {
   const [path = '', query = ''] = url.split('?')
   const given = new URLSearchParams(query)
-  for (const name of given.keys()) if (name !== '_format') throw ParameterUnknown(name.slice(0, 64), '_format')
+  for (const name of given.keys()) if (name !== '_format') throw AuditParameterUnknown(name.slice(0, 64), '_format')
   return {
     id: path.slice(path.lastIndexOf('/') + 1),
     format: formatOf(given.get('_format') ?? undefined, headers.accept),
@@ -60,13 +60,14 @@ const readCheckpoint = (url: string): Checkpoint | undefined => {
   const start = url.indexOf('?')
   const given = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
   for (const name of given.keys())
-    if (name !== 'seq' && name !== 'mac') throw ParameterUnknown(name.slice(0, 64), 'seq, mac')
+    if (name !== 'seq' && name !== 'mac') throw AuditParameterUnknown(name.slice(0, 64), 'seq, mac')
   const seq = given.get('seq')
   const mac = given.get('mac')
   if (seq === null && mac === null) return undefined
-  if (seq === null || !/^\d{1,15}$/.test(seq)) throw ParameterValue('seq', 'the number of a checkpoint, with its mac')
+  if (seq === null || !/^\d{1,15}$/.test(seq))
+    throw AuditParameterValue('seq', 'the number of a checkpoint, with its mac')
   if (mac === null || !/^[0-9a-f]{64}$/.test(mac))
-    throw ParameterValue('mac', 'the 64 digits of a checkpoint, with its seq')
+    throw AuditParameterValue('mac', 'the 64 digits of a checkpoint, with its seq')
   return { seq: Number(seq), mac }
 }
 
@@ -74,7 +75,7 @@ export const auditRoutes =
   ({ run, flush, finder, chain, verify }: AuditRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
     const find = async (request: RequestContext): Promise<AdminAnswer> => {
-      const asked = readAsked(request.url)
+      const asked = readAuditQuery(request.url)
       const format = formatOf(asked.format, request.headers.accept)
       await flush()
       if (format === 'json') return { type: FHIR_JSON, body: await toBundle(finder, request, asked, await chain()) }
@@ -91,7 +92,7 @@ export const auditRoutes =
       async answer(request) {
         const { id, format } = readEventAddress(request)
         await flush()
-        const [row] = await finder.findInTime(readAsked(`/?_id=${id}`).conditions, undefined, 1, request.signal)
+        const [row] = await finder.findInTime(readAuditQuery(`/?_id=${id}`).conditions, undefined, 1, request.signal)
         if (row === undefined) throw EventUnknown(id)
         return { type: format === 'json' ? FHIR_JSON : NDJSON, body: JSON.stringify(toAuditEvent(row, await chain())) }
       },

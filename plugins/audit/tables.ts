@@ -13,7 +13,7 @@ const head = (bytes: string): string =>
 const block = (seq: string, bytes: string): string =>
   `CREATE TABLE audit_block (first_seq ${seq} PRIMARY KEY, last_seq bigint NOT NULL, min_at bigint NOT NULL, max_at bigint NOT NULL, filter ${bytes} NOT NULL)`
 
-export const migrations: readonly SchemaChange[] = [
+export const auditMigrations: readonly SchemaChange[] = [
   {
     name: 'audit/0001-trail',
     sql: {
@@ -129,8 +129,8 @@ export const updateHead = sql('audit.head-update', {
   postgres: `WITH moved AS (${UPDATE_HEAD} RETURNING one) INSERT INTO audit_head SELECT * FROM audit_head WHERE one = 1 AND NOT EXISTS (SELECT 1 FROM moved)`,
 })
 /** Changes nothing, and so leads to a COMMIT. */
-export const touchHead = sql('audit.head-touch', 'UPDATE audit_head SET one = one WHERE one = 1')
-export const updatePruned = sql(
+export const updateHeadTime = sql('audit.head-touch', 'UPDATE audit_head SET one = one WHERE one = 1')
+export const updatePrunedUntil = sql(
   'audit.head-pruned',
   'UPDATE audit_head SET pruned_seq = ?, pruned_mac = ?, pruned_count = ?, pruned_key = ?, pruned_seal = ? WHERE one = 1',
 )
@@ -141,7 +141,7 @@ export const readRows = sql(
 export const readFirst = sql('audit.first', 'SELECT min(seq) AS seq FROM audit_event')
 export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq > ? AND seq <= ?')
 /** Of the newest row that begins before an event. */
-export const readNewest = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
+export const readNewestEvents = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
 
 export const insertBlock = sql(
   'audit.block-insert',

@@ -49,7 +49,7 @@ export const clusterSection = Type.Object({
   ),
 })
 
-export const fhirSection = Type.Object({
+export const fhirDatabaseKeys = Type.Object({
   version: Type.Union([Type.Literal('r4')], {
     default: 'r4',
     description: 'FHIR release. Pinned per database: an existing database cannot be pointed at another release.',

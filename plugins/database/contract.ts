@@ -10,15 +10,15 @@ export interface Sql {
   readonly postgres: string
 }
 
-export type Plain = string | number | null
+export type SqlScalar = string | number | null
 
-export type Param = Plain | Uint8Array
+export type SqlParam = SqlScalar | Uint8Array
 
 /** SQLite answers at once, PostgreSQL later: callers `await`, which costs nothing on a plain value. */
-export type Eventually<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 /** `next` of the value, at once when it is there at once: no promise where nothing is awaited. */
-export const andThen = <T, R>(value: Eventually<T>, next: (value: T) => Eventually<R>): Eventually<R> =>
+export const chain = <T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
 /**
@@ -37,7 +37,7 @@ export const sql = (name: string, text: string | { readonly sqlite: string; read
 }
 
 /** An insert of rows that may be made later, once for many transactions: see `Transaction.later`. */
-export interface LaterInsert {
+export interface DeferredInsert {
   readonly table: string
   /** Parameters of a row; the first two begin its key. */
   readonly width: number
@@ -46,7 +46,7 @@ export interface LaterInsert {
 }
 
 /** Rows that lack the last of their parameters, which all of them share, with it. `width` of a row with it. */
-const withLast = <T extends Param>(params: readonly T[], width: number, last: T): readonly T[] => {
+const withLast = <T extends SqlParam>(params: readonly T[], width: number, last: T): readonly T[] => {
   const whole: T[] = []
   for (let at = 0; at < params.length; ) {
     for (let n = 1; n < width; n += 1) whole.push(params[at++] as T)
@@ -56,17 +56,17 @@ const withLast = <T extends Param>(params: readonly T[], width: number, last: T)
 }
 
 /** Inserts rows at once: `params` of one after the other, and the last of all of them if it is not among theirs. */
-export const insertNow = (
+export const insertImmediately = (
   transaction: Pick<Transaction, 'run'>,
-  { counts, width }: LaterInsert,
-  given: readonly Param[],
-  last?: Plain,
-): Eventually<void> => {
+  { counts, width }: DeferredInsert,
+  given: readonly SqlParam[],
+  last?: SqlScalar,
+): MaybePromise<void> => {
   const params = last === undefined ? given : withLast(given, width, last)
   const most = counts.length * width
   if (params.length <= most)
     return params.length === 0 ? undefined : transaction.run(counts[params.length / width - 1] as Sql, params)
-  const sent: Eventually<void>[] = []
+  const sent: MaybePromise<void>[] = []
   for (let at = 0; at < params.length; at += most) {
     const part = params.slice(at, at + most)
     sent.push(transaction.run(counts[part.length / width - 1] as Sql, part))
@@ -78,14 +78,14 @@ export const insertNow = (
  * Work at the end of transactions, right before COMMIT: one statement for what many of them left, in one order for all.
  * Made once, in setup.
  */
-export interface Closing<T> {
+export interface CommitParticipant<T> {
   /**
    * `items` of all transactions that share this COMMIT, in the order they were left. One call at a time: the next comes
    * when the outcome of this one is known. What it throws undoes all of these transactions.
    */
-  close(transaction: Transaction, items: readonly T[]): Eventually<void>
+  beforeCommit(transaction: Transaction, items: readonly T[]): MaybePromise<void>
   /** The outcome: false when it was undone, or when nobody knows. */
-  closed(committed: boolean): void
+  finished(committed: boolean): void
   /** The error for those whose transactions were undone because what `close` wrote could not be kept. */
   refuse(cause: unknown): ServerError
 }
@@ -93,7 +93,7 @@ export interface Closing<T> {
 /** Inside one transaction. A statement sees what earlier ones of the same transaction did. */
 export interface Transaction {
   /** Leaves something for the end of the transaction. One that is undone leaves nothing. */
-  leave<T>(closing: Closing<T>, item: T): void
+  beforeCommit<T>(participant: CommitParticipant<T>, item: T): void
   /**
    * Inserts rows, `params` of one after the other, at the latest when a statement that names their table is asked here
    * or by `Database.get`, `all` or `slow`. On SQLite they are kept with COMMIT in one place, as durable as everything
@@ -101,37 +101,37 @@ export interface Transaction {
    * processes write, inserts them now. For what a row written before does not depend on. `last`: the last parameter of
    * all these rows, which then is left out of `params`.
    */
-  later(insert: LaterInsert, params: readonly Plain[], last?: Plain): Eventually<void>
-  get<R>(statement: Sql, params: readonly Param[]): Eventually<R | undefined>
-  all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
+  insertDeferred(insert: DeferredInsert, params: readonly SqlScalar[], last?: SqlScalar): MaybePromise<void>
+  get<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R | undefined>
+  all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
   /** No answer: PostgreSQL may send it together with what follows, at the latest with COMMIT. */
-  run(statement: Sql, params: readonly Param[]): Eventually<void>
+  run(statement: Sql, params: readonly SqlParam[]): MaybePromise<void>
   /**
    * Until the end of this transaction no other one gets past here with the same name, in any process. SQLite has one
    * writer, and lets nobody wait. When it cannot be had in time it fails with what `isHeldUp` tells.
    */
-  hold(name: string): Eventually<void>
+  hold(name: string): MaybePromise<void>
   /**
    * Waits for transactions of this process that came here with the same name and have not ended: before a statement that
    * would wait for them in PostgreSQL, with a session that others need. Nothing once something was asked, because then it
    * could wait for whoever waits for it. Fails as `hold` does.
    */
-  queue(name: string): Eventually<void>
+  queue(name: string): MaybePromise<void>
   /**
    * Leaves it to a statement, which fails where it is not so, that something is as expected: true, and nothing was asked.
    * When it fails the transaction is undone and `work` runs again, which then is told false, as where asking is as
    * cheap: then it has to ask.
    */
-  presume(check: Sql, params: readonly Param[]): boolean
+  assertOptimistically(check: Sql, params: readonly SqlParam[]): boolean
 }
 
 /** Rows, and nothing else. */
-export interface Reading {
-  all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
+export interface ThreadReader {
+  all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
 }
 
 /** Plain data that tells a thread what to open. */
-export interface ReadingPlace {
+export interface ThreadReaderLocation {
   readonly path: string
 }
 
@@ -140,7 +140,7 @@ export interface TransactOptions {
    * COMMIT does not wait for the disk, unless it is shared with one that does. What was written outlives this process
    * at once, and a crash of the machine only with the next COMMIT that waits. For what is told to nobody as done.
    */
-  readonly relaxed?: boolean
+  readonly asynchronousCommit?: boolean
 }
 
 export interface AloneOptions {
@@ -161,21 +161,21 @@ export interface DatabaseStatus {
 export interface Database {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   /** A committed row by key: well under a millisecond. */
-  get<R>(statement: Sql, params: readonly Param[]): Eventually<R | undefined>
+  get<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R | undefined>
   /** A small page of committed rows. */
-  all<R>(statement: Sql, params: readonly Param[]): Eventually<R[]>
+  all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
   /** A query that may take longer than a millisecond: off the main thread. Stops when `signal` aborts. */
-  slow<R>(statement: Sql, params: readonly Param[], signal?: AbortSignal): Promise<R[]>
+  longQuery<R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal): Promise<R[]>
   /**
-   * What a thread gives to `openReading`, for work over many rows; undefined where the database is no file. Not for
+   * What a thread gives to `openThreadReader`, for work over many rows; undefined where the database is no file. Not for
    * tables whose rows are inserted by `later`.
    */
-  place(): ReadingPlace | undefined
+  threadReaderLocation(): ThreadReaderLocation | undefined
   /**
    * Opens the database for reading alone, whatever its schema, and leaves it as it was: for commands. Needs no start.
    * Throws what the file or the server does not allow.
    */
-  look<T>(work: (reading: Reading) => Promise<T>): Promise<T>
+  readOnly<T>(work: (reader: ThreadReader) => Promise<T>): Promise<T>
   /**
    * Runs `work` in a transaction and resolves after COMMIT returned. What `work` throws undoes its own statements
    * only, even where several transactions share a commit. It may run again, so it keeps nothing outside itself: SQLite
@@ -183,7 +183,7 @@ export interface Database {
    * deadlock, the same row inserted first). A statement that failed dooms the transaction on PostgreSQL, even when `work`
    * catches the error. Never call it from inside another `work`.
    */
-  transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
+  transact<T>(work: (transaction: Transaction) => MaybePromise<T>, options?: TransactOptions): Promise<T>
   /**
    * Runs `work` while no other process on this database runs work of this name; the others wait, as long as it takes. So
    * `work` looks first whether one of them has done it. On PostgreSQL the lock ends with its connection, which may be

@@ -1,27 +1,27 @@
 /** The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning. */
 import { BUILD, definePlugin } from '../../kernel/index.ts'
 import { checkPostgresUrl } from './check-postgres-url.ts'
-import { clusterSection, databaseSection, fhirSection } from './config.ts'
+import { clusterSection, databaseSection, fhirDatabaseKeys } from './config.ts'
 import { Database } from './contract.ts'
 import * as errors from './errors.ts'
-import { createLateDatabase } from './late.ts'
-import { lookInto } from './look-into.ts'
+import { createLazyDatabase } from './lazy-database.ts'
 import { openDatabase } from './open.ts'
+import { openReadOnly } from './open-read-only.ts'
 import { pinsMigration } from './pins-migration.ts'
 import * as postgresErrors from './postgres/errors.ts'
-import { backlogMigration } from './sqlite/backlog-tables.ts'
+import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
 
 export default definePlugin({
   name: 'database',
   description: 'Stores everything in SQLite or PostgreSQL and migrates the schema of all plugins',
-  config: { database: databaseSection, cluster: clusterSection, fhir: fhirSection },
+  config: { database: databaseSection, cluster: clusterSection, fhir: fhirDatabaseKeys },
   provides: [Database],
-  migrations: [pinsMigration, backlogMigration],
+  migrations: [pinsMigration, insertBufferMigration],
   errors: { ...errors, ...postgresErrors },
   commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
   setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, random, log }) {
     checkPostgresUrl(database)
-    const late = createLateDatabase(database.kind, (work) => lookInto(database, log, work))
+    const late = createLazyDatabase(database.kind, (work) => openReadOnly(database, log, work))
     provide(Database, late.database)
     readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)
     readiness('the database is away or read-only', async (signal) => (await late.opened?.check(signal)) ?? false)

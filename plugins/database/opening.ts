@@ -23,7 +23,7 @@ export interface OpenOptions {
 
 /** An open database and what only its plugin may do with it. */
 export interface Opened {
-  readonly database: Omit<Database, 'look'>
+  readonly database: Omit<Database, 'readOnly'>
   /** One small query; throws or answers false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
   /** False from when the file of the database was removed or replaced. */

@@ -3,23 +3,23 @@
  * administrative entities. One contract on sqlite, memory and postgres.
  */
 import type { Logger } from '../../kernel/index.ts'
-import type { Reading, ReadingPlace, Transaction } from './contract.ts'
+import type { ThreadReader, ThreadReaderLocation, Transaction } from './contract.ts'
 
 export {
   type AloneOptions,
-  andThen,
-  type Closing,
+  type CommitParticipant,
+  chain,
   Database,
   type DatabaseStatus,
-  type Eventually,
-  insertNow,
-  type LaterInsert,
-  type Param,
-  type Plain,
-  type Reading,
-  type ReadingPlace,
+  type DeferredInsert,
+  insertImmediately,
+  type MaybePromise,
   type Sql,
+  type SqlParam,
+  type SqlScalar,
   sql,
+  type ThreadReader,
+  type ThreadReaderLocation,
   type Transaction,
   type TransactOptions,
 } from './contract.ts'
@@ -27,8 +27,8 @@ export {
 export { isHeldUp } from './postgres/failure.ts'
 
 /** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
-export const openReading = async ({ path }: ReadingPlace): Promise<Reading> => {
-  const { openFileReading } = await import('./sqlite/file-reading.ts')
+export const openThreadReader = async ({ path }: ThreadReaderLocation): Promise<ThreadReader> => {
+  const { openFileReading } = await import('./sqlite/file-thread-reader.ts')
   return openFileReading(path)
 }
 

@@ -3,12 +3,12 @@
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
 import type { ResourceType } from '../model/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
-import type { OwnOperation } from './operations/own.ts'
+import type { BuiltInOperation } from './operations/built-in.ts'
 import type { FhirServer } from './parts.ts'
 import { ACCEPT_PATCH } from './patch/patch.ts'
 
 /** What the registry that runs the searches knows of a type. */
-const searchOf = ({ search: { registry, words }, catalog }: FhirServer, name: string): object => {
+const searchOf = ({ search: { registry, fullText }, catalog }: FhirServer, name: string): object => {
   const parameters = [...registry.parameters(name).values()]
   const references = (type: string) =>
     [...registry.parameters(type).values()].filter(({ type: kind }) => kind === 'reference')
@@ -22,7 +22,7 @@ const searchOf = ({ search: { registry, words }, catalog }: FhirServer, name: st
     ...(pointing.length > 0 && { searchRevInclude: pointing }),
     searchParam: [
       ...COMMON,
-      ...WORDS[words.mode],
+      ...WORDS[fullText.mode],
       ...parameters.map(({ code, url, type, indexing }) => ({
         name: code,
         definition: url,
@@ -130,7 +130,7 @@ export const toCapabilityStatement = (
   }
 }
 
-const list = (operations: readonly OwnOperation[]): object =>
+const list = (operations: readonly BuiltInOperation[]): object =>
   operations.length === 0
     ? {}
     : {

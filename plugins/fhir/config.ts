@@ -1,7 +1,7 @@
 /** Settings of the FHIR interface. Spec: [conformance]. */
 import { Type } from 'typebox'
 
-export const conformanceSection = Type.Object({
+export const fhirConformance = Type.Object({
   update_as_create: Type.Boolean({
     default: false,
     env: 'SERVER_UPDATE_AS_CREATE',
@@ -15,7 +15,7 @@ export const conformanceSection = Type.Object({
   }),
 })
 
-export const fhirSection = Type.Object({
+export const fhirKeys = Type.Object({
   max_body_bytes: Type.Integer({
     default: 40 * 1024 * 1024,
     minimum: 1024,

@@ -14,7 +14,7 @@ import {
   type ServerError,
   toServerError,
 } from '../../kernel/index.ts'
-import { andThen, type Eventually } from '../database/service.ts'
+import { chain, type MaybePromise } from '../database/service.ts'
 import { extent, RestrictionUnsupported, TypeForbidden } from '../search/service.ts'
 
 const NO_RULING = Object.freeze(new Ruling()) as Ruling
@@ -40,7 +40,7 @@ export const typeForbidden = (ruling: Ruling, type: string, right: Right): Serve
   TypeForbidden(type).with({ headers: ruling.headersWhere((one) => extentOf(one, type, right) === 'none') })
 
 /** Applies what can be told without looking at data; the rest is the work's own to apply. */
-const apply = (ruling: Ruling, { kind, type }: Interaction): void => {
+const applyRuling = (ruling: Ruling, { kind, type }: Interaction): void => {
   if (type === undefined || ruling.restrictions.length === 0) return
   for (const right of RIGHTS[kind] ?? [])
     if (ruling.extent(type, right) === 'none') throw typeForbidden(ruling, type, right)
@@ -61,12 +61,12 @@ export const checkOperation = (ruling: Ruling, { type, id }: Interaction, declar
  * Asks every `authorize` tap; what they leave open is allowed. Throws their refusal. No promise where all taps are
  * synchronous, so that a restricted read, too, is answered in the turn it arrived in.
  */
-export const authorize = (run: Runners, request: RequestContext, interaction: Interaction): Eventually<Ruling> => {
+export const authorize = (run: Runners, request: RequestContext, interaction: Interaction): MaybePromise<Ruling> => {
   if (run.authorize === null) return NO_RULING
   const ruling = new Ruling()
-  const asked: Eventually<void> = run.authorize(request, interaction, ruling)
-  return andThen(asked, () => {
-    apply(ruling, interaction)
+  const asked: MaybePromise<void> = run.authorize(request, interaction, ruling)
+  return chain(asked, () => {
+    applyRuling(ruling, interaction)
     return ruling
   })
 }
@@ -77,14 +77,19 @@ export const refuseRestricted = (ruling: Ruling, type: string | undefined): void
   if (!isOpen) throw RestrictionUnsupported()
 }
 
-export interface Done<T> {
+export interface ReadResult<T> {
   readonly result: T
   readonly status: number
   readonly version?: number | undefined
   readonly details?: FactDetails | undefined
 }
 
-const tell = <T>(run: Runners, request: RequestContext, interaction: Interaction, done: Done<T>): Eventually<T> => {
+const emit = <T>(
+  run: Runners,
+  request: RequestContext,
+  interaction: Interaction,
+  done: ReadResult<T>,
+): MaybePromise<T> => {
   if (run.onAudit === null) return done.result
   const { status, version, details } = done
   const told = run.onAudit({ request, interaction, status, version, details })
@@ -95,27 +100,27 @@ const tell = <T>(run: Runners, request: RequestContext, interaction: Interaction
  * A read: its fact is told after it, with the version it gave. A promise only where something has to be waited for: a
  * hot read is answered in the turn it arrived in.
  */
-export const read = <T>(
+export const dispatchRead = <T>(
   run: Runners,
   request: RequestContext,
   interaction: Interaction,
-  work: (ruling: Ruling) => Eventually<Done<T>>,
-): Eventually<T> => {
+  work: (ruling: Ruling) => MaybePromise<ReadResult<T>>,
+): MaybePromise<T> => {
   const refuse = async (error: unknown): Promise<never> => {
-    await refused(run, request, interaction, error)
+    await emitRefused(run, request, interaction, error)
     throw error
   }
-  const later = async (waited: Promise<Done<T>>): Promise<T> => {
+  const later = async (waited: Promise<ReadResult<T>>): Promise<T> => {
     try {
-      return await tell(run, request, interaction, await waited)
+      return await emit(run, request, interaction, await waited)
     } catch (error) {
       return refuse(error)
     }
   }
   try {
-    const done = andThen(authorize(run, request, interaction), work)
+    const done = chain(authorize(run, request, interaction), work)
     if (done instanceof Promise) return later(done)
-    const told = tell(run, request, interaction, done)
+    const told = emit(run, request, interaction, done)
     return told instanceof Promise ? told.catch(refuse) : told
   } catch (error) {
     return refuse(error)
@@ -126,7 +131,7 @@ export const read = <T>(
  * A change: its fact is told inside its transaction by the write path; here only a refusal is. `work` may say which resource
  * a condition has found, so that the refusal names it.
  */
-export const change = async <T>(
+export const dispatchChange = async <T>(
   run: Runners,
   request: RequestContext,
   interaction: Interaction,
@@ -139,13 +144,13 @@ export const change = async <T>(
       about = found
     })
   } catch (error) {
-    if (run.onAudit !== null) await refused(run, request, about, error)
+    if (run.onAudit !== null) await emitRefused(run, request, about, error)
     throw error
   }
 }
 
 /** The fact of an interaction that was refused. */
-export const refused = async (
+export const emitRefused = async (
   run: Runners,
   request: RequestContext,
   interaction: Interaction,

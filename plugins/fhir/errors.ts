@@ -127,7 +127,7 @@ export const HistoryTooLong = defineError(
   'too-costly',
   'The history was given up after %s s: too much of it lies outside the part of the data this access covers. Narrow it with _since, or ask for one type or resource.',
 )
-export const NotStarted = defineError(
+export const FhirNotStarted = defineError(
   'fhir/not-started',
   503,
   'transient',

@@ -3,40 +3,40 @@
 import type { Reindexing } from '../search/service.ts'
 import type { WriteCheck } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
-import { createOwnedTypes, type OwnedTypes } from './interactions/owned-types.ts'
+import { createServerOwnedTypes, type ServerOwnedTypes } from './interactions/owned-types.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
-import type { FhirServer, OwnInvocation } from './parts.ts'
+import type { BuiltInInvocation, FhirServer } from './parts.ts'
 import type { Fhir, Resources } from './service.ts'
 import { createResources } from './session/create-resources.ts'
 import type { SeatParts } from './session/seat.ts'
 
-export interface Additions {
+export interface Extensions {
   readonly parts: readonly CapabilityPart[]
   readonly checks: readonly WriteCheck[]
-  readonly operations: Operations<OwnInvocation>
-  readonly owned: OwnedTypes
+  readonly operations: Operations<BuiltInInvocation>
+  readonly owned: ServerOwnedTypes
   /** Where they are added. */
   readonly service: Fhir
   readonly resources: Resources
 }
 
-export interface AdditionsParts {
+export interface ExtensionParts {
   /** Once it has started. */
   get(): FhirServer
   readonly reindexing: Reindexing
   readonly request: SeatParts['request']
 }
 
-export const createAdditions = ({ get: server, reindexing, request }: AdditionsParts): Additions => {
+export const createExtensions = ({ get: server, reindexing, request }: ExtensionParts): Extensions => {
   const parts: CapabilityPart[] = []
   const checks: WriteCheck[] = []
-  const owned = createOwnedTypes()
-  const operations = createOperations<OwnInvocation>()
+  const owned = createServerOwnedTypes()
+  const operations = createOperations<BuiltInInvocation>()
   const service: Fhir = {
     describe: (part) => void parts.push(part),
     check: (check) => void checks.push(check),
     operation: operations.add,
-    owns: owned.add,
+    ownsType: owned.add,
     deferIndexing: reindexing.deferIndexing,
     reindex: reindexing.reindex,
     get references() {

@@ -6,18 +6,18 @@ import { Reindexing, Searches, tapNames } from '../search/service.ts'
 import { Storage } from '../storage/service.ts'
 import { Validator } from '../validation/service.ts'
 import { allErrors } from './all-errors.ts'
-import { conformanceSection, fhirSection } from './config.ts'
-import { createAdditions } from './extensions.ts'
+import { fhirConformance, fhirKeys } from './config.ts'
+import { createExtensions } from './extensions.ts'
 import { directRoutes } from './http/direct-routes.ts'
 import { fhirRoutes } from './http/routes.ts'
-import { ownOperations } from './operations/own-operations.ts'
+import { builtInOperations } from './operations/built-in-operations.ts'
 import { Fhir, Resources } from './service.ts'
-import { createLateServer } from './start.ts'
+import { createStart } from './start.ts'
 
 export default definePlugin({
   name: 'fhir',
   description: 'Stores, versions and serves FHIR R4 resources',
-  config: { conformance: conformanceSection, fhir: fhirSection },
+  config: { conformance: fhirConformance, fhir: fhirKeys },
   needs: {
     definitions: Definitions,
     model: Model,
@@ -29,11 +29,11 @@ export default definePlugin({
   provides: [Fhir, Resources],
   errors: allErrors,
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
-    const late = createLateServer()
-    const additions = createAdditions({ ...late, ...needs, request: host.request })
+    const late = createStart()
+    const additions = createExtensions({ ...late, ...needs, request: host.request })
     tapNames(hooks, late.get)
     const validator = optional(Validator)
-    for (const operation of ownOperations({ ...needs, validator })) additions.operations.add(operation)
+    for (const operation of builtInOperations({ ...needs, validator })) additions.operations.add(operation)
     provide(Fhir, additions.service)
     provide(Resources, additions.resources)
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, ...additions }))

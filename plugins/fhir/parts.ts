@@ -2,14 +2,14 @@
 
 import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
-import type { Catalog, Elements, Links } from '../model/service.ts'
+import type { Elements, ReferenceWalker, TypeCatalog } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import type { AccessEvaluator, Patients, References, Search } from '../search/service.ts'
-import type { Store, StoredVersion, WriteCheck, WritePath } from '../storage/service.ts'
+import type { AccessEvaluator, PatientSubjects, References, Search } from '../search/service.ts'
+import type { StoredVersion, VersionStore, WriteCheck, WritePath } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
 import type { CapabilityOptions } from './interactions/capability-options.ts'
-import type { OwnedTypes } from './interactions/owned-types.ts'
-import type { Asked } from './interactions/request.ts'
+import type { ServerOwnedTypes } from './interactions/owned-types.ts'
+import type { InteractionRequest } from './interactions/request.ts'
 import type { LargeBodies } from './large/large-bodies.ts'
 import type { Invocation } from './operations/operation.ts'
 import type { Operations } from './operations/registry.ts'
@@ -36,19 +36,19 @@ export interface FhirServer {
   readonly run: Runners
   readonly clock: Clock
   readonly random: Random
-  readonly catalog: Catalog
-  readonly store: Store
+  readonly catalog: TypeCatalog
+  readonly store: VersionStore
   readonly write: WritePath
   readonly search: Search
   readonly evaluator: AccessEvaluator
-  readonly links: Links
+  readonly referenceWalker: ReferenceWalker
   readonly large: LargeBodies
   /** What elements types have: for patches by path. */
   readonly elements: Elements
-  readonly owned: OwnedTypes
-  readonly operations: Operations<OwnInvocation>
+  readonly owned: ServerOwnedTypes
+  readonly operations: Operations<BuiltInInvocation>
   readonly references: References
-  readonly patients: Patients
+  readonly patientSubjects: PatientSubjects
   /** What /metadata says beside what is registered. */
   readonly capabilities: CapabilityOptions
   readonly definitions: Definitions
@@ -58,13 +58,13 @@ export interface FhirServer {
   /** A conditional delete takes all that match. */
   readonly deletesMany: boolean
   /** Entries of a page when `_count` is not given, and the most it may ask for. */
-  readonly page: { readonly usual: number; readonly most: number }
+  readonly page: { readonly default: number; readonly max: number }
 }
 
-export interface OwnInvocation extends Invocation {
+export interface BuiltInInvocation extends Invocation {
   /** Inside a transaction, one that reads there. */
   readonly server: FhirServer
-  readonly asked: Asked
+  readonly interactionRequest: InteractionRequest
   /** To be told what was given out besides what `data` did. */
   shown(versions: readonly StoredVersion[]): void
 }

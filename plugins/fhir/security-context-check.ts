@@ -10,7 +10,7 @@ import { SecurityContextUnusable } from './errors.ts'
 export const securityContextCheck: WriteCheck = {
   name: 'security context',
   type: 'Binary',
-  examine({ resource: { securityContext } }) {
+  checkContent({ resource: { securityContext } }) {
     if (securityContext === undefined) return
     const { reference } = (securityContext ?? {}) as { readonly reference?: unknown }
     if (typeof reference === 'string' && readLiteral(reference) !== undefined) return

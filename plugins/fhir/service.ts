@@ -13,12 +13,18 @@ export type {
   References,
   Referrer,
   Reindex,
+  ReindexListener,
+  ReindexProgress,
   ReindexScope,
-  ReindexStep,
-  ReindexWatch,
   TargetVersion,
 } from '../search/service.ts'
-export type { Incoming, MadeChange, RefusedChange, RestrictedChange, WriteCheck } from '../storage/service.ts'
+export type {
+  AppliedChange,
+  RejectedChange,
+  RestrictedChange,
+  WriteCheck,
+  WriteCheckInput,
+} from '../storage/service.ts'
 export type { CapabilityPart } from './capability-part.ts'
 export type {
   Invocation,
@@ -32,7 +38,7 @@ export type { Inputs, OperationParameter } from './operations/operation-paramete
 export { Resources } from './session/resources.ts'
 export type {
   Beside,
-  Held,
+  CurrentResource,
   HistoryOptions,
   Made,
   NumberRange,
@@ -57,7 +63,7 @@ export interface Fhir extends Reindexing {
    * In setup only: nobody changes resources of this type over HTTP; each attempt is answered 405 and told to the trail.
    * `why` follows the name of the type: `is written by the audit trail`.
    */
-  owns(type: string, why: string): void
+  ownsType(type: string, why: string): void
   /** While the server runs: where references point, what they find, and what refers to a resource. */
   readonly references: References
 }

@@ -4,20 +4,20 @@ import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import { createElements, type Model } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Searches } from '../search/service.ts'
-import { createWrite, type Storage, type WriteCheck } from '../storage/service.ts'
+import { createWritePath, type Storage, type WriteCheck } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
-import type { conformanceSection, fhirSection } from './config.ts'
-import { NotStarted } from './errors.ts'
-import type { OwnedTypes } from './interactions/owned-types.ts'
+import type { fhirConformance, fhirKeys } from './config.ts'
+import { FhirNotStarted } from './errors.ts'
+import type { ServerOwnedTypes } from './interactions/owned-types.ts'
 import { createLargeBodies } from './large/large-bodies.ts'
 import { threadDataOf } from './large/thread-data-of.ts'
 import { createThreads } from './large/threads.ts'
 import type { Operations } from './operations/registry.ts'
-import type { FhirServer, OwnInvocation } from './parts.ts'
+import type { BuiltInInvocation, FhirServer } from './parts.ts'
 import { securityContextCheck } from './security-context-check.ts'
 
-export interface LateParts {
+export interface StartParts {
   readonly definitions: Definitions
   readonly model: Model
   readonly storage: Storage
@@ -25,27 +25,27 @@ export interface LateParts {
   readonly run: Runners
   readonly clock: Clock
   readonly random: Random
-  readonly conformance: Static<typeof conformanceSection>
-  readonly fhir: Static<typeof fhirSection>
+  readonly conformance: Static<typeof fhirConformance>
+  readonly fhir: Static<typeof fhirKeys>
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
   readonly checks: readonly WriteCheck[]
   readonly parts: readonly CapabilityPart[]
-  readonly operations: Operations<OwnInvocation>
-  readonly owned: OwnedTypes
+  readonly operations: Operations<BuiltInInvocation>
+  readonly owned: ServerOwnedTypes
   /** Aborted when the server stops while it starts. */
   readonly signal: AbortSignal
 }
 
-export const createLateServer = () => {
+export const createStart = () => {
   let server: FhirServer | undefined
   const closing: (() => Promise<void>)[] = []
   return {
     get(): FhirServer {
-      if (server === undefined) throw NotStarted()
+      if (server === undefined) throw FhirNotStarted()
       return server
     },
-    async open(parts: LateParts): Promise<void> {
+    async open(parts: StartParts): Promise<void> {
       const { definitions, run, clock, random, conformance, fhir, validator, operations, owned, signal } = parts
       // The search leaves its index incomplete then.
       if (signal.aborted) return
@@ -59,17 +59,17 @@ export const createLateServer = () => {
         data: threadDataOf({
           definitions,
           registry: search.registry,
-          links: catalog.links,
+          referencePaths: catalog.links,
           types: [...catalog.types.keys()],
-          wordMode: search.words.mode,
+          fullTextMode: search.fullText.mode,
           validator,
         }),
       })
       const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
       closing.push(() => large.close())
       const evaluator = access.extractingBy(large.rows)
-      const write = createWrite({ store, run, updateAsCreate, observer, checks, large })
-      const page = { usual: Math.min(fhir.page_size, fhir.max_page_size), most: fhir.max_page_size }
+      const write = createWritePath({ store, run, updateAsCreate, observer, checks, large })
+      const page = { default: Math.min(fhir.page_size, fhir.max_page_size), max: fhir.max_page_size }
       server = {
         run,
         clock,
@@ -79,13 +79,13 @@ export const createLateServer = () => {
         write,
         search,
         evaluator,
-        links,
+        referenceWalker: links,
         large,
         references,
         elements: createElements(definitions),
         operations,
         owned,
-        patients,
+        patientSubjects: patients,
         validator,
         checks,
         page,

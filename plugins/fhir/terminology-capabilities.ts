@@ -1,9 +1,9 @@
 /** GET /metadata?mode=terminology: the terminology operations that are registered, and the code systems they know. */
 import { BUILD, type RequestContext } from '../../kernel/index.ts'
-import type { OwnOperation } from './operations/own.ts'
+import type { BuiltInOperation } from './operations/built-in.ts'
 import type { FhirServer } from './parts.ts'
 
-const at = ({ operations }: FhirServer, type: string, code: string): OwnOperation | undefined =>
+const at = ({ operations }: FhirServer, type: string, code: string): BuiltInOperation | undefined =>
   operations.at({ level: 'type', type }).find((one) => one.code === code)
 
 /** https://hl7.org/fhir/R4/terminologycapabilities.html */

@@ -2,7 +2,7 @@
  * What one caller has used of its quotas in one UTC day and its month: what the database knew when it was last asked,
  * and what was counted here since.
  */
-import type { Database, Param } from '../database/service.ts'
+import type { Database, SqlParam } from '../database/service.ts'
 import type { Periods } from './period.ts'
 import type { QuotaLimit } from './quota-limits.ts'
 import { addQuota, readQuota, type Totals } from './tables.ts'
@@ -41,7 +41,7 @@ export const openAccount = (
   const isDirty = (): boolean => since.requests > 0 || since.writes > 0 || since.bytes > 0
 
   const add = async (delta: Readonly<Totals>): Promise<typeof known> => {
-    const params = (period: string): Param[] => [holder, period, delta.requests, delta.writes, delta.bytes]
+    const params = (period: string): SqlParam[] => [holder, period, delta.requests, delta.writes, delta.bytes]
     return database.transact(async (transaction) => ({
       day: (await transaction.get<Totals>(addQuota, params(periods.day))) ?? NONE,
       month: (await transaction.get<Totals>(addQuota, params(periods.month))) ?? NONE,

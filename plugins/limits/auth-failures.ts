@@ -5,12 +5,12 @@ import { AuthFailures } from './errors.ts'
 import type { AuthFailureLimit } from './service.ts'
 
 const MINUTE_MS = 60_000
-const MOST_TIMES = 1_000_000 // of all addresses together, about 8 MB
-const LEAST_ADDRESSES = 1_000
-const MOST_ADDRESSES = 20_000
+const MAX_TIMES = 1_000_000 // of all addresses together, about 8 MB
+const MIN_ADDRESSES = 1_000
+const MAX_ADDRESSES = 20_000
 
 export const createAuthFailures = (clock: Clock, perMinute: number): AuthFailureLimit => {
-  const most = Math.min(MOST_ADDRESSES, Math.max(LEAST_ADDRESSES, Math.floor(MOST_TIMES / perMinute)))
+  const most = Math.min(MAX_ADDRESSES, Math.max(MIN_ADDRESSES, Math.floor(MAX_TIMES / perMinute)))
   /** By address, the times of the failures of the last minute, oldest first; the address that failed last at the end. */
   const failures = new Map<string, number[]>()
 

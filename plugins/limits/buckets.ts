@@ -9,7 +9,7 @@ export interface Rate {
   readonly burst: number
 }
 
-export interface Taken {
+export interface Withdrawal {
   /** 0 when the cost was taken; else milliseconds until it will be there, and nothing was taken. */
   readonly waitMs: number
   /** What is left. */
@@ -17,7 +17,7 @@ export interface Taken {
 }
 
 export interface Buckets {
-  take(key: string, rate: Rate, cost: number): Taken
+  take(key: string, rate: Rate, cost: number): Withdrawal
   /** What was taken for a request that something else refused. */
   giveBack(key: string, cost: number): void
   readonly size: number

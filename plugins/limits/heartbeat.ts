@@ -4,8 +4,8 @@
  */
 import { type Clock, every, type Logger, type Random, type Repeating } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import type { CountedShare } from './share.ts'
-import { beat, forgetServer, listServers, type ServerRow } from './tables.ts'
+import type { CountedServerShare } from './server-share.ts'
+import { forgetServer, heartbeat, listServers, type ServerRow } from './tables.ts'
 
 export const BEAT_MS = 10_000 // spec: heartbeat every ten seconds
 // Two beats missed. Looked at every ten seconds, so a server that died is noticed within thirty.
@@ -22,7 +22,7 @@ interface Other {
 
 export interface HeartbeatParts {
   readonly database: Database
-  readonly share: CountedShare
+  readonly share: CountedServerShare
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -54,7 +54,7 @@ export const createHeartbeat = ({ database, share, clock, random, log }: Heartbe
   const work = async (): Promise<void> => {
     count += 1
     const rows = await database.transact(async (transaction) => {
-      await transaction.run(beat, [own, count])
+      await transaction.run(heartbeat, [own, count])
       const found = await transaction.all<ServerRow>(listServers, [])
       for (const { server, beat: number } of found) {
         const other = others.get(server)

@@ -8,7 +8,7 @@ import { limitRates } from './limit-rates.ts'
 import { createQuota } from './quota.ts'
 import { createQuotaLimits, hasQuotas, limitsWrites } from './quota-limits.ts'
 import { Limits } from './service.ts'
-import { migrations } from './tables.ts'
+import { limitsMigrations } from './tables.ts'
 import { unlimited } from './unlimited.ts'
 
 export default definePlugin({
@@ -17,7 +17,7 @@ export default definePlugin({
   config: { rate_limit: rateLimitSection, 'rate_limit.cost': costSection, quota: quotaSection },
   needs: { database: Database },
   provides: [Limits],
-  migrations,
+  migrations: limitsMigrations,
   errors,
   enabled: ({ rate_limit, quota }) => rate_limit.enabled || quota.enabled,
   setup({ config, hooks, run, provide, needs: { database }, clock, random, log }) {

@@ -5,8 +5,8 @@ import { createAuthFailures } from './auth-failures.ts'
 import { BEAT_MS, createHeartbeat } from './heartbeat.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { type Costs, checkBursts, createRates, type RateLimitConfig } from './rates.ts'
+import { createCountedShare, fixedShare } from './server-share.ts'
 import type { Limits } from './service.ts'
-import { createCountedShare, fixedShare } from './share.ts'
 import { createSyncLimit } from './sync-limit.ts'
 
 export interface LimitedRates {

@@ -4,17 +4,17 @@ import { type Buckets, createBuckets, type Rate } from './buckets.ts'
 import { callerKey } from './caller-key.ts'
 import { RateLimited } from './errors.ts'
 import type { Costs } from './rates.ts'
-import type { Share } from './share.ts'
+import type { ServerShare } from './server-share.ts'
 
 /** About 200 bytes each. */
-export const MOST_BUCKETS = 20_000
+export const MAX_BUCKETS = 20_000
 
 export interface RateLimitParts {
   readonly clock: Clock
   readonly costs: Costs
   /** Undefined for a caller without a limit. */
   readonly rateOf: (caller: RequestContext['caller']) => Rate | undefined
-  readonly share: Share
+  readonly share: ServerShare
 }
 
 export interface RateLimit {
@@ -26,7 +26,7 @@ export interface RateLimit {
 }
 
 /** Fields of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/11/ */
-const tell = (request: RequestContext, { perSecond, burst }: Rate, tokens: number): void => {
+const setRateHeaders = (request: RequestContext, { perSecond, burst }: Rate, tokens: number): void => {
   const window = Math.max(1, Math.ceil(burst / perSecond))
   const full = Math.ceil((burst - tokens) / perSecond)
   request.setHeader('ratelimit-policy', `"default";q=${Math.floor(burst)};w=${window}`)
@@ -34,7 +34,7 @@ const tell = (request: RequestContext, { perSecond, burst }: Rate, tokens: numbe
 }
 
 export const createRateLimit = ({ clock, costs, rateOf, share }: RateLimitParts): RateLimit => {
-  const buckets = createBuckets(() => clock.monotonic() - share.pausedMs(), MOST_BUCKETS)
+  const buckets = createBuckets(() => clock.monotonic() - share.pausedMs(), MAX_BUCKETS)
   const costOf = ({ requestClass }: RequestContext): number => costs[requestClass === 'admin' ? 'search' : requestClass]
 
   /** The part of a rate that is this server's, made once for each share. */
@@ -60,7 +60,7 @@ export const createRateLimit = ({ clock, costs, rateOf, share }: RateLimitParts)
       const rate = partOf(whole)
       const cost = costOf(request)
       const { waitMs, tokens } = buckets.take(callerKey(request), rate, cost)
-      tell(request, rate, tokens)
+      setRateHeaders(request, rate, tokens)
       if (waitMs === 0) return undefined
       const seconds = Math.max(1, Math.ceil((waitMs + share.remainingPauseMs()) / 1000))
       return RateLimited(cost, Number(rate.perSecond.toFixed(3)), seconds).with({

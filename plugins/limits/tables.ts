@@ -2,7 +2,7 @@
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 
-export const migrations: readonly SchemaChange[] = [
+export const limitsMigrations: readonly SchemaChange[] = [
   {
     name: 'limits/0001-shared',
     sql: [
@@ -18,7 +18,7 @@ export interface ServerRow {
   readonly beat: number
 }
 
-export const beat = sql(
+export const heartbeat = sql(
   'limits.beat',
   'INSERT INTO limits_server (server, beat) VALUES (?, ?) ON CONFLICT (server) DO UPDATE SET beat = excluded.beat',
 )

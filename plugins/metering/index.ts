@@ -3,20 +3,20 @@ import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { meteringSection } from './config.ts'
 import { createCounters } from './counters.ts'
-import { createKeeper } from './keeper.ts'
+import { createFlusher } from './flusher.ts'
 import { usageEndpoint } from './routes.ts'
-import { migrations } from './tables.ts'
+import { meteringMigrations } from './tables.ts'
 
 export default definePlugin({
   name: 'metering',
   description: 'Counts requests and bytes per client, UTC day and class of request',
   config: { metering: meteringSection },
   needs: { database: Database },
-  migrations,
+  migrations: meteringMigrations,
   enabled: ({ metering }) => metering.enabled,
   setup({ hooks, run, routes, needs: { database }, clock, log }) {
     const counters = createCounters()
-    const keeper = createKeeper({ database, counters, clock, log })
+    const keeper = createFlusher({ database, counters, clock, log })
     hooks.meter.tap('count', counters.count)
     routes(usageEndpoint({ database, run, flush: keeper.flush }))
     return { start: keeper.start, stop: keeper.stop }

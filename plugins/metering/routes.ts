@@ -10,7 +10,7 @@ import {
   readAdminNumber,
   readAdminQuery,
 } from '../../kernel/index.ts'
-import { type Database, type Param, sql } from '../database/service.ts'
+import { type Database, type SqlParam, sql } from '../database/service.ts'
 import { toCsv } from './csv.ts'
 import { pageTokenOf, readPageToken } from './page-token.ts'
 import type { UsageRow } from './tables.ts'
@@ -24,7 +24,7 @@ export interface UsageParts {
 
 const PARAMETERS = ['client', 'from', 'to', 'class', '_count', '_page', '_format']
 const PAGE = 1_000
-const MOST_PAGE = 10_000
+const MAX_PAGE = 10_000
 const COLUMNS = 'client, day, class, requests, bytes_in, bytes_out'
 // One text for all filters: what is not asked for is null, and the key's order is the order of the page.
 const select = sql(
@@ -72,15 +72,15 @@ export const usageEndpoint =
       async answer(request) {
         const query = readAdminQuery(request, PARAMETERS)
         const format = readFormat(request.headers.accept, query.get('_format'))
-        const count = readAdminNumber(query, '_count', 1, MOST_PAGE) ?? PAGE
+        const count = readAdminNumber(query, '_count', 1, MAX_PAGE) ?? PAGE
         const client = query.get('client') ?? null
         const requestClass = readAdminClass(query) ?? null
         const from = readDay('from', query.get('from')) ?? ''
         const to = readDay('to', query.get('to')) ?? '9999-12-31'
         const after = readPageToken(query.get('_page'))
         await flush()
-        const params: Param[] = [from, to, client, client, requestClass, requestClass, ...after, count + 1]
-        const rows = await database.slow<UsageRow>(select, params, request.signal)
+        const params: SqlParam[] = [from, to, client, client, requestClass, requestClass, ...after, count + 1]
+        const rows = await database.longQuery<UsageRow>(select, params, request.signal)
         const page = rows.slice(0, count)
         const last = rows.length > count ? page.at(-1) : undefined
         const next = last && linkWith(request, '_page', pageTokenOf([last.day, last.client, last.class]))

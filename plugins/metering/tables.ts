@@ -2,7 +2,7 @@
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 
-export const migrations: readonly SchemaChange[] = [
+export const meteringMigrations: readonly SchemaChange[] = [
   {
     name: 'metering/0001-usage',
     sql: [

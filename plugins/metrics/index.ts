@@ -1,8 +1,8 @@
 /** Figures for Prometheus at /metrics. Off unless it is asked for. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
+import { createMetricsCollector } from './collector.ts'
 import { metricsSection } from './config.ts'
-import { createFigures } from './figures.ts'
 import { metricsEndpoint } from './routes.ts'
 
 export default definePlugin({
@@ -12,7 +12,7 @@ export default definePlugin({
   uses: [Database],
   enabled: ({ metrics }) => metrics.enabled,
   setup({ hooks, run, routes, optional }) {
-    const figures = createFigures(optional(Database))
+    const figures = createMetricsCollector(optional(Database))
     hooks.meter.tap('measure', figures.measure)
     routes(metricsEndpoint(run, figures.text))
     return { start: figures.start }

@@ -5,13 +5,13 @@
  */
 import type { AloneOptions, Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
-import { compileLinks, type LinkElement, type StoredLinks } from './references/compile-reference-paths.ts'
+import { compileReferencePaths, type PathElement, type ReferencePaths } from './references/compile-reference-paths.ts'
 import {
-  openShapes,
-  type Shapes,
-  type StoredShapes,
-  type StructureDefinition as Structure,
-  storeShapes,
+  type Members,
+  openMembers,
+  type StoredMembers,
+  type MembersInput as Structure,
+  storeMembers,
 } from './snapshot/members.ts'
 import { clearCatalog, insertCatalog, readCatalog, removeCatalog } from './tables.ts'
 
@@ -33,24 +33,24 @@ export interface ResourceType {
   readonly choices: readonly string[]
 }
 
-export interface Catalog {
+export interface TypeCatalog {
   readonly fhirVersion: string
   readonly types: ReadonlyMap<string, ResourceType>
-  readonly links: StoredLinks
+  readonly links: ReferencePaths
   /**
    * What `make` makes of all StructureDefinitions. It is kept in the database as JSON, under the name of the part, until
    * the installed packages or `layout` change.
    */
   compiled<T>(part: string, layout: number, make: (structures: readonly Structure[]) => Promise<T>): Promise<T>
   /** Members of every type: what a posted SearchParameter is compiled with. Read when first asked for. */
-  shapes(): Promise<Shapes>
+  members(): Promise<Members>
 }
 
 interface StoredCatalog {
   readonly layout: number
   readonly fhirVersion: string
   readonly types: readonly ResourceType[]
-  readonly links: StoredLinks
+  readonly links: ReferencePaths
 }
 
 interface StoredPart<T> {
@@ -61,7 +61,7 @@ interface StoredPart<T> {
 // Counts up when the compiled form changes, so that one made by an older build is not read.
 const LAYOUT = 9
 
-interface ElementDefinition extends LinkElement {
+interface ElementDefinition extends PathElement {
   readonly min: number
   readonly isSummary?: boolean
 }
@@ -108,12 +108,12 @@ const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
 const readStructures = async (definitions: Definitions): Promise<readonly StructureDefinition[]> =>
   (await definitions.all('StructureDefinition')).map(parse<StructureDefinition>)
 
-interface Compiled {
+interface CompiledCatalog {
   readonly stored: StoredCatalog
-  readonly shapes: StoredShapes
+  readonly shapes: StoredMembers
 }
 
-const compile = (all: readonly StructureDefinition[]): Compiled => {
+const compile = (all: readonly StructureDefinition[]): CompiledCatalog => {
   const structures = all.filter(isConcrete)
   const profiles = Map.groupBy(all.filter(isProfile), ({ type }) => type)
   const profilesOf = (type: string): readonly string[] => [...new Set(profiles.get(type)?.map(({ url }) => url))].sort()
@@ -124,20 +124,20 @@ const compile = (all: readonly StructureDefinition[]): Compiled => {
     layout: LAYOUT,
     fhirVersion: structures.find(({ type }) => type === 'Patient')?.fhirVersion ?? '4.0.1',
     types,
-    links: compileLinks(all),
+    links: compileReferencePaths(all),
   }
-  return { stored, shapes: storeShapes(all) }
+  return { stored, shapes: storeMembers(all) }
 }
 
 /** Kept beside the catalog and not in it: a start that compiles nothing need not read it. */
 const keyOf = (fingerprint: string, part: string): string => `${fingerprint}#${part}`
 
 /** The catalog of the installed packages, from the database or, after an installation, compiled and stored. */
-export const loadCatalog = async (
+export const loadTypeCatalog = async (
   database: Database,
   definitions: Definitions,
   options: Pick<AloneOptions, 'signal'> = {},
-): Promise<Catalog> => {
+): Promise<TypeCatalog> => {
   const { fingerprint } = definitions
   const read = async <T>(key: string): Promise<T | undefined> => {
     const row = await database.get<{ body: string }>(readCatalog, [key])
@@ -165,9 +165,9 @@ export const loadCatalog = async (
       },
       options,
     )
-  const readShapes = async (): Promise<Shapes> =>
-    openShapes((await read<StoredShapes>(keyOf(fingerprint, 'shapes'))) ?? {})
-  let shapes: Promise<Shapes> | undefined
+  const readShapes = async (): Promise<Members> =>
+    openMembers((await read<StoredMembers>(keyOf(fingerprint, 'shapes'))) ?? {})
+  let shapes: Promise<Members> | undefined
   return {
     fhirVersion: stored.fhirVersion,
     types: new Map(stored.types.map((type) => [type.name, type])),
@@ -199,7 +199,7 @@ export const loadCatalog = async (
         options,
       )
     },
-    shapes() {
+    members() {
       shapes ??= readShapes().catch((error) => {
         shapes = undefined
         throw error

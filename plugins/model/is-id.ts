@@ -4,4 +4,4 @@
 const ID = /^(?!\.\.?$)[A-Za-z0-9\-.]{1,64}$/
 
 /** https://hl7.org/fhir/R4/datatypes.html#id */
-export const isId = (id: string): boolean => ID.test(id)
+export const isResourceId = (id: string): boolean => ID.test(id)

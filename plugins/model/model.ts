@@ -2,14 +2,14 @@
 import { defineService } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { type Catalog, loadCatalog } from './catalog.ts'
-import { createLinks, type Links } from './references/reference-walker.ts'
+import { loadTypeCatalog, type TypeCatalog } from './catalog.ts'
+import { createReferenceWalker, type ReferenceWalker } from './references/reference-walker.ts'
 
 /** Everything here is there once the plugin has started; asked for before, it throws. */
 export interface Model {
-  readonly catalog: Catalog
+  readonly catalog: TypeCatalog
   /** Where the references of a resource are. */
-  readonly links: Links
+  readonly links: ReferenceWalker
 }
 
 export const Model = defineService<Model>('model')
@@ -35,8 +35,8 @@ export const createModel = (): LateModel => {
       },
     },
     async open(database, definitions, signal) {
-      const catalog = await loadCatalog(database, definitions, signal === undefined ? {} : { signal })
-      model = { catalog, links: createLinks(catalog.links) }
+      const catalog = await loadTypeCatalog(database, definitions, signal === undefined ? {} : { signal })
+      model = { catalog, links: createReferenceWalker(catalog.links) }
     },
   }
 }

@@ -1,9 +1,9 @@
 /** What model offers to other plugins: JSON, dates, decimals, types, references and FHIRPath, each from its own file. */
-export type { Catalog, ResourceType } from './catalog.ts'
-export { EARLIEST, LATEST, type Range, readMoment } from './date/date-bounds.ts'
-export { readSpan } from './date/date-range.ts'
+export type { ResourceType, TypeCatalog } from './catalog.ts'
+export { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from './date/date-bounds.ts'
+export { readDateRange } from './date/date-range.ts'
 export { isDate, isDateTime, isInstant, isTime } from './date/is-date-time.ts'
-export { type NumberValue, readNumber } from './decimal/implicit-precision.ts'
+export { type DecimalRange, readDecimalRange } from './decimal/implicit-precision.ts'
 export {
   add,
   compareRatios,
@@ -16,70 +16,76 @@ export {
   subtract,
 } from './decimal/ratio.ts'
 export { NotUtf8, UnknownType } from './errors.ts'
-export { loadExotic, type Nodes } from './fhirpath/extraction/interpreted.ts'
-export { type Branch, Exotic, type Step, type Test, toBranches } from './fhirpath/extraction/paths.ts'
-export { MOST_WORK, TooCostly, type Work } from './fhirpath/invariant/budget.ts'
-export type { Kind as ValueKind } from './fhirpath/invariant/code.ts'
-export { Pending, type Shapes as InvariantShapes } from './fhirpath/invariant/compile.ts'
-export { loadEngine } from './fhirpath/invariant/interpreter.ts'
+export { type InterpretedNodes, loadPathInterpreter } from './fhirpath/extraction/interpreted.ts'
+export {
+  type ElementPath,
+  NeedsInterpreter,
+  type PathStep,
+  type PathTest,
+  toPaths,
+} from './fhirpath/extraction/paths.ts'
+export { BudgetExceeded, type EvaluationBudget, MAX_COST } from './fhirpath/invariant/budget.ts'
+export type { StaticType } from './fhirpath/invariant/code.ts'
+export { Pending, type TypeFieldsOf } from './fhirpath/invariant/compile.ts'
+export { loadInterpreter } from './fhirpath/invariant/interpreter.ts'
 export {
   createInvariants,
-  type Engine,
+  type Interpreter,
   type Invariant,
-  isLeftOut,
-  type Subject,
+  type InvariantSubject,
+  isCheckedNatively,
 } from './fhirpath/invariant/invariants.ts'
-export { compareMoments, deepEqual } from './fhirpath/invariant/values.ts'
-export { type Expression, parseExpression, spell, unionParts } from './fhirpath/parse.ts'
+export { compareDateTimes, deepEqual } from './fhirpath/invariant/values.ts'
+export { type Expression, parse, print, unionOperands } from './fhirpath/parse.ts'
 export {
   choiceIn,
-  follow as followPath,
-  readPath,
-  type Spot,
-  type Step as PatchStep,
+  type PatchStep,
+  type PatchTarget,
+  parsePatchPath,
+  resolve as resolvePath,
 } from './fhirpath/patch-path/patch-path.ts'
-export { isId } from './is-id.ts'
+export { isResourceId } from './is-id.ts'
 export {
-  copyExactly,
-  digitsOf,
-  equalExactly,
-  isExactObject,
+  copyExact,
+  decimalText,
+  equalExact,
+  isObject,
   isRounded,
   keepDigits,
-  parseExactly,
+  parseExact,
 } from './json/exact.ts'
 export { type Outline, outlineOf } from './json/outline.ts'
-export { type ReadResource, readJson, readResource } from './json/parse.ts'
+export { type ParsedResource, parseJson, parseResource } from './json/parse.ts'
 export { objectFromPieces, parseLazily, piecesOf } from './json/parse-lazily.ts'
 export { itemsAt, membersAt, skipSpace } from './json/ranges.ts'
-export type { Member } from './json/scan.ts'
-export { type Slots, slotsOf, type Template, templateOf, toTemplate } from './json/template.ts'
+export type { JsonMember } from './json/scan.ts'
+export { type ResourceTemplate, type Slots, slotsOf, templateOf, toResourceTemplate } from './json/template.ts'
 export { topLevelStrings } from './json/top-level-strings.ts'
 export { Model } from './model.ts'
-export type { StoredLinks } from './references/compile-reference-paths.ts'
+export type { ReferencePaths } from './references/compile-reference-paths.ts'
 export { isOwnBase } from './references/is-own-base.ts'
 export { readLiteral } from './references/literal.ts'
-export { createInside } from './references/local-targets.ts'
+export { createLocalTargets } from './references/local-targets.ts'
 export type { ReadReference, Target } from './references/read-reference.ts'
 export { readReferences } from './references/read-references.ts'
-export { createLinks, type Links } from './references/reference-walker.ts'
-export { type LinkKind, type Resolve, rewriteLinks } from './references/rewrite.ts'
+export { createReferenceWalker, type ReferenceWalker } from './references/reference-walker.ts'
+export { type ReferenceKind, type Resolve, rewriteReferences } from './references/rewrite.ts'
 export { createElements, type ElementShape, type Elements, NotLoaded, type Place } from './snapshot/element-index.ts'
 export {
-  type Block,
+  type ElementBlock,
   type ElementRules,
   type Field,
+  type FieldMember,
   type FieldType,
+  fieldsOf,
   jsonNames,
-  type Member as FieldMember,
-  type Shape,
-  shapeOf,
+  type TypeFields,
 } from './snapshot/fields.ts'
 export {
-  type Context,
-  createShapes,
-  type Shapes,
-  type StructureDefinition as StructureSnapshot,
+  type ContextType,
+  createMembers,
+  type Members,
+  type MembersInput,
 } from './snapshot/members.ts'
 export {
   type Constraint,

@@ -1,6 +1,6 @@
 /** The resource type that an address names. */
 import { NoSuchRoute } from '../../kernel/index.ts'
-import type { Catalog, ResourceType } from './catalog.ts'
+import type { ResourceType, TypeCatalog } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 
 // What cannot be a type in any package is an address like any other.
@@ -8,7 +8,7 @@ const TYPE_NAME = /^[A-Za-z]{1,64}$/
 
 /** The type addressed, or named by a value where `isAddress` is false. Throws 404 for one that no package brought. */
 export const typeOf = (
-  { catalog }: { readonly catalog: Pick<Catalog, 'types'> },
+  { catalog }: { readonly catalog: Pick<TypeCatalog, 'types'> },
   name = '',
   isAddress = true,
 ): ResourceType => {

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Clock, isServerError, type Random } from '../../kernel/index.ts'
 import { ArchiveRefused, CacheUnusable, HashMismatch } from './errors.ts'
-import { failurePhrase } from './http.ts'
+import { describeFailure } from './http.ts'
 import type { Download } from './source.ts'
 
 const DOWNLOAD_BYTES = 1024 * 1024 * 1024 // the largest published package packs to some hundred megabytes
@@ -59,7 +59,7 @@ const hashFile = async (path: string): Promise<string> => {
   return hash.digest('hex')
 }
 
-export const createCache = ({ path, clock, random, onDamaged }: CacheOptions): PackageCache => {
+export const createPackageCache = ({ path, clock, random, onDamaged }: CacheOptions): PackageCache => {
   const place = resolve(path)
   const fileOf = (name: string, version: string): string => join(place, `${name}#${version}.tgz`)
   const hashFileOf = (file: string): string => `${file}.sha256`
@@ -67,7 +67,7 @@ export const createCache = ({ path, clock, random, onDamaged }: CacheOptions): P
   const unusable = (error: unknown): unknown =>
     isServerError(error) || (error as NodeJS.ErrnoException).code === undefined
       ? error
-      : CacheUnusable(place, failurePhrase(error)).with({ cause: error })
+      : CacheUnusable(place, describeFailure(error)).with({ cause: error })
 
   const prepare = async (): Promise<void> => {
     await mkdir(place, { recursive: true })

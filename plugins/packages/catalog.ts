@@ -1,6 +1,6 @@
 /** The Definitions service over the tables. */
 import { createHash } from 'node:crypto'
-import { unpack } from './content.ts'
+import { decompress } from './content.ts'
 import type { Definition, Definitions } from './service.ts'
 import type { InstalledPackage, PackageTables, StoredDefinition } from './tables.ts'
 import { compareVersions } from './version.ts'
@@ -28,7 +28,7 @@ const fingerprintOf = (packages: readonly InstalledPackage[]): string =>
     .digest('hex')
     .slice(0, 32)
 
-export const createCatalog = (tables: PackageTables): Definitions => {
+export const createDefinitions = (tables: PackageTables): Definitions => {
   let packages: readonly { readonly name: string; readonly version: string }[] = []
   let ranks: ReadonlyMap<number, Ranked> = new Map()
   let fingerprint = fingerprintOf([])
@@ -58,7 +58,7 @@ export const createCatalog = (tables: PackageTables): Definitions => {
       id,
       ...(url === undefined ? {} : { url }),
       ...(version === undefined ? {} : { version }),
-      json: unpack(body),
+      json: decompress(body),
     }
   }
   const refresh = async (): Promise<boolean> => {

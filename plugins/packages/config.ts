@@ -1,7 +1,7 @@
 /** The package keys of [conformance], and the credentials of an s3:// source. Spec: [conformance], SERVER_S3_* table. */
 import { Type } from 'typebox'
 
-export const conformanceSection = Type.Object({
+export const packageConformance = Type.Object({
   package_registry: Type.String({
     default: 'https://packages.fhir.org',
     pattern: '^(https?://[^\\s]+|s3://[^\\s/]+(/[^\\s]*)?)$',

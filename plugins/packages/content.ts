@@ -7,7 +7,7 @@ import { defines, mayDefine } from './definition-types.ts'
 import { EntryRefused, ManifestMissing } from './errors.ts'
 import { type Manifest, R4_CORE, R4_VERSION, readManifest } from './manifest.ts'
 
-export interface PackedDefinition {
+export interface CompressedDefinition {
   readonly type: string
   readonly id: string
   readonly url: string | undefined
@@ -18,7 +18,7 @@ export interface PackedDefinition {
 
 export interface PackageContent {
   readonly manifest: Manifest
-  readonly definitions: readonly PackedDefinition[]
+  readonly definitions: readonly CompressedDefinition[]
   /** `name@version` of the core package whose definitions it holds under a name of its own. */
   readonly standsFor: string | undefined
   /** SHA-256 over its definitions, hexadecimal. */
@@ -27,9 +27,9 @@ export interface PackageContent {
 
 // Level 1 packs definitions 7 times at 3 ms per megabyte; gzip packs 6 times at 8 ms.
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-const pack = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes, LEVEL)
+const compress = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes, LEVEL)
 /** The text of a stored body. */
-export const unpack = (body: Uint8Array): string => zstdDecompressSync(body).toString('utf8')
+export const decompress = (body: Uint8Array): string => zstdDecompressSync(body).toString('utf8')
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 const BASE = 'http://hl7.org/fhir'
@@ -45,7 +45,7 @@ const CORE_MARKS = [
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** One file as a definition; undefined when it is something else. Throws when it is not JSON. */
-const readDefinition = ({ name, bytes: given }: PackageFile, subject: string): PackedDefinition | undefined => {
+const readDefinition = ({ name, bytes: given }: PackageFile, subject: string): CompressedDefinition | undefined => {
   const bytes = given.subarray(0, 3).equals(BOM) ? given.subarray(3) : given
   if (!isUtf8(bytes)) throw EntryRefused(subject, JSON.stringify(name), 'is not UTF-8')
   let resource: unknown
@@ -62,7 +62,7 @@ const readDefinition = ({ name, bytes: given }: PackageFile, subject: string): P
     id: isText(id) ? id : name.slice(0, -'.json'.length),
     url: isText(url) ? url : undefined,
     version: isText(version) ? version : undefined,
-    body: pack(bytes),
+    body: compress(bytes),
   }
 }
 
@@ -70,13 +70,13 @@ const readDefinition = ({ name, bytes: given }: PackageFile, subject: string): P
  * Reads the files of one package. `subject` names it in messages, `expected` is what was asked for. Throws when a file
  * is not JSON, or package.json is missing or another's. Of two definitions with the same type and id the first counts.
  */
-export const readContent = async (
+export const readPackageContent = async (
   files: AsyncIterable<PackageFile>,
   subject: string,
   expected?: { readonly name: string; readonly version: string },
   onFile: (count: number) => void = () => undefined,
 ): Promise<PackageContent> => {
-  const found = new Map<string, PackedDefinition>()
+  const found = new Map<string, CompressedDefinition>()
   const digest = createHash('sha256')
   let manifest: Manifest | undefined
   let count = 0

@@ -8,7 +8,7 @@ import { isServerError } from '../../kernel/index.ts'
 import { ARCHIVE_LIMITS, type PackageFile } from './archive.ts'
 import { leadingType, mayDefine } from './definition-types.ts'
 import { EntryRefused, LocalUnreadable, ManifestMissing } from './errors.ts'
-import { failurePhrase } from './http.ts'
+import { describeFailure } from './http.ts'
 
 const AT_ONCE = 16 // files being read
 const LOOK_BYTES = 512
@@ -27,14 +27,14 @@ const guard = <T>(path: string, work: () => T): T => {
     return work()
   } catch (error) {
     if (isServerError(error) || (error as NodeJS.ErrnoException).code === undefined) throw error
-    throw LocalUnreadable(path, failurePhrase(error)).with({ cause: error })
+    throw LocalUnreadable(path, describeFailure(error)).with({ cause: error })
   }
 }
 
 const candidates = (root: string): string[] => readdirSync(root).filter((name) => name.endsWith('.json'))
 
 /** Changes when a file of the package is added, removed or written: names, sizes and times of all files. */
-export const folderStamp = (path: string): string =>
+export const folderTag = (path: string): string =>
   guard(path, () => {
     const root = findRoot(path)
     const hash = createHash('sha256')

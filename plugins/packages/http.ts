@@ -47,7 +47,7 @@ const PHRASES: Readonly<Record<string, string>> = {
 }
 
 /** Why a request failed, in a few words on one line. */
-export const failurePhrase = (error: unknown): string => {
+export const describeFailure = (error: unknown): string => {
   let at = error
   while (at instanceof Error) {
     if (at instanceof HttpFailure) return at.message
@@ -61,7 +61,7 @@ export const failurePhrase = (error: unknown): string => {
 }
 
 /** A URL as it may be shown: no credentials, no query. */
-export const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
+export const redactUrl = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
 
 /** The Authorization header of `user:password@` in a URL, and the URL without it. */
 export const splitCredentials = (text: string): { readonly url: URL; readonly authorization: string | undefined } => {
@@ -99,7 +99,7 @@ export const createHttpClient = ({ fetch, idleMs, timer = systemTimer }: HttpOpt
         return await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.any([signal, silent]) })
       } catch (error) {
         if (signal.aborted) throw signal.reason
-        throw new HttpFailure(failurePhrase(silent.aborted ? silent.reason : error), { cause: error })
+        throw new HttpFailure(describeFailure(silent.aborted ? silent.reason : error), { cause: error })
       } finally {
         heard()
       }
@@ -129,14 +129,14 @@ export const createHttpClient = ({ fetch, idleMs, timer = systemTimer }: HttpOpt
         }
       } catch (error) {
         if (signal.aborted) throw signal.reason
-        throw new HttpFailure(failurePhrase(silent.aborted ? silent.reason : error), { cause: error })
+        throw new HttpFailure(describeFailure(silent.aborted ? silent.reason : error), { cause: error })
       } finally {
         if (!ended) await reader?.cancel().catch(() => undefined)
       }
     }
     return {
       status,
-      from: shown(url),
+      from: redactUrl(url),
       type: (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase(),
       size: Number.isSafeInteger(length) ? length : undefined,
       bytes: read(),

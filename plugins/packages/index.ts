@@ -1,8 +1,8 @@
 /** FHIR packages: installed at start from a registry, a mirror, a bucket or disk. Spec: [conformance], Versioning 3. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
-import { createCatalog } from './catalog.ts'
-import { conformanceSection } from './config.ts'
+import { createDefinitions } from './catalog.ts'
+import { packageConformance } from './config.ts'
 import * as errors from './errors.ts'
 import { createProgress } from './progress.ts'
 import { Definitions, InstallProgress } from './service.ts'
@@ -12,14 +12,14 @@ import { createTables, PACKAGE_TABLES } from './tables.ts'
 export default definePlugin({
   name: 'packages',
   description: 'Installs FHIR packages and answers what they define',
-  config: { conformance: conformanceSection },
+  config: { conformance: packageConformance },
   needs: { db: Database },
   provides: [Definitions, InstallProgress],
   migrations: [PACKAGE_TABLES],
   errors,
   setup({ config: { conformance }, needs: { db }, provide, busy, clock, random, log }) {
     const tables = createTables(db)
-    const catalog = createCatalog(tables)
+    const catalog = createDefinitions(tables)
     const progress = createProgress()
     provide(Definitions, catalog)
     provide(InstallProgress, progress)

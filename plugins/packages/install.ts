@@ -4,20 +4,20 @@
  * Spec: [conformance], the default packages.
  */
 import { type Clock, isServerError, type Logger } from '../../kernel/index.ts'
-import { type Acquired, type Acquirer, stampOf } from './acquire.ts'
 import { DependencyCycle, OtherRelease, PackageMissing, SourceRefused, SourceUnreachable } from './errors.ts'
+import { contentTag, type FetchedPackage, type PackageFetcher } from './fetch-package.ts'
 import { coreRelease, isForR4, isUnneeded, R4_CORE } from './manifest.ts'
 import { isName, isRange, type LocalPackage, type PackageRequest } from './request.ts'
 import type { InstallStep } from './service.ts'
 import type { InstalledPackage, PackageTables } from './tables.ts'
-import { isAtLeast, isExact, matches } from './version.ts'
+import { isAtLeast, isExact, satisfies } from './version.ts'
 
 export interface InstallOptions {
   readonly tables: PackageTables
   /** Runs work while no other server installs. */
   readonly alone: (work: () => Promise<void>, signal: AbortSignal) => Promise<void>
   /** Asked for when there is something to get: a source is not set up, nor a cache made, for a start without work. */
-  readonly acquirer: () => Promise<Acquirer>
+  readonly acquirer: () => Promise<PackageFetcher>
   /** Called once, before the first package is got. */
   readonly onWork: () => void
   readonly log: Logger
@@ -26,30 +26,38 @@ export interface InstallOptions {
 }
 
 /** Name and version of a package that is installed, given or being installed. */
-interface Held {
+interface InstalledVersion {
   readonly name: string
   readonly version: string
   readonly standsFor?: string | undefined
 }
 
-const labelOf = ({ name, version }: Held): string => `${name}@${version}`
+const labelOf = ({ name, version }: InstalledVersion): string => `${name}@${version}`
 
 /** Whether a package is the wanted one; a dependency is content with a later version too. */
-const serves = ({ name, version, standsFor }: Held, wanted: string, spec: string, laterToo: boolean): boolean => {
-  const fits = (held: string): boolean => matches(spec, held) || (laterToo && isExact(spec) && isAtLeast(held, spec))
+const serves = (
+  { name, version, standsFor }: InstalledVersion,
+  wanted: string,
+  spec: string,
+  laterToo: boolean,
+): boolean => {
+  const fits = (held: string): boolean => satisfies(spec, held) || (laterToo && isExact(spec) && isAtLeast(held, spec))
   if (name === wanted) return fits(version)
   return standsFor?.startsWith(`${wanted}@`) === true && fits(standsFor.slice(wanted.length + 1))
 }
 
-const asHeld = ({ content }: Acquired): Held => ({ ...content.manifest, standsFor: content.standsFor })
+const asHeld = ({ content }: FetchedPackage): InstalledVersion => ({
+  ...content.manifest,
+  standsFor: content.standsFor,
+})
 
 /** A source that does not answer or hands nothing out. One that hands out something wrong is another matter. */
 const isOutOfReach = (error: unknown): error is Error =>
   isServerError(error) && (error.key === SourceUnreachable.key || error.key === SourceRefused.key)
 
 export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, report }: InstallOptions) => {
-  let working: Promise<Acquirer> | undefined
-  const acquire = (): Promise<Acquirer> => {
+  let working: Promise<PackageFetcher> | undefined
+  const acquire = (): Promise<PackageFetcher> => {
     if (working === undefined) onWork()
     working ??= acquirer()
     return working
@@ -57,7 +65,7 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
 
   const isLocal = (request: PackageRequest): request is LocalPackage => request.kind !== 'named'
   const isUnchanged = (request: LocalPackage, held: readonly InstalledPackage[]): boolean => {
-    const stamp = stampOf(request)
+    const stamp = contentTag(request)
     return held.some((one) => one.source === request.path && one.stamp === stamp)
   }
   const isThere = (request: PackageRequest, held: readonly InstalledPackage[]): boolean =>
@@ -66,19 +74,19 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
       : held.some((one) => serves(one, request.name, request.version, false))
 
   const installMissing = async (wanted: readonly PackageRequest[], signal: AbortSignal): Promise<void> => {
-    const installed: Held[] = []
-    const given: Acquired[] = []
+    const installed: InstalledVersion[] = []
+    const given: FetchedPackage[] = []
     const before = await tables.packages()
     installed.push(...before)
 
     /** From what the operator gave, else from cache or source. */
-    const get = async (name: string, spec: string, laterToo: boolean): Promise<Acquired | undefined> =>
+    const get = async (name: string, spec: string, laterToo: boolean): Promise<FetchedPackage | undefined> =>
       given.find((one) => serves(asHeld(one), name, spec, laterToo)) ??
       (await (await acquire()).named(name, spec, signal))
 
     /** Installs a package after its dependencies. `path` is what led here. */
-    const install = async (acquired: Acquired, path: readonly Held[]): Promise<void> => {
-      const { content, from, sha, stamp } = acquired
+    const install = async (acquired: FetchedPackage, path: readonly InstalledVersion[]): Promise<void> => {
+      const { content, from, sha, contentTag: stamp } = acquired
       const { manifest, definitions, standsFor } = content
       const { name, version } = manifest
       const missing: string[] = []
@@ -98,7 +106,7 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
     }
 
     /** Sees to one dependency of the last package on the path. False when it is wanted and nowhere to be had. */
-    const settle = async (declared: string, spec: string, path: readonly Held[]): Promise<boolean> => {
+    const settle = async (declared: string, spec: string, path: readonly InstalledVersion[]): Promise<boolean> => {
       const dependent = labelOf(path.at(-1)!)
       const label = `${declared}@${spec}`
       const release = coreRelease(declared)
@@ -108,14 +116,14 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
         return true
       }
       const name = release === undefined ? declared : R4_CORE
-      const ring = path.findIndex((one) => one.name === name && matches(spec, one.version))
+      const ring = path.findIndex((one) => one.name === name && satisfies(spec, one.version))
       if (ring !== -1) {
         const way = [...path.slice(ring), path[ring]!].map(labelOf)
         throw DependencyCycle(way[0]!, way.join(' → '))
       }
       if ([...path, ...installed].some((one) => serves(one, name, spec, true))) return true
       const { where } = await acquire()
-      let acquired: Acquired | undefined
+      let acquired: FetchedPackage | undefined
       let reason = `it is not at ${where}`
       try {
         if (isName(name) && isRange(spec)) acquired = await get(name, spec, true)
@@ -142,7 +150,7 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
 
     const changed = wanted.filter(isLocal).filter((request) => !isUnchanged(request, before))
     // First what the operator gave: it may be what the defaults and other packages ask for.
-    const byPath = new Map<string, Acquired>()
+    const byPath = new Map<string, FetchedPackage>()
     for (const request of changed) {
       if (byPath.has(request.path)) continue
       const acquired = await (await acquire()).local(request)

@@ -1,9 +1,9 @@
 /** The source that package_registry names. Spec: [conformance] package_registry. */
 import type { Static } from 'typebox'
-import { createBucket } from './bucket.ts'
-import type { conformanceSection } from './config.ts'
+import type { packageConformance } from './config.ts'
 import { createHttpClient } from './http.ts'
 import { createRegistry } from './registry.ts'
+import { createS3Source } from './s3-source.ts'
 import type { PackageSource } from './source.ts'
 
 const IDLE_MS = 30_000 // a source that is silent for so long is taken for dead
@@ -14,12 +14,12 @@ export interface SourceTools {
 }
 
 export const openSource = (
-  settings: Static<typeof conformanceSection>,
+  settings: Static<typeof packageConformance>,
   { fetch, idleMs = IDLE_MS }: SourceTools,
 ): PackageSource => {
   const { package_registry: address } = settings
   if (!address.startsWith('s3://')) return createRegistry(address, createHttpClient({ fetch, idleMs }))
-  return createBucket(address, {
+  return createS3Source(address, {
     accessKeyId: settings.s3_access_key_id,
     secretAccessKey: settings.s3_secret_access_key,
     sessionToken: settings.s3_session_token,

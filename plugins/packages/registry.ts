@@ -1,6 +1,6 @@
 /** A FHIR package registry, or a mirror that only serves the files. Spec: [conformance] package_registry. */
 import { NotARegistry, SourceRefused, SourceUnreachable } from './errors.ts'
-import { type HttpAnswer, type HttpClient, HttpFailure, readText, shown, splitCredentials } from './http.ts'
+import { type HttpAnswer, type HttpClient, HttpFailure, readText, redactUrl, splitCredentials } from './http.ts'
 import { type Listing, readListing } from './listing.ts'
 import { type Download, fileNames, type PackageSource, type PromisedHash } from './source.ts'
 import { bestOf } from './version.ts'
@@ -17,7 +17,7 @@ const isPage = ({ type }: HttpAnswer): boolean => /html|json/.test(type)
 /** A source over HTTP. `http` is not given credentials of `address` for any other origin. */
 export const createRegistry = (address: string, http: HttpClient): PackageSource => {
   const { url: base, authorization } = splitCredentials(address)
-  const where = shown(base).replace(/\/+$/, '')
+  const where = redactUrl(base).replace(/\/+$/, '')
   const at = (path: string): URL => {
     const url = new URL(base)
     url.pathname = `${base.pathname.replace(/\/+$/, '')}/${path.replace('#', '%23')}`

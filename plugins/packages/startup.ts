@@ -2,10 +2,10 @@
 import type { Static } from 'typebox'
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { createAcquirer } from './acquire.ts'
-import { createCache } from './cache.ts'
-import { cachePlace } from './cache-place.ts'
-import type { conformanceSection } from './config.ts'
+import { createPackageCache } from './cache.ts'
+import { cacheFolder } from './cache-folder.ts'
+import type { packageConformance } from './config.ts'
+import { createAcquirer } from './fetch-package.ts'
 import { createInstaller } from './install.ts'
 import { openSource } from './open-source.ts'
 import { parseRequest } from './request.ts'
@@ -16,7 +16,7 @@ import type { PackageTables } from './tables.ts'
 const DEFAULT_PACKAGES = ['hl7.fhir.r4.core@4.0.1', 'hl7.fhir.uv.sdc@4.0.0']
 
 export interface StartupOptions {
-  readonly settings: Static<typeof conformanceSection>
+  readonly settings: Static<typeof packageConformance>
   readonly db: Database
   readonly tables: PackageTables
   readonly fetch: typeof globalThis.fetch
@@ -34,9 +34,9 @@ export const createStartup = (options: StartupOptions) => {
   const { settings, db, tables, fetch, onWork, onWait, report, clock, random, log } = options
   const acquirer = async () => {
     const source = openSource(settings, { fetch })
-    const path = settings.package_cache ?? (await cachePlace(db))
+    const path = settings.package_cache ?? (await cacheFolder(db))
     const onDamaged = (file: string) => log.warn({ file }, 'a cached package is damaged; it is fetched again')
-    return createAcquirer({ source, cache: createCache({ path, clock, random, onDamaged }), log, report })
+    return createAcquirer({ source, cache: createPackageCache({ path, clock, random, onDamaged }), log, report })
   }
   const alone = (work: () => Promise<void>, signal: AbortSignal): Promise<void> =>
     db.alone('packages', work, {

@@ -1,6 +1,6 @@
 /** The packages and their definitions in the database: one transaction per package, so it is there whole or not at all. */
 import { type Database, sql } from '../database/service.ts'
-import type { PackedDefinition } from './content.ts'
+import type { CompressedDefinition } from './content.ts'
 
 export interface InstalledPackage {
   /** Order of installation. */
@@ -22,7 +22,7 @@ export interface InstalledPackage {
   readonly installedAt: number
 }
 
-export interface StoredDefinition extends PackedDefinition {
+export interface StoredDefinition extends CompressedDefinition {
   readonly seq: number
 }
 
@@ -30,7 +30,10 @@ export interface PackageTables {
   /** In the order of installation. */
   packages(): Promise<readonly InstalledPackage[]>
   /** Stores a package, in the place of what has its name and version or came from the same directory or .tgz. */
-  install(pack: Omit<InstalledPackage, 'seq' | 'definitions'>, definitions: readonly PackedDefinition[]): Promise<void>
+  install(
+    pack: Omit<InstalledPackage, 'seq' | 'definitions'>,
+    definitions: readonly CompressedDefinition[],
+  ): Promise<void>
   /** In the order of installation. */
   all(type: string): Promise<readonly StoredDefinition[]>
   find(type: string, url: string): Promise<readonly StoredDefinition[]>

@@ -10,7 +10,7 @@ export const isExact = (spec: string): boolean =>
   spec !== '' && spec !== 'latest' && !WILD.test(spec) && !PARTIAL.test(spec)
 
 /** Whether a version is one of those the text means. `latest` means any: an installed package is not replaced. */
-export const matches = (spec: string, version: string): boolean => {
+export const satisfies = (spec: string, version: string): boolean => {
   if (spec === version || spec === '' || spec === 'latest') return true
   return !isExact(spec) && semver.satisfies(version, spec, LOOSE)
 }

@@ -1,7 +1,7 @@
 /** Spec: [conformance] reference_policy. */
 import { Type } from 'typebox'
 
-export const conformanceSection = Type.Object({
+export const referenceConformance = Type.Object({
   reference_policy: Type.Union([Type.Literal('strict'), Type.Literal('fhir')], {
     default: 'strict',
     flag: 'references',

@@ -2,21 +2,21 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'
-import { conformanceSection } from './config.ts'
+import { referenceConformance } from './config.ts'
 import * as errors from './errors.ts'
-import { createKnownTargets, nothingKnown } from './known-targets.ts'
 import { strict } from './strict.ts'
+import { createKnownTargets, noTargetCache } from './target-cache.ts'
 import { typesOnly } from './types-only.ts'
 
 export default definePlugin({
   name: 'references',
   description: 'Checks what references point at',
-  config: { conformance: conformanceSection },
+  config: { conformance: referenceConformance },
   needs: { database: Database, fhir: Fhir },
   errors,
   setup({ config: { conformance }, needs: { database, fhir } }) {
     const isStrict = conformance.reference_policy === 'strict'
-    const known = database.kind === 'postgres' ? nothingKnown : createKnownTargets()
+    const known = database.kind === 'postgres' ? noTargetCache : createKnownTargets()
     fhir.check(isStrict ? strict(fhir, known) : typesOnly(fhir))
     fhir.describe({ referencePolicy: ['literal', 'logical', ...(isStrict ? ['enforced', 'local'] : [])] })
   },

@@ -1,11 +1,11 @@
 /** Deletions that would leave references to nothing. */
 import type { RequestContext } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
-import type { MadeChange, References, Referrer, RefusedChange } from '../fhir/service.ts'
+import type { AppliedChange, References, Referrer, RejectedChange } from '../fhir/service.ts'
 import { ReferredTo, StillReferenced } from './errors.ts'
 
 /** Referrers are counted up to here: a count of all would hold up every other write. */
-const MOST_COUNTED = 1_000
+const MAX_COUNTED = 1_000
 
 /** `3 Observation, 1 Encounter resources`; `1 Observation resource` */
 const count = (referrers: readonly Referrer[]): string => {
@@ -19,20 +19,20 @@ export const refuseDeletions = async (
   references: References,
   request: RequestContext,
   transaction: Transaction,
-  deletions: readonly MadeChange[],
-): Promise<readonly RefusedChange[]> => {
+  deletions: readonly AppliedChange[],
+): Promise<readonly RejectedChange[]> => {
   const targets = deletions.map(({ version }) => version)
-  const found = await references.referrers(transaction, targets, request.ownUrl, MOST_COUNTED + 1)
+  const found = await references.referrers(transaction, targets, request.ownUrl, MAX_COUNTED + 1)
   if (found.length === 0) return []
   const byTarget = Map.groupBy(found, ({ target }) => target)
-  const isCut = found.length > MOST_COUNTED
+  const isCut = found.length > MAX_COUNTED
   return deletions.flatMap(({ interaction, restricted, version: { type, id } }) => {
     const target = `${type}/${id}`
     const own = byTarget.get(target)
     if (own === undefined) return []
     // Types and numbers of what refers to it would tell of resources that the caller may not see.
     if (restricted !== undefined) return [{ interaction, error: ReferredTo(target) }]
-    const counted = isCut ? `more than ${MOST_COUNTED} resources` : count(own)
+    const counted = isCut ? `more than ${MAX_COUNTED} resources` : count(own)
     return [{ interaction, error: StillReferenced(target, counted) }]
   })
 }

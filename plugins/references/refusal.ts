@@ -2,30 +2,31 @@
 import type { Issue, ServerError } from '../../kernel/index.ts'
 import type { ReadReference, References } from '../fhir/service.ts'
 import { ReferencesRefused } from './errors.ts'
-import type { Fault } from './fault.ts'
+import type { ReferenceIssue } from './reference-issue.ts'
 
-const MOST_ISSUES = 100
-const MOST_CHARACTERS = 200 // of a target that is shown
+const MAX_ISSUES = 100
+const MAX_CHARACTERS = 200 // of a target that is shown
 
-export interface FoundFault {
+export interface FoundReferenceIssue {
   /** Place in the list of references. */
   readonly at: number
   readonly reference: ReadReference
-  readonly fault: Fault
+  readonly fault: ReferenceIssue
 }
 
-const shown = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text)
+const abbreviated = (text: string): string =>
+  text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 
-const targetOf = ({ text }: ReadReference): string => (text === '' ? 'an identifier' : shown(text))
+const targetOf = ({ text }: ReadReference): string => (text === '' ? 'an identifier' : abbreviated(text))
 
 /** One issue for each fault, with the FHIRPath of the Reference. */
 export const refusalOf = (
   references: References,
   resource: Readonly<Record<string, unknown>>,
-  faults: readonly FoundFault[],
+  faults: readonly FoundReferenceIssue[],
 ): ServerError => {
   const paths = references.paths(resource)
-  const issues = faults.slice(0, MOST_ISSUES).map(({ at, reference, fault }): Issue => {
+  const issues = faults.slice(0, MAX_ISSUES).map(({ at, reference, fault }): Issue => {
     const path = paths[at] ?? String(resource.resourceType)
     const diagnostics = `${path} refers to ${targetOf(reference)}, ${fault.text}.`
     return { severity: 'error', code: fault.code, diagnostics, expression: [path] }

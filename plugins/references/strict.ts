@@ -3,12 +3,12 @@
  * resource that others refer to is not deleted. Judged once all changes of a transaction are made, so that their order does not matter.
  */
 import { createPause, type OwnUrl, type RequestContext } from '../../kernel/index.ts'
-import { andThen, type Eventually, type Transaction } from '../database/service.ts'
-import type { Fhir, MadeChange, ReadReference, References, RefusedChange, WriteCheck } from '../fhir/service.ts'
-import { elsewhere, type Fault, faultOfType, NOT_HELD, NOT_SEEN } from './fault.ts'
-import type { KnownTargets } from './known-targets.ts'
+import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
+import type { AppliedChange, Fhir, ReadReference, References, RejectedChange, WriteCheck } from '../fhir/service.ts'
+import { faultOfType, NOT_STORED, NOT_VISIBLE, onOtherServer, type ReferenceIssue } from './reference-issue.ts'
 import { refuseDeletions } from './referrers.ts'
-import { type FoundFault, refusalOf } from './refusal.ts'
+import { type FoundReferenceIssue, refusalOf } from './refusal.ts'
+import type { TargetCache } from './target-cache.ts'
 import {
   type Kept,
   keyOf,
@@ -23,7 +23,7 @@ import {
 /** So many changes are looked at in one turn of the event loop. */
 const FEW = 32
 
-const readOne = (references: References, request: RequestContext, change: MadeChange): Kept | undefined => {
+const readOne = (references: References, request: RequestContext, change: AppliedChange): Kept | undefined => {
   const { resource, written } = change
   return resource !== undefined && written
     ? { change, resource, references: references.of(resource, request.ownUrl) }
@@ -33,10 +33,10 @@ const readOne = (references: References, request: RequestContext, change: MadeCh
 const readAll = (
   references: References,
   request: RequestContext,
-  changes: readonly MadeChange[],
-): Eventually<readonly Kept[]> => {
+  changes: readonly AppliedChange[],
+): MaybePromise<readonly Kept[]> => {
   const kept: Kept[] = []
-  const add = (change: MadeChange): void => {
+  const add = (change: AppliedChange): void => {
     const one = readOne(references, request, change)
     if (one !== undefined) kept.push(one)
   }
@@ -58,22 +58,22 @@ const readAll = (
 const faultOf = (
   reference: ReadReference,
   missing: MissingTexts,
-  { restricted }: MadeChange,
+  { restricted }: AppliedChange,
   ownUrl: OwnUrl | undefined,
-): Fault | undefined => {
+): ReferenceIssue | undefined => {
   const fault = faultOfType(reference)
   if (fault !== undefined) return fault
-  if (reference.pointing.to === 'elsewhere') return elsewhere(reference, ownUrl)
+  if (reference.pointing.to === 'elsewhere') return onOtherServer(reference, ownUrl)
   if (missing.size === 0 || !missing.has(reference.text)) return undefined
-  return restricted === undefined ? NOT_HELD : NOT_SEEN
+  return restricted === undefined ? NOT_STORED : NOT_VISIBLE
 }
 
 const faultsOf = (
   { references, change }: Kept,
   missing: MissingTexts,
   ownUrl: OwnUrl | undefined,
-): readonly FoundFault[] => {
-  const faults: FoundFault[] = []
+): readonly FoundReferenceIssue[] => {
+  const faults: FoundReferenceIssue[] = []
   for (const [at, reference] of references.entries()) {
     const fault = faultOf(reference, missing, change, ownUrl)
     if (fault !== undefined) faults.push({ at, reference, fault })
@@ -81,11 +81,11 @@ const faultsOf = (
   return faults
 }
 
-const isDeletion = ({ version, written }: MadeChange): boolean => version.deleted && written
+const isDeletion = ({ version, written }: AppliedChange): boolean => version.deleted && written
 
-export const strict = (fhir: Fhir, known: KnownTargets): WriteCheck => {
-  const refuseKept = ({ ownUrl }: RequestContext, kept: readonly Kept[], missing: Missing): RefusedChange[] => {
-    const refused: RefusedChange[] = []
+export const strict = (fhir: Fhir, known: TargetCache): WriteCheck => {
+  const refuseKept = ({ ownUrl }: RequestContext, kept: readonly Kept[], missing: Missing): RejectedChange[] => {
+    const refused: RejectedChange[] = []
     for (const one of kept) {
       const texts = missing(one)
       const faults = faultsOf(one, texts, ownUrl)
@@ -102,10 +102,10 @@ export const strict = (fhir: Fhir, known: KnownTargets): WriteCheck => {
   const judge = async (
     request: RequestContext,
     transaction: Transaction,
-    changes: readonly MadeChange[],
+    changes: readonly AppliedChange[],
     kept: readonly Kept[],
     wanted: Wanted,
-  ): Promise<readonly RefusedChange[]> => {
+  ): Promise<readonly RejectedChange[]> => {
     const { references } = fhir
     const missing = await lookFor(references, transaction, wanted)
     if (wanted.isOpen && wanted.held.size > 0 && missing === NOTHING_MISSING) known.found(changes, wanted.held.values())
@@ -117,9 +117,9 @@ export const strict = (fhir: Fhir, known: KnownTargets): WriteCheck => {
 
   return {
     name: 'references',
-    confirm(request, transaction, changes) {
+    checkInTransaction(request, transaction, changes) {
       for (const change of changes) if (isDeletion(change)) known.doom(keyOf(change.version))
-      return andThen(readAll(fhir.references, request, changes), (kept) => {
+      return chain(readAll(fhir.references, request, changes), (kept) => {
         const wanted = wantedBy(fhir.references, kept, known, request.ownUrl)
         // What neither refers to anything nor deletes anything is judged at once.
         if (wanted.held.size === 0 && wanted.seen.size === 0 && !changes.some(isDeletion))
@@ -127,6 +127,6 @@ export const strict = (fhir: Fhir, known: KnownTargets): WriteCheck => {
         return judge(request, transaction, changes, kept, wanted)
       })
     },
-    committed: (changes) => known.committed(changes),
+    afterCommit: (changes) => known.committed(changes),
   }
 }

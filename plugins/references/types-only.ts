@@ -1,9 +1,9 @@
 /** reference_policy = "fhir": what a reference points at may be unknown here; its type must be one the element allows. */
 import type { Fhir, ReadReference, WriteCheck } from '../fhir/service.ts'
-import { faultOfType } from './fault.ts'
-import { type FoundFault, refusalOf } from './refusal.ts'
+import { faultOfType } from './reference-issue.ts'
+import { type FoundReferenceIssue, refusalOf } from './refusal.ts'
 
-export const faultsOfTypes = (all: readonly ReadReference[]): readonly FoundFault[] =>
+export const faultsOfTypes = (all: readonly ReadReference[]): readonly FoundReferenceIssue[] =>
   all.flatMap((reference, at) => {
     const fault = faultOfType(reference)
     return fault === undefined ? [] : [{ at, reference, fault }]
@@ -11,7 +11,7 @@ export const faultsOfTypes = (all: readonly ReadReference[]): readonly FoundFaul
 
 export const typesOnly = (fhir: Fhir): WriteCheck => ({
   name: 'references',
-  examine({ request, resource }) {
+  checkContent({ request, resource }) {
     const faults = faultsOfTypes(fhir.references.of(resource, request.ownUrl))
     if (faults.length > 0) throw refusalOf(fhir.references, resource, faults)
   },

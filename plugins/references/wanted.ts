@@ -1,12 +1,12 @@
 /** Which targets of the references of some changes have to be looked for, and which of them a change may not name. */
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
-import { andThen, type Eventually, type Transaction } from '../database/service.ts'
-import type { MadeChange, ReadReference, References, Target } from '../fhir/service.ts'
-import type { KnownTargets } from './known-targets.ts'
+import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
+import type { AppliedChange, ReadReference, References, Target } from '../fhir/service.ts'
+import type { TargetCache } from './target-cache.ts'
 
 /** A change that leaves a resource, with its references. */
 export interface Kept {
-  readonly change: MadeChange
+  readonly change: AppliedChange
   readonly resource: Readonly<Record<string, unknown>>
   readonly references: readonly ReadReference[]
 }
@@ -31,7 +31,7 @@ const versionKey = (target: Target): string => `${keyOf(target)} ${target.versio
 /** Targets that the previous content of a restricted change named: an edit must not fail for what it did not touch. */
 const namedBefore = (
   references: References,
-  { restricted }: MadeChange,
+  { restricted }: AppliedChange,
   ownUrl: OwnUrl | undefined,
 ): ReadonlySet<string> => {
   const previous = restricted?.referred === undefined ? restricted?.previous : undefined
@@ -53,7 +53,7 @@ export interface Wanted {
 export const wantedBy = (
   references: References,
   kept: readonly Kept[],
-  known: KnownTargets,
+  known: TargetCache,
   ownUrl: OwnUrl | undefined,
 ): Wanted => {
   const own = kept.length === 1 ? NONE : new Set(kept.map(({ change: { version } }) => keyOf(version)))
@@ -110,17 +110,17 @@ export const lookFor = (
   references: References,
   transaction: Transaction,
   { held, seen }: Wanted,
-): Eventually<Missing> => {
+): MaybePromise<Missing> => {
   const texts = [...held.keys()]
   const toSee = new Map<string, Target>()
   for (const targets of seen.values()) for (const [text, target] of targets) toSee.set(text, target)
-  const there: Eventually<ReadonlySet<number>> =
+  const there: MaybePromise<ReadonlySet<number>> =
     held.size === 0 ? new Set<number>() : references.held(transaction, [...held.values()])
-  return andThen(there, (places) => {
+  return chain(there, (places) => {
     const lost = places.size === held.size ? [] : texts.filter((_text, at) => !places.has(at))
     const gone: MissingTexts = lost.length === 0 ? NO_TEXTS : new Map(lost.map((text) => [text, false]))
     if (toSee.size === 0) return gone === NO_TEXTS ? NOTHING_MISSING : () => gone
-    return andThen(references.find(transaction, [...toSee.values()]), (found) => {
+    return chain(references.find(transaction, [...toSee.values()]), (found) => {
       const byText = new Map([...toSee.keys()].map((text, at) => [text, found[at]]))
       const missingOf: Missing = (kept) => {
         const missing = new Map(gone)

@@ -5,14 +5,14 @@ import { requestLogSection } from './config.ts'
 import { createLines } from './lines.ts'
 import { createRecorder } from './recorder.ts'
 import { requestsEndpoint } from './routes.ts'
-import { migrations } from './tables.ts'
+import { requestLogMigrations } from './tables.ts'
 
 export default definePlugin({
   name: 'request-log',
   description: 'Logs one line per request, and keeps recent requests',
   config: { request_log: requestLogSection },
   needs: { database: Database },
-  migrations,
+  migrations: requestLogMigrations,
   enabled: ({ request_log }) => request_log.enabled,
   setup({ config: { request_log: config }, hooks, run, routes, needs: { database }, clock, log }) {
     if (log.isLevelEnabled('info')) {

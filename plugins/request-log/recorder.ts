@@ -1,14 +1,14 @@
 /** Stores requests in batches, and removes those past their retention. What a crash can lose is one window. */
 import { type Clock, every, type Logger, type Repeating, type Usage } from '../../kernel/index.ts'
-import type { Database, Param } from '../database/service.ts'
-import { createSampler, type Summary } from './sampler.ts'
+import type { Database, SqlParam } from '../database/service.ts'
+import { createRefusalThrottle, type RefusalCounts } from './refusal-throttle.ts'
 import { insertRequest, pruneRequests } from './tables.ts'
 
 export const FLUSH_MS = 1_000
 export const PRUNE_MS = 60_000
 const HOUR_MS = 3_600_000
 const BATCH = 500 // rows of a transaction, so that writes beside it do not wait long
-const MOST_WAITING = 50_000 // rows in memory while the database does not take any
+const MAX_WAITING = 50_000 // rows in memory while the database does not take any
 
 export interface RecorderParts {
   readonly database: Database
@@ -18,7 +18,7 @@ export interface RecorderParts {
   readonly refusedPerSecond: number
 }
 
-type Row = readonly Param[]
+type Row = readonly SqlParam[]
 
 const rowOf = ({ request, status, bytesIn, bytesOut, duration }: Usage): Row => {
   const { startedAt, id, method, route = null, requestClass, caller, address } = request
@@ -31,12 +31,12 @@ const rowOf = ({ request, status, bytesIn, bytesOut, duration }: Usage): Row => 
   ]
 }
 
-const summaryRow = ({ time, status, count, bytesIn, bytesOut }: Summary): Row => [
+const summaryRow = ({ time, status, count, bytesIn, bytesOut }: RefusalCounts): Row => [
   ...[time, null, null, null, null, status, bytesIn, bytesOut, 0, null, null, null, count],
 ]
 
 export const createRecorder = ({ database, clock, log, retentionHours, refusedPerSecond }: RecorderParts) => {
-  const sampler = createSampler(refusedPerSecond)
+  const sampler = createRefusalThrottle(refusedPerSecond)
   let waiting: Row[] = []
   let dropped = 0
 
@@ -64,7 +64,7 @@ export const createRecorder = ({ database, clock, log, retentionHours, refusedPe
   return {
     record(usage: Usage): void {
       if (!sampler.keeps(usage)) return
-      if (waiting.length < MOST_WAITING) waiting.push(rowOf(usage))
+      if (waiting.length < MAX_WAITING) waiting.push(rowOf(usage))
       else dropped += 1
     },
     /** Resolves when what was recorded before can be read. */

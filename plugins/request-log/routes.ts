@@ -9,7 +9,7 @@ import {
   readAdminNumber,
   readAdminQuery,
 } from '../../kernel/index.ts'
-import { type Database, type Param, sql } from '../database/service.ts'
+import { type Database, type SqlParam, sql } from '../database/service.ts'
 import type { RequestRow } from './tables.ts'
 
 export interface RequestsParts {
@@ -21,7 +21,7 @@ export interface RequestsParts {
 
 const PARAMETERS = ['client', 'status', 'class', 'from', 'to', 'request', '_count', '_page']
 const PAGE = 100
-const MOST_PAGE = 1_000
+const MAX_PAGE = 1_000
 const LATEST = Number.MAX_SAFE_INTEGER
 // One text for all filters: what is not asked for is null.
 const select = sql(
@@ -64,7 +64,7 @@ export const requestsEndpoint =
       path: '/_requests',
       async answer(request) {
         const query = readAdminQuery(request, PARAMETERS)
-        const count = readAdminNumber(query, '_count', 1, MOST_PAGE) ?? PAGE
+        const count = readAdminNumber(query, '_count', 1, MAX_PAGE) ?? PAGE
         const before = readAdminNumber(query, '_page', 1, LATEST) ?? LATEST
         const status = readAdminNumber(query, 'status', 100, 599) ?? null
         const from = readTime('from', query.get('from')) ?? 0
@@ -73,8 +73,12 @@ export const requestsEndpoint =
         const id = query.get('request') ?? null
         const client = query.get('client') ?? null
         await flush()
-        const filters: Param[] = [id, id, client, client, requestClass, requestClass, status, status]
-        const rows = await database.slow<RequestRow>(select, [before, from, to, ...filters, count + 1], request.signal)
+        const filters: SqlParam[] = [id, id, client, client, requestClass, requestClass, status, status]
+        const rows = await database.longQuery<RequestRow>(
+          select,
+          [before, from, to, ...filters, count + 1],
+          request.signal,
+        )
         const page = rows.slice(0, count)
         const last = rows.length > count ? page.at(-1) : undefined
         const next = last && linkWith(request, '_page', String(last.seq))

@@ -9,7 +9,7 @@ const indexes = [
   'CREATE INDEX request_log_request ON request_log (request)',
 ]
 
-export const migrations: readonly SchemaChange[] = [
+export const requestLogMigrations: readonly SchemaChange[] = [
   {
     name: 'request-log/0001-requests',
     sql: {

@@ -128,13 +128,13 @@ export const ConditionalParameter = defineError(
   'not-supported',
   'The parameter "%s" steers the result of a search; a conditional interaction takes only parameters that select.',
 )
-export const ParameterUnknown = defineError(
+export const QueryParameterUnknown = defineError(
   'fhir/parameter-unknown',
   400,
   'not-supported',
   'The parameter "%s" is not supported here; known are: %s.',
 )
-export const ParameterValue = defineError('fhir/parameter-value', 400, 'value', 'The parameter %s takes %s.')
+export const QueryParameterValue = defineError('fhir/parameter-value', 400, 'value', 'The parameter %s takes %s.')
 export const RestrictionUnsupported = defineError(
   'fhir/restriction-unsupported',
   403,

@@ -7,7 +7,7 @@ import { Storage } from '../storage/service.ts'
 import { fhirSection } from './config.ts'
 import * as errors from './errors.ts'
 import { exactMigrations, foldedMigrations } from './index/exact-migrations.ts'
-import { wordMigrations } from './index/full-text/text-tables.ts'
+import { fullTextMigrations } from './index/full-text/text-tables.ts'
 import { Reindexing } from './index/reindexing.ts'
 import { displayMigrations, searchMigrations } from './index/tables.ts'
 import { CodeExpander } from './query/code-expander.ts'
@@ -19,7 +19,13 @@ export default definePlugin({
   config: { fhir: fhirSection },
   needs: { database: Database, definitions: Definitions, model: Model, storage: Storage },
   provides: [Searches, Reindexing],
-  migrations: [...searchMigrations, ...wordMigrations, ...displayMigrations, ...exactMigrations, ...foldedMigrations],
+  migrations: [
+    ...searchMigrations,
+    ...fullTextMigrations,
+    ...displayMigrations,
+    ...exactMigrations,
+    ...foldedMigrations,
+  ],
   errors,
   commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ needs, optional, provide, clock, random, log, busy, config: { fhir } }) {
@@ -30,8 +36,8 @@ export default definePlugin({
       async start(signal) {
         // Asked for now and not in setup: a terminology may itself stand on this plugin.
         const terminology = optional(CodeExpander)
-        const wordMode = fhir.full_text
-        await searches.open({ ...needs, wordMode, terminology, clock, random, log, busy, signal })
+        const fullTextMode = fhir.full_text
+        await searches.open({ ...needs, fullTextMode, terminology, clock, random, log, busy, signal })
       },
       stop: () => searches.close(),
     }

@@ -1,69 +1,69 @@
 /** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../database/service.ts'
-import type { Links, Shapes } from '../model/service.ts'
+import type { Members, ReferenceWalker } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { type Source, type Store, sourceOf } from '../storage/service.ts'
+import { type RowSource, rowSourceOf, type VersionStore } from '../storage/service.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
-import type { StoredModel } from './definition/stored-definitions.ts'
-import { createAbsolutes } from './fast/absolute-references.ts'
-import { createUsualSearches, type UsualSearches } from './fast/fast-search.ts'
-import { createKeptPages } from './fast/page-cache.ts'
+import type { SearchDefinitions } from './definition/stored-definitions.ts'
+import { createAbsoluteReferenceColumns } from './fast/absolute-references.ts'
+import { createFastSearch, type FastSearch } from './fast/fast-search.ts'
+import { createPageCache } from './fast/page-cache.ts'
 import { createBackfill } from './index/backfill/backfill.ts'
-import { createIndexer, type Indexer } from './index/backfill/backfill-worker.ts'
+import { type BackfillWorker, createBackfillWorker } from './index/backfill/backfill-worker.ts'
 import { createReindex, type Reindex } from './index/backfill/reindex.ts'
-import { createChanges } from './index/change-counters.ts'
-import { createWordRows, type WordMode, type WordRows } from './index/full-text/text-index.ts'
-import { createIndexRows, type IndexRows } from './index/index-writer.ts'
+import { createChangeCounters } from './index/change-counters.ts'
+import { createFullTextIndex, type FullTextIndex, type FullTextMode } from './index/full-text/text-index.ts'
+import { createIndexWriter, type IndexWriter } from './index/index-writer.ts'
 import { openRegistry, type Registry } from './index/registry.ts'
 import { readUsedTypes } from './index/tables.ts'
 import { createExecutor, type Executor } from './plan/executor.ts'
-import { createTracer } from './plan/explain.ts'
+import { createQueryTrace } from './plan/explain.ts'
 import { createIncluder, type Includer } from './plan/include.ts'
 import { createPlanner } from './plan/plan.ts'
 import { createReferred, type Referred } from './plan/referred.ts'
-import { createRefiner } from './plan/refine.ts'
-import { createSizes } from './plan/row-estimates.ts'
+import { createPlanRefiner } from './plan/refine.ts'
+import { createRowEstimates } from './plan/row-estimates.ts'
 import type { CodeExpander } from './query/code-expander.ts'
 import { type ContainedCriteria, createContainedCriteria } from './query/contained/contained-criteria.ts'
 import { type Criteria, createCriteria } from './query/criteria.ts'
 import type { Plan, Planner } from './query/plan-contract.ts'
-import { createLinks } from './query/reference-join.ts'
+import { createReferenceJoins } from './query/reference-join.ts'
 import { q } from './sql/fragment.ts'
-import { createStatements } from './sql/statements.ts'
+import { createStatementCache } from './sql/statements.ts'
 
 export interface Search {
   readonly registry: Registry
-  readonly index: IndexRows
+  readonly index: IndexWriter
   readonly criteria: Criteria
   /** Undefined in a transaction, and where no plugin offers it. */
   readonly terminology: CodeExpander | undefined
   /** The same for contained resources. */
   readonly containedCriteria: ContainedCriteria
   /** Quick answers to usual searches; undefined in a transaction. */
-  readonly usual: UsualSearches | undefined
+  readonly fast: FastSearch | undefined
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
   readonly referred: Referred
   /** Largest rid there is now: what a first page may see. */
-  pin(): Promise<number>
+  snapshotKey(): Promise<number>
   /** Types that have resources. */
   usedTypes(): Promise<readonly string[]>
   /** The same search inside a transaction: it finds what was written there. */
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
-  readonly indexer: Indexer
+  readonly backfillWorker: BackfillWorker
   /** The index of words, which its setting may have changed. */
-  readonly words: WordRows
+  readonly fullText: FullTextIndex
   readonly reindex: Reindex
   /** For `_explain`: notes the statements of one search. */
-  tracer(): ReturnType<typeof createTracer>
+  tracer(): ReturnType<typeof createQueryTrace>
   /**
    * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
    * there is no other server.
    */
-  readonly catchUp: ((names: readonly string[]) => Promise<boolean>) | undefined
+  readonly refreshDefinitions: ((names: readonly string[]) => Promise<boolean>) | undefined
 }
 
 export interface SearchParts {
@@ -71,24 +71,24 @@ export interface SearchParts {
   readonly random: Random
   readonly clock: Clock
   readonly log: Logger
-  readonly model: StoredModel
+  readonly model: SearchDefinitions
   /** Concrete resource types. */
   readonly typeNames: readonly string[]
-  readonly shapes: () => Promise<Shapes>
+  readonly members: () => Promise<Members>
   /** Code systems whose codes are compared without case. */
   readonly caseless: readonly string[]
-  readonly links: Links
-  readonly store: Store
+  readonly referenceWalker: ReferenceWalker
+  readonly store: VersionStore
   /** Resolves when the transactions that are open now have ended. */
-  readonly settled: () => Promise<void>
+  readonly whenDrained: () => Promise<void>
   readonly definitions: Pick<Definitions, 'find'>
-  readonly wordMode: WordMode
+  readonly fullTextMode: FullTextMode
   /** Most bytes of resources kept in memory; where none are, no pages are either. */
   readonly cacheBytes: number
   readonly terminology?: CodeExpander | undefined
 }
 
-const MOST_SYSTEMS = 64
+const MAX_SYSTEMS = 64
 /** One page is kept for so many bytes of resources. */
 const BYTES_OF_PAGE = 8_192
 const nextSystem = sql(
@@ -97,42 +97,42 @@ const nextSystem = sql(
 )
 
 export const openSearch = async (parts: SearchParts): Promise<Search> => {
-  const { database, clock, log, store, settled, terminology } = parts
+  const { database, clock, log, store, whenDrained, terminology } = parts
   const { types } = store
   const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
-  const implies = createImpliedSystems(parts.definitions)
-  const statements = createStatements()
-  const words = createWordRows(database, parts.wordMode)
+  const impliedSystemsOf = createImpliedSystems(parts.definitions)
+  const statements = createStatementCache()
+  const fullText = createFullTextIndex(database, parts.fullTextMode)
   const shared = database.kind === 'postgres'
   // Another process may write there, and tells nobody of it.
-  const changes = shared || parts.cacheBytes === 0 ? undefined : createChanges()
-  const kept = changes && {
+  const changes = shared || parts.cacheBytes === 0 ? undefined : createChangeCounters()
+  const cache = changes && {
     changes,
-    absolutes: createAbsolutes(database, changes),
-    pages: createKeptPages(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2),
+    absolutes: createAbsoluteReferenceColumns(database, changes),
+    pages: createPageCache(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2),
   }
-  const index = words.beside(createIndexRows(registry, types.code, changes))
+  const index = fullText.beside(createIndexWriter(registry, types.code, changes))
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
-  const indexer = createIndexer({ registry, backfill, clock, log, shared, settled })
+  const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared, whenDrained })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
     // A key of `_sort` may begin with a minus.
     const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+-?|^-/))
     const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
     return isKnown ? false : registry.refresh()
   }
-  const sizes = createSizes(store.newestRid)
-  const over = (source: Source, terms: CodeExpander | undefined): Search => {
+  const rowEstimates = createRowEstimates(store.newestResourceKey)
+  const over = (source: RowSource, terms: CodeExpander | undefined): Search => {
     const isCommitted = source === database
-    const planner = createPlanner(source, statements, isCommitted ? sizes : undefined)
+    const planner = createPlanner(source, statements, isCommitted ? rowEstimates : undefined)
 
     /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
-    const systemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
+    const codeSystemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
       const systems = new Set<number>()
       for (const param of params) {
         // SQLite seeks sooner than it sets up a recursion; over a network one statement is better than two.
         if (database.kind !== 'postgres') {
           let last = Number.MIN_SAFE_INTEGER
-          while (systems.size <= MOST_SYSTEMS) {
+          while (systems.size <= MAX_SYSTEMS) {
             const row = await source.get<{ sys: number }>(nextSystem, [param, value, last])
             if (row === undefined) break
             systems.add(row.sys)
@@ -141,27 +141,27 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
           continue
         }
         const { text, params: values } =
-          q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MOST_SYSTEMS + 1}`
+          q`WITH RECURSIVE s(sys) AS (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} UNION ALL SELECT (SELECT min(x.sys) FROM ix_token x WHERE x.param = ${param} AND x.val = ${value} AND x.sys > s.sys) FROM s WHERE s.sys IS NOT NULL) SELECT sys FROM s WHERE sys IS NOT NULL LIMIT ${MAX_SYSTEMS + 1}`
         const rows = await source.all<{ sys: number }>(statements(text), values)
         for (const { sys } of rows) systems.add(sys)
       }
-      return systems.size > MOST_SYSTEMS ? undefined : [...systems]
+      return systems.size > MAX_SYSTEMS ? undefined : [...systems]
     }
 
-    const links = createLinks(source, statements, registry)
-    const refine = createRefiner(isCommitted ? sizes : undefined)
+    const referenceJoins = createReferenceJoins(source, statements, registry)
+    const refine = createPlanRefiner(isCommitted ? rowEstimates : undefined)
     const asked = {
       registry,
       planner,
       measure: (plan: Plan) =>
-        refine(plan, ({ text, params }) => source.slow<Record<string, number>>(statements(text), params), true),
+        refine(plan, ({ text, params }) => source.longQuery<Record<string, number>>(statements(text), params), true),
       types,
       typeNames: parts.typeNames,
       dialect: database.kind === 'postgres' ? 'postgres' : 'sqlite',
-      systemsOf,
-      implies,
-      links,
-      wordMode: parts.wordMode,
+      codeSystemsOf,
+      impliedSystemsOf,
+      referenceJoins,
+      fullTextMode: parts.fullTextMode,
       terminology: terms,
       isInside: !isCommitted,
     } as const
@@ -173,17 +173,17 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       index,
       criteria,
       terminology: terms,
-      usual: isCommitted
-        ? createUsualSearches({ source, registry, store, executor, statements, kept, isPostgres: shared })
+      fast: isCommitted
+        ? createFastSearch({ source, registry, store, executor, statements, cache, isPostgres: shared })
         : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
       planner,
       executor,
-      includer: createIncluder({ registry, criteria, executor, types, links }),
+      includer: createIncluder({ registry, criteria, executor, types, referenceJoins }),
       referred: createReferred({ registry, executor, typeNames: parts.typeNames }),
-      async pin() {
+      async snapshotKey() {
         // This process writes alone, and knows what it has committed.
-        if (isCommitted && database.kind !== 'postgres') return store.newestRid()
+        if (isCommitted && database.kind !== 'postgres') return store.newestResourceKey()
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)
       },
@@ -193,12 +193,12 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       },
       // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
       // Nothing is kept of what may be undone.
-      within: (transaction) => over(sourceOf(transaction), undefined),
-      indexer,
-      words,
-      reindex: createReindex({ database, registry, backfill, types, words, clock }),
-      tracer: () => createTracer(source, statements, shared ? 'postgres' : 'sqlite', clock),
-      catchUp: shared ? catchUp : undefined,
+      within: (transaction) => over(rowSourceOf(transaction), undefined),
+      backfillWorker,
+      fullText,
+      reindex: createReindex({ database, registry, backfill, types, words: fullText, clock }),
+      tracer: () => createQueryTrace(source, statements, shared ? 'postgres' : 'sqlite', clock),
+      refreshDefinitions: shared ? catchUp : undefined,
     }
   }
   return over(database, terminology)

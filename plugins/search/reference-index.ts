@@ -4,8 +4,8 @@
  */
 
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
-import { andThen, type Eventually, type Sql, sql, type Transaction } from '../database/service.ts'
-import { type Links, type ReadReference, readReferences, type Target } from '../model/service.ts'
+import { chain, type MaybePromise, type Sql, sql, type Transaction } from '../database/service.ts'
+import { type ReadReference, type ReferenceWalker, readReferences, type Target } from '../model/service.ts'
 import { DELETED, StoredVersion, type TypeCodes, type VersionRow } from '../storage/service.ts'
 import { CANONICAL, COLUMN_STEP } from './definition/column-codes.ts'
 import { absoluteTarget } from './index/convert/reference.ts'
@@ -34,9 +34,9 @@ export interface References {
    * Places in `targets` of what is there: current, not deleted, in the version asked for. One statement; until COMMIT
    * nobody deletes what was found.
    */
-  held(transaction: Transaction, targets: readonly Target[]): Eventually<ReadonlySet<number>>
+  held(transaction: Transaction, targets: readonly Target[]): MaybePromise<ReadonlySet<number>>
   /** The same with what is held, to be decided on: a version for each of `targets`, or undefined. One statement. */
-  find(transaction: Transaction, targets: readonly Target[]): Eventually<readonly (TargetVersion | undefined)[]>
+  find(transaction: Transaction, targets: readonly Target[]): MaybePromise<readonly (TargetVersion | undefined)[]>
   /** What refers to any of the resources now, `most` at most. */
   referrers(
     transaction: Transaction,
@@ -95,7 +95,7 @@ const versionOf = ({ version }: Target): number =>
   version === undefined ? 0 : VERSION.test(version) ? Number(version) : -1
 
 /** SQLite looks so many up in a few milliseconds, in which nobody else is answered. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 /** `take` is given the rows of each part, and where the part begins. */
 const inParts = async <Row>(
@@ -105,8 +105,8 @@ const inParts = async <Row>(
   take: (rows: readonly Row[], from: number) => void,
 ): Promise<void> => {
   const pause = createPause()
-  for (let from = 0; from < wanted.length; from += MOST_AT_ONCE) {
-    const part = JSON.stringify(wanted.slice(from, from + MOST_AT_ONCE))
+  for (let from = 0; from < wanted.length; from += MAX_AT_ONCE) {
+    const part = JSON.stringify(wanted.slice(from, from + MAX_AT_ONCE))
     take(await transaction.all<Row>(statement, [part]), from)
     await pause()
   }
@@ -126,14 +126,14 @@ type FoundRow = VersionRow & { readonly at: number }
 const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
 
 export interface ReferencesParts {
-  readonly links: Links
+  readonly referenceWalker: ReferenceWalker
   readonly registry: Registry
   readonly types: TypeCodes
   /** The database works in this process. */
   readonly isEmbedded: boolean
 }
 
-export const createReferences = ({ links, registry, types, isEmbedded }: ReferencesParts): References => {
+export const createReferences = ({ referenceWalker, registry, types, isEmbedded }: ReferencesParts): References => {
   let made: { readonly others: string; readonly statement: Sql } | undefined
   let count = 0
   // Parameters that are posted while the server runs bring columns, and others take them away.
@@ -149,16 +149,17 @@ export const createReferences = ({ links, registry, types, isEmbedded }: Referen
   const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
   return {
-    of: (resource, ownUrl) => indexFindingsOf(resource)?.references ?? readReferences(links, isType, resource, ownUrl),
-    paths: (resource) => indexFindingsOf(resource)?.paths ?? links.paths(resource),
+    of: (resource, ownUrl) =>
+      indexFindingsOf(resource)?.references ?? readReferences(referenceWalker, isType, resource, ownUrl),
+    paths: (resource) => indexFindingsOf(resource)?.paths ?? referenceWalker.paths(resource),
     held(transaction, targets) {
       // A type that no package ever brought has no code, and no resources.
       const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
-      if (isEmbedded && wanted.length > MOST_AT_ONCE) return heldInParts(transaction, wanted)
+      if (isEmbedded && wanted.length > MAX_AT_ONCE) return heldInParts(transaction, wanted)
       const asked = JSON.stringify(wanted)
       // That they are there is by far the common case.
-      if (transaction.presume(presumeHeld, [wanted.length, asked])) return new Set(targets.keys())
-      return andThen(transaction.all<{ at: number }>(heldTargets, [asked]), toPlaces)
+      if (transaction.assertOptimistically(presumeHeld, [wanted.length, asked])) return new Set(targets.keys())
+      return chain(transaction.all<{ at: number }>(heldTargets, [asked]), toPlaces)
     },
     find(transaction, targets) {
       const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
@@ -167,9 +168,9 @@ export const createReferences = ({ links, registry, types, isEmbedded }: Referen
         for (const row of rows) found[from + row.at] = new StoredVersion(types.name(row.type), row)
         return found
       }
-      if (isEmbedded && wanted.length > MOST_AT_ONCE)
+      if (isEmbedded && wanted.length > MAX_AT_ONCE)
         return inParts<FoundRow>(transaction, findTargets, wanted, add).then(() => found)
-      return andThen(transaction.all<FoundRow>(findTargets, [JSON.stringify(wanted)]), (rows) => add(rows))
+      return chain(transaction.all<FoundRow>(findTargets, [JSON.stringify(wanted)]), (rows) => add(rows))
     },
     async referrers(transaction, targets, ownUrl, most) {
       const { long, short } = registry.hasher

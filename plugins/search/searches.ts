@@ -6,9 +6,9 @@ import type { Definitions } from '../packages/service.ts'
 import type { ChangeObserver, Storage, WriteCheck } from '../storage/service.ts'
 import { type AccessEvaluator, createAccessEvaluator } from './access/access-evaluator.ts'
 import { loadModel } from './definition/load-model.ts'
-import { createPatients, type Patients } from './definition/patients.ts'
-import { createPostedWrites } from './index/client-parameter-check.ts'
-import type { WordMode } from './index/full-text/text-index.ts'
+import { createPatientSubjects, type PatientSubjects } from './definition/patient-subjects.ts'
+import { createClientParameterCheck } from './index/client-parameter-check.ts'
+import type { FullTextMode } from './index/full-text/text-index.ts'
 import type { Reindexing } from './index/reindexing.ts'
 import { openSearch, type Search } from './open-search.ts'
 import type { CodeExpander } from './query/code-expander.ts'
@@ -19,7 +19,7 @@ export interface OpenedSearches {
   readonly access: AccessEvaluator
   readonly references: References
   /** Whose data resources are. */
-  readonly patients: Patients
+  readonly patients: PatientSubjects
   /** Keeps the index beside what is written. */
   readonly observer: ChangeObserver
   /** The check of SearchParameters that clients post. */
@@ -39,7 +39,7 @@ export interface SearchesParts {
   readonly model: Model
   readonly storage: Storage
   /** [fhir] full_text */
-  readonly wordMode: WordMode
+  readonly fullTextMode: FullTextMode
   readonly terminology: CodeExpander | undefined
   readonly clock: Clock
   readonly random: Random
@@ -81,36 +81,36 @@ export const createSearches = (): LateSearches => {
       const { model, caseless } = await loadModel(catalog, definitions, log)
       const typeNames = [...catalog.types.keys()]
       const types = new Set(typeNames)
-      const { shapes } = catalog
+      const { members } = catalog
       const search = await openSearch({
         ...parts,
         model,
         caseless,
         typeNames,
-        shapes,
-        links,
+        members,
+        referenceWalker: links,
         store,
-        settled,
+        whenDrained: settled,
         cacheBytes,
       })
-      const { registry, indexer } = search
+      const { registry, backfillWorker } = search
       if (!deferred) {
         busy('search indexes backfilling')
-        await indexer.complete(signal)
-        await search.words.complete(signal)
+        await backfillWorker.complete(signal)
+        await search.fullText.complete(signal)
         if (signal.aborted) return
-        indexer.start()
-        close = () => indexer.stop()
+        backfillWorker.start()
+        close = () => backfillWorker.stop()
       }
-      const patients = createPatients(model)
+      const patients = createPatientSubjects(model)
       const isEmbedded = database.kind !== 'postgres'
       opened = {
         search,
-        access: createAccessEvaluator({ search, store, now: () => clock.now(), types, links }),
-        references: createReferences({ links, registry, types: store.types, isEmbedded }),
+        access: createAccessEvaluator({ search, store, now: () => clock.now(), types, referenceWalker: links }),
+        references: createReferences({ referenceWalker: links, registry, types: store.types, isEmbedded }),
         patients,
         observer: { ...search.index, patients: patients.ofChange },
-        posted: createPostedWrites({ registry, indexer, store, types }),
+        posted: createClientParameterCheck({ registry, indexer: backfillWorker, store, types }),
       }
     },
     close: () => close(),

@@ -3,22 +3,22 @@ export type { AccessEvaluator } from './access/access-evaluator.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'
 export { createNameCheck, tapNames } from './access/restriction-names.ts'
-export type { Patients } from './definition/patients.ts'
+export type { PatientSubjects } from './definition/patient-subjects.ts'
 export {
   ConditionalCriteria,
   ConditionalParameter,
-  ParameterUnknown,
-  ParameterValue,
+  QueryParameterUnknown,
+  QueryParameterValue,
   RestrictionUnsupported,
   TypeForbidden,
 } from './errors.ts'
 export { type FastPage, findFast } from './fast/find-fast.ts'
-export type { KeptEntries } from './fast/page-cache.ts'
-export type { Reindex, ReindexScope, ReindexStep, ReindexWatch } from './index/backfill/reindex.ts'
+export type { CachedEntries } from './fast/page-cache.ts'
+export type { Reindex, ReindexListener, ReindexProgress, ReindexScope } from './index/backfill/reindex.ts'
 export type { Extraction } from './index/extraction.ts'
-export type { ResourceWords } from './index/full-text/resource-text.ts'
-export type { WordMode } from './index/full-text/text-index.ts'
-export type { Rows } from './index/index-entries.ts'
+export type { ResourceText } from './index/full-text/resource-text.ts'
+export type { FullTextMode } from './index/full-text/text-index.ts'
+export type { IndexEntries } from './index/index-entries.ts'
 export {
   type Before,
   type ContainedList,
@@ -31,16 +31,16 @@ export { Reindexing } from './index/reindexing.ts'
 export type { Search } from './open-search.ts'
 export { type CompartmentQuery, findCompartment } from './plan/compartment-page.ts'
 export { SEARCH_MS } from './plan/deadline.ts'
-export { findMatches, type Matching } from './plan/find-matches.ts'
+export { type ConditionalSearch, findMatches } from './plan/find-matches.ts'
 export { findLabelled } from './plan/labels.ts'
 export { findPage } from './plan/search-page.ts'
 export { readStreamPage, type StreamPage, type StreamQuery } from './plan/stream-page.ts'
-export type { Condition } from './query/clause.ts'
+export type { SearchClause } from './query/clause.ts'
 export { type Code, CodeExpander } from './query/code-expander.ts'
 export type { Matcher, MatchSubject } from './query/matcher.ts'
-export { openPage, sealPage } from './query/page-token.ts'
-export { type Scope, scopeOf } from './query/scope.ts'
+export { signPageToken, verifyPageToken } from './query/page-token.ts'
 export { readSearch, type SearchRequest } from './query/search-parameters.ts'
 export type { SearchEntry, Shown } from './query/search-query.ts'
+export { type SearchScope, scopeOf } from './query/search-scope.ts'
 export type { References, Referrer, TargetVersion } from './reference-index.ts'
 export { Searches } from './searches.ts'

@@ -1,6 +1,6 @@
 /** Who keeps something beside the resources, such as an index: told of every version that is written. */
 import type { OwnUrl } from '../../kernel/index.ts'
-import type { Eventually, Transaction } from '../database/service.ts'
+import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { Changed } from './change.ts'
 import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
@@ -16,7 +16,7 @@ export interface ChangeObserver {
     resource: Readonly<Record<string, unknown>> | undefined,
     previous: StoredVersion | undefined,
     findings?: Findings | undefined,
-  ): Eventually<void>
+  ): MaybePromise<void>
   /** After COMMIT: what was written with these versions is there. */
   committed(versions: readonly StoredVersion[]): void
   /** For the trail: whose data a change is about, as `Patient/p1`, each once. */

@@ -1,6 +1,6 @@
 /** A change of one resource, as it is asked for and as it was made. */
 import type { Interaction } from '../../kernel/index.ts'
-import type { Template } from '../model/service.ts'
+import type { ResourceTemplate } from '../model/service.ts'
 import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'
@@ -25,25 +25,25 @@ interface ChangeBase {
 }
 
 /** What a resource becomes. */
-export interface Content {
+export interface NewContent {
   readonly resource: Record<string, unknown>
-  readonly template: Template
+  readonly template: ResourceTemplate
   /** The JSON it was parsed from; that of a large one is decoded when it is asked for. */
   readonly sent: { readonly text: string }
 }
 
 export type Change = ChangeBase & { readonly id: string } & (
-    | ({ readonly kind: 'create' | 'update' } & Content)
+    | ({ readonly kind: 'create' | 'update' } & NewContent)
     | {
-        readonly kind: 'revise'
+        readonly kind: 'modify'
         /** The version that `content` was made from. */
         readonly base: StoredVersion
         /** Undefined leaves it as it is. */
-        readonly content: Content | undefined
+        readonly content: NewContent | undefined
         /** Whose data `base` is, where a thread has found that `content` is to be undefined. */
         readonly patients?: readonly string[] | undefined
         /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
-        redo(current: StoredVersion): Content | undefined
+        rebase(current: StoredVersion): NewContent | undefined
       }
     | { readonly kind: 'delete' }
   )
@@ -65,6 +65,6 @@ export interface Changed {
 }
 
 /** Which change a step is about: set as they go, so that a Bundle can name the entry when one throws. */
-export interface Progress {
+export interface CurrentChange {
   interaction: Interaction | undefined
 }

@@ -3,8 +3,8 @@
  * Pages go by the stamp of the last entry shown: versions never change their stamp, so pages do not shift while
  * others write.
  */
-import { type Param, type Sql, sql } from '../database/service.ts'
-import type { Source } from './row-source.ts'
+import { type Sql, type SqlParam, sql } from '../database/service.ts'
+import type { RowSource } from './row-source.ts'
 import type { VersionRow } from './tables.ts'
 import type { TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
@@ -38,14 +38,14 @@ const notReplaced = (alias: string): string =>
 
 interface Part {
   readonly text: string
-  readonly params: readonly Param[]
+  readonly params: readonly SqlParam[]
 }
 
 /** Keys of the versions of one scope (a condition on resource, and the same on history), newest first. */
-const scopeOf = (onResource: string, onHistory: string, keys: readonly Param[], query: HistoryQuery): Part => {
+const scopeOf = (onResource: string, onHistory: string, keys: readonly SqlParam[], query: HistoryQuery): Part => {
   const { before = MAX_STAMP, since = 0, during, count } = query
-  const bounds: Param[] = [...keys, during === undefined ? before : Math.min(before, during.to), since]
-  const replaced: Param[] = during === undefined ? [] : [during.from, during.from]
+  const bounds: SqlParam[] = [...keys, during === undefined ? before : Math.min(before, during.to), since]
+  const replaced: SqlParam[] = during === undefined ? [] : [during.from, during.from]
   const half = (table: string, alias: string, where: string, old: number): string =>
     `SELECT * FROM (SELECT ${alias}.rid AS rid, ${alias}.ver AS ver, ${alias}.upd AS upd, ${old} AS old FROM ${table} ${alias}
       WHERE ${where} AND ${alias}.upd < ? AND ${alias}.upd >= ? ${during === undefined ? '' : `AND ${notReplaced(alias)}`}
@@ -84,7 +84,7 @@ export const createHistory = (codes: TypeCodes) => {
     made.set(text, found)
     return found
   }
-  const partsOf = async (source: Source, query: HistoryQuery): Promise<Part[]> => {
+  const partsOf = async (source: RowSource, query: HistoryQuery): Promise<Part[]> => {
     const { type, id } = query
     if (type !== undefined && id !== undefined)
       return [
@@ -100,14 +100,14 @@ export const createHistory = (codes: TypeCodes) => {
     const used = await source.all<{ code: number }>(readUsedTypes, [])
     return used.map(({ code }) => scope(code))
   }
-  return async (source: Source, query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> => {
+  return async (source: RowSource, query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> => {
     const parts = await partsOf(source, query)
     if (parts.length === 0) return { versions: [], next: undefined }
     const text = statement(withBodies(parts, query.count))
     const params = parts.flatMap((part) => part.params)
     // A page of one resource or type is a few index steps; the rest may take longer than the main thread should.
     const small = query.type !== undefined && query.during === undefined
-    const rows = small ? await source.all<Row>(text, params) : await source.slow<Row>(text, params, signal)
+    const rows = small ? await source.all<Row>(text, params) : await source.longQuery<Row>(text, params, signal)
     const tooMuch = rows.findIndex(({ fits }) => fits === 0)
     const shown = rows.slice(0, tooMuch === -1 ? query.count : Math.min(tooMuch, query.count))
     return {

@@ -5,7 +5,7 @@ import { Model } from '../model/service.ts'
 import { fhirSection } from './config.ts'
 import * as errors from './errors.ts'
 import { createStorage, Storage } from './opened-storage.ts'
-import { keyMigrations, migrations, smallBodyMigrations } from './tables.ts'
+import { keyMigrations, smallBodyMigrations, storageMigrations } from './tables.ts'
 
 export default definePlugin({
   name: 'storage',
@@ -13,7 +13,7 @@ export default definePlugin({
   config: { fhir: fhirSection },
   needs: { database: Database, model: Model },
   provides: [Storage],
-  migrations: [...migrations, ...smallBodyMigrations, ...keyMigrations],
+  migrations: [...storageMigrations, ...smallBodyMigrations, ...keyMigrations],
   errors,
   setup({ needs: { database, model }, provide, clock, config: { fhir } }) {
     const storage = createStorage(fhir.cache_bytes)

@@ -1,12 +1,12 @@
 /** The version that a change makes: its number, stamp and bytes. */
 import type { Interaction } from '../../kernel/index.ts'
-import { packBody } from './body/body.ts'
+import { compressBody } from './body/body.ts'
 import { joinParts, type PackedPart, packPart } from './body/compressed-parts.ts'
-import type { Change, Content } from './change.ts'
+import type { Change, NewContent } from './change.ts'
 import { findingsOf } from './findings.ts'
-import type { Store } from './storage.ts'
-import { DELETED, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
+import { DELETED, METHOD_SHIFT, type Method, VERSION_METHODS, type VersionRow } from './tables.ts'
 import { StoredVersion } from './version.ts'
+import type { VersionStore } from './version-store.ts'
 import { toInstant } from './version-time.ts'
 
 const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
@@ -16,12 +16,12 @@ const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
 }
 
 const methodOf = ({ interaction, kind }: Change): Method =>
-  (interaction.kind !== 'operation' ? METHOD_OF[interaction.kind] : kind === 'revise' ? 'PATCH' : METHOD_OF[kind]) ??
+  (interaction.kind !== 'operation' ? METHOD_OF[interaction.kind] : kind === 'modify' ? 'PATCH' : METHOD_OF[kind]) ??
   'PUT'
 
 /** Of the row of a change. */
-export const flagsOf = (change: Change, form: number): number =>
-  (METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | form | (change.kind === 'delete' ? DELETED : 0)
+export const versionFlags = (change: Change, form: number): number =>
+  (VERSION_METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | form | (change.kind === 'delete' ? DELETED : 0)
 
 /** The parts of a large body that are packed already, and the values between them. */
 const interleave = (parts: readonly PackedPart[], values: readonly string[]): readonly PackedPart[] =>
@@ -29,14 +29,14 @@ const interleave = (parts: readonly PackedPart[], values: readonly string[]): re
 
 /** The next version as a row: its number, stamp and bytes. `rid` of a resource that is new, or of the version before. */
 export const nextVersion = (
-  { types, stamper }: Pick<Store, 'types' | 'stamper'>,
+  { types, versionClock }: Pick<VersionStore, 'types' | 'versionClock'>,
   rid: number,
   change: Change,
-  content: Content | undefined,
+  content: NewContent | undefined,
   previous: StoredVersion | undefined,
 ): StoredVersion => {
   const version = (previous?.version ?? 0) + 1
-  const stamp = stamper.next(previous?.stamp)
+  const stamp = versionClock.next(previous?.versionTime)
   const instant = toInstant(stamp)
   const parts = findingsOf(content?.resource)?.parts
   // What is packed already is not put together as text: whoever shows it unpacks it.
@@ -45,7 +45,7 @@ export const nextVersion = (
     content === undefined
       ? undefined
       : parts === undefined
-        ? packBody(text as string)
+        ? compressBody(text as string)
         : joinParts(interleave(parts, content.template.values(change.id, version, instant)))
   const row: VersionRow = {
     rid,
@@ -53,12 +53,12 @@ export const nextVersion = (
     id: change.id,
     ver: version,
     upd: stamp,
-    flags: flagsOf(change, body?.form ?? 0),
+    flags: versionFlags(change, body?.encoding ?? 0),
     body: body?.bytes ?? null,
   }
   return new StoredVersion(change.type, row, text)
 }
 
 /** Stands for what never was, so that deleting it answers like deleting what is deleted. */
-export const absent = (type: string, id: string): StoredVersion =>
+export const absentVersion = (type: string, id: string): StoredVersion =>
   new StoredVersion(type, { rid: 0, type: 0, id, ver: 0, upd: 0, flags: DELETED, body: null })

@@ -4,15 +4,15 @@
  */
 import type { Database } from '../database/service.ts'
 
-export interface OpenWrites {
+export interface OpenTransactions {
   /** The database, whose transactions are counted. */
   readonly database: Database
   /** Resolves when every transaction that is open now has ended. */
-  settled(): Promise<void>
+  whenDrained(): Promise<void>
 }
 
-export const trackWrites = (database: Database): OpenWrites => {
-  if (database.kind !== 'postgres') return { database, settled: async () => undefined }
+export const trackTransactions = (database: Database): OpenTransactions => {
+  if (database.kind !== 'postgres') return { database, whenDrained: async () => undefined }
   let open = new Set<Promise<unknown>>()
   const transact: Database['transact'] = (work, options) => {
     const own = open
@@ -24,7 +24,7 @@ export const trackWrites = (database: Database): OpenWrites => {
   }
   return {
     database: Object.create(database, { transact: { value: transact, enumerable: true } }),
-    async settled() {
+    async whenDrained() {
       const before = open
       open = new Set()
       await Promise.allSettled(before)

@@ -1,12 +1,12 @@
 /** The storage, as it is once it was opened. */
 import { type Clock, defineService } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { trackWrites } from './open-transactions.ts'
-import { openStore, type Store } from './storage.ts'
+import { trackTransactions } from './open-transactions.ts'
+import { openVersionStore, type VersionStore } from './version-store.ts'
 
 /** Everything here is there once the plugin has started; asked for before, it throws. */
 export interface Storage {
-  readonly store: Store
+  readonly store: VersionStore
   /** Resolves when the transactions that are open now have ended. */
   readonly settled: () => Promise<void>
   /** [fhir] cache_bytes */
@@ -44,9 +44,9 @@ export const createStorage = (cacheBytes: number): LateStorage => {
       },
     },
     async open({ database, clock, types }) {
-      const writes = trackWrites(database)
-      const store = await openStore({ database: writes.database, clock, types, cacheBytes })
-      storage = { store, settled: writes.settled }
+      const writes = trackTransactions(database)
+      const store = await openVersionStore({ database: writes.database, clock, types, cacheBytes })
+      storage = { store, settled: writes.whenDrained }
     },
   }
 }

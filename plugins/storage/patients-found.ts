@@ -10,5 +10,5 @@ export const patientsFound = (
   previous: StoredVersion | undefined,
 ): readonly string[] | undefined => {
   if (findings !== undefined) return findings.patients
-  return change.kind === 'revise' && change.base.version === previous?.version ? change.patients : undefined
+  return change.kind === 'modify' && change.base.version === previous?.version ? change.patients : undefined
 }

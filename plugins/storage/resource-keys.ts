@@ -5,12 +5,12 @@
  * server that was idle do not lie far behind those of the others.
  */
 import type { Clock } from '../../kernel/index.ts'
-import { type Database, type Eventually, sql } from '../database/service.ts'
+import { type Database, type MaybePromise, sql } from '../database/service.ts'
 import { KEY_BLOCK } from './tables.ts'
 
 const IDLE_MS = 5_000 // then a block is dropped
 const QUICK_MS = 100 // blocks that are used up faster are too few: the next time twice as many are fetched
-const MOST_BLOCKS = 64
+const MAX_BLOCKS = 64
 
 /** Several blocks in one round trip. */
 const nextBlocks = sql('fhir.keys', {
@@ -20,7 +20,7 @@ const nextBlocks = sql('fhir.keys', {
 
 export interface Keys {
   /** A number that nobody else has or gets. A promise only where the database has to be asked. */
-  take(): Eventually<number>
+  take(): MaybePromise<number>
 }
 
 /** Counts from the newest one on. */
@@ -46,8 +46,8 @@ export const createBlockKeys = (database: Pick<Database, 'all'>, clock: Clock): 
 
   const fetchBlocks = async (): Promise<void> => {
     const now = clock.monotonic()
-    count = now - fetchedAt < QUICK_MS ? Math.min(count * 2, MOST_BLOCKS) : Math.max(1, Math.floor(count / 2))
-    const wanted = Math.min(Math.max(count, Math.ceil(waiting / KEY_BLOCK)), MOST_BLOCKS)
+    count = now - fetchedAt < QUICK_MS ? Math.min(count * 2, MAX_BLOCKS) : Math.max(1, Math.floor(count / 2))
+    const wanted = Math.min(Math.max(count, Math.ceil(waiting / KEY_BLOCK)), MAX_BLOCKS)
     const rows = await database.all<{ first: number | string }>(nextBlocks, [wanted])
     fetchedAt = clock.monotonic()
     usedAt = fetchedAt

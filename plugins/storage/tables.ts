@@ -8,14 +8,14 @@ export const GZIP = 2
 /** Raw deflate with the dictionary of small bodies: what earlier builds wrote. */
 export const DEFLATED = 16
 /** See body/lz.ts. */
-export const SMALL = 32
+export const LZ = 32
 /** How a body is packed. */
-export const FORM = GZIP | DEFLATED | SMALL
+export const FORM = GZIP | DEFLATED | LZ
 /** The interaction that made the version, for history: 0 POST, 1 PUT, 2 DELETE, 3 PATCH. */
 export const METHOD_SHIFT = 2
 export const METHOD_BITS = 3
-export const METHODS = ['POST', 'PUT', 'DELETE', 'PATCH'] as const
-export type Method = (typeof METHODS)[number]
+export const VERSION_METHODS = ['POST', 'PUT', 'DELETE', 'PATCH'] as const
+export type Method = (typeof VERSION_METHODS)[number]
 
 const resource = (bytes: string, integer: string): string =>
   `CREATE TABLE resource (rid ${integer} PRIMARY KEY, type integer NOT NULL, id varchar(64) NOT NULL, ver integer NOT NULL, upd bigint NOT NULL, flags integer NOT NULL, body ${bytes})`
@@ -31,7 +31,7 @@ const shared = [
   'CREATE TABLE catalog (fingerprint varchar(128) PRIMARY KEY, body text NOT NULL)',
 ]
 
-export const migrations: readonly SchemaChange[] = [
+export const storageMigrations: readonly SchemaChange[] = [
   {
     name: 'fhir/0001-resources',
     sql: {
@@ -93,7 +93,7 @@ const lock = (name: string, strength: string) =>
 /** The same inside a transaction; on PostgreSQL it holds the row until COMMIT against whoever would change it. */
 export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
 /** Against those too that make references to it. */
-export const lockDoomed = lock('fhir.lock-doomed', 'UPDATE')
+export const lockForDelete = lock('fhir.lock-doomed', 'UPDATE')
 export const readSuperseded = sql(
   'fhir.vread',
   `SELECT ${HISTORY_COLUMNS} FROM resource r JOIN history h ON h.rid = r.rid WHERE r.type = ? AND r.id = ? AND h.ver = ?`,
@@ -107,7 +107,7 @@ export const updateResource = sql(
   'fhir.update',
   'UPDATE resource SET ver = ?, upd = ?, flags = ?, body = ? WHERE rid = ?',
 )
-export const readNewest = sql(
+export const readNewestKeys = sql(
   'fhir.newest',
   // The newest of each type stands at an end of the index; the newest of all, in none.
   'SELECT (SELECT max(rid) FROM resource) AS rid, (SELECT max(newest) FROM (SELECT (SELECT max(r.upd) FROM resource r WHERE r.type = t.code) AS newest FROM resource_type t) each_type) AS upd',

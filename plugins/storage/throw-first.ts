@@ -1,15 +1,15 @@
 /** The first refusal of a check, thrown with the issues of all. */
 import type { Interaction, Issue, ServerError } from '../../kernel/index.ts'
-import type { Progress } from './change.ts'
-import type { RefusedChange } from './write-check.ts'
+import type { CurrentChange } from './change.ts'
+import type { RejectedChange } from './write-check.ts'
 
 /** What is told of the refusal of a check, and where that lies in what was sent. */
 export type IssuesOf = (error: ServerError, interaction: Interaction) => readonly Issue[]
 
 export const throwFirst = (
-  refusals: readonly RefusedChange[] | undefined,
+  refusals: readonly RejectedChange[] | undefined,
   issuesOf: IssuesOf,
-  progress: Progress | undefined,
+  progress: CurrentChange | undefined,
 ): void => {
   const first = refusals?.[0]
   if (refusals === undefined || first === undefined) return

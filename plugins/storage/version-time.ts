@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../kernel/index.ts'
 
-export interface Stamper {
+export interface VersionClock {
   /** Behind all that were given, and behind `after`, the stamp of the version before. */
   next(after?: number): number
 }
@@ -16,7 +16,7 @@ const WRITERS = 16
  * `last` is the newest stamp in the database; a clock that went back does not go behind it. `writer`: the number of this
  * server where several write, so that no two give the same stamp.
  */
-export const createStamper = (clock: Clock, last: number, writer?: number): Stamper => {
+export const createVersionClock = (clock: Clock, last: number, writer?: number): VersionClock => {
   let newest = last
   const place = writer === undefined ? undefined : writer % WRITERS
   return {

@@ -1,7 +1,16 @@
 /** One version of a resource as it is read: with its bytes as they lie in the database. */
 import type { OwnUrl, ResourceVersion } from '../../kernel/index.ts'
-import { unpackBody, unpackLater } from './body/body.ts'
-import { DELETED, FORM, GZIP, METHOD_BITS, METHOD_SHIFT, METHODS, type Method, type VersionRow } from './tables.ts'
+import { decompressBody, unpackLater } from './body/body.ts'
+import {
+  DELETED,
+  FORM,
+  GZIP,
+  METHOD_BITS,
+  METHOD_SHIFT,
+  type Method,
+  VERSION_METHODS,
+  type VersionRow,
+} from './tables.ts'
 import { toHttpDate, toMillis } from './version-time.ts'
 
 export class StoredVersion {
@@ -10,12 +19,12 @@ export class StoredVersion {
   readonly id: string
   readonly version: number
   /** Microseconds: place in the order of all versions. */
-  readonly stamp: number
+  readonly versionTime: number
   readonly deleted: boolean
   /** The interaction that made it. */
   readonly method: Method
   /** Bits of the column `flags` that say how the bytes are packed. */
-  readonly form: number
+  readonly encoding: number
   /** As stored; empty for a deletion. */
   readonly bytes: Buffer
   /** Of the index, under which it is written and its previous version was, until its transaction is committed: changes.ts */
@@ -36,24 +45,24 @@ export class StoredVersion {
     this.type = type
     this.id = row.id
     this.version = row.ver
-    this.stamp = row.upd
+    this.versionTime = row.upd
     this.deleted = (row.flags & DELETED) !== 0
-    this.method = METHODS[(row.flags >> METHOD_SHIFT) & METHOD_BITS] ?? 'PUT'
-    this.form = row.flags & FORM
+    this.method = VERSION_METHODS[(row.flags >> METHOD_SHIFT) & METHOD_BITS] ?? 'PUT'
+    this.encoding = row.flags & FORM
     this.bytes = row.body ?? EMPTY
     this.#text = text
   }
 
   /** The response body: JSON. Unpacked once. A string, because Node sends one together with the head. */
   get text(): string {
-    this.#text ??= unpackBody(this.bytes, this.form).toString('utf8')
+    this.#text ??= decompressBody(this.bytes, this.encoding).toString('utf8')
     return this.#text
   }
 
   /** Unpacks the text away from the main thread, for a large one. */
-  async unpack(): Promise<void> {
+  async decompress(): Promise<void> {
     if (this.#text !== undefined || this.deleted) return
-    const plain = await unpackLater(this.bytes, this.form)
+    const plain = await unpackLater(this.bytes, this.encoding)
     this.#text = plain.toString('utf8')
     this.#length = plain.length
   }
@@ -98,23 +107,23 @@ export class StoredVersion {
 
   /** Are the bytes gzip, which a client may take as they are? */
   get gzip(): boolean {
-    return this.form === GZIP
+    return this.encoding === GZIP
   }
 
   /** About how many bytes it holds in memory, with its text. */
   get weight(): number {
-    return this.bytes.length * (this.form === GZIP ? 4 : this.form === 0 ? 2 : 6)
+    return this.bytes.length * (this.encoding === GZIP ? 4 : this.encoding === 0 ? 2 : 6)
   }
 
   /** Last-Modified. Made once: a hot read asks for it as often as for the text. */
   get httpDate(): string {
-    this.#httpDate ??= toHttpDate(this.stamp)
+    this.#httpDate ??= toHttpDate(this.versionTime)
     return this.#httpDate
   }
 
   /** Milliseconds since the epoch, as in meta.lastUpdated. */
   get lastUpdated(): number {
-    return toMillis(this.stamp)
+    return toMillis(this.versionTime)
   }
 
   /** What hooks are told of it. The text is decoded when asked for. */

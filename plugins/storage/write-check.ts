@@ -1,11 +1,11 @@
 /** A check of what is written, as plugins add it, and what it is told. */
 import type { Interaction, RequestContext, ServerError } from '../../kernel/index.ts'
-import type { Eventually, Transaction } from '../database/service.ts'
+import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { ReadReference, Target } from '../model/service.ts'
 import type { StoredVersion } from './version.ts'
 
 /** A resource that is about to be written. */
-export interface Incoming {
+export interface WriteCheckInput {
   readonly request: RequestContext
   readonly interaction: Interaction
   readonly resource: Readonly<Record<string, unknown>>
@@ -26,7 +26,7 @@ export interface RestrictedChange {
 }
 
 /** A change that was made inside a transaction which is still open. */
-export interface MadeChange {
+export interface AppliedChange {
   readonly interaction: Interaction
   /** The new version; of a deletion, the version without content. */
   readonly version: { readonly rid: number; readonly type: string; readonly id: string; readonly deleted: boolean }
@@ -39,7 +39,7 @@ export interface MadeChange {
 }
 
 /** A change that must not stand, and why. */
-export interface RefusedChange {
+export interface RejectedChange {
   readonly interaction: Interaction
   readonly error: ServerError
 }
@@ -51,16 +51,16 @@ export interface WriteCheck {
   /** Resource type it is for; all when left out. */
   readonly type?: string
   /** Before the transaction: throws 4xx for what the resource itself shows. */
-  examine?(incoming: Incoming): void | Promise<void>
+  checkContent?(incoming: WriteCheckInput): void | Promise<void>
   /**
    * Inside the transaction, once all its changes are made: those that must not stand. One look-up for all of them; what
    * it reads has to be read through `transaction`.
    */
-  confirm?(
+  checkInTransaction?(
     request: RequestContext,
     transaction: Transaction,
-    changes: readonly MadeChange[],
-  ): Eventually<readonly RefusedChange[]>
+    changes: readonly AppliedChange[],
+  ): MaybePromise<readonly RejectedChange[]>
   /** After COMMIT, before the answer goes out. It must not throw: what was written stands. */
-  committed?(changes: readonly MadeChange[]): Eventually<void>
+  afterCommit?(changes: readonly AppliedChange[]): MaybePromise<void>
 }

@@ -1,9 +1,9 @@
 /** What a ruling lets a change do: to which resource, and into what. Made before the transaction, asked inside it. */
 import type { Right } from '../../kernel/index.ts'
-import type { Eventually } from '../database/service.ts'
+import type { MaybePromise } from '../database/service.ts'
 import type { Findings } from './findings.ts'
-import type { Reads } from './storage.ts'
 import type { StoredVersion } from './version.ts'
+import type { Reads } from './version-store.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -20,11 +20,11 @@ export interface WriteGuard {
     current: StoredVersion | undefined,
     reads: Pick<Reads, 'read' | 'vread'>,
     findings?: Findings,
-  ): Eventually<void>
+  ): MaybePromise<void>
   /** Throws 403 when the change would make a resource on which the right does not hold. Decided by the content alone. */
   content(id: string, resource: Json): void
   /** Compiles what `sees` needs to decide on resources of these types. Before the transaction. */
-  prepare(types: Iterable<string>): Eventually<void>
+  prepare(types: Iterable<string>): MaybePromise<void>
   /**
    * May this version, which the change made or found, be read? What it takes the index to decide is not. The security
    * context of a Binary is not asked: the caller has sent the content, or has seen it.

@@ -11,28 +11,28 @@ import {
   type Runners,
   type Write,
 } from '../../kernel/index.ts'
-import { andThen, type Eventually, type Transaction } from '../database/service.ts'
-import type { Change, Changed, Content, Progress } from './change.ts'
+import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
+import type { Change, Changed, CurrentChange, NewContent } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { Contended, Deleted, NotFound, UpdateAsCreateOff } from './errors.ts'
 import { type Findings, findingsOf } from './findings.ts'
 import { isUnchanged } from './is-unchanged.ts'
 import type { LargeVersions } from './large-versions.ts'
-import { absent, flagsOf, nextVersion } from './next-version.ts'
+import { absentVersion, nextVersion, versionFlags } from './next-version.ts'
 import { patientsFound } from './patients-found.ts'
 import { checkPrecondition } from './precondition.ts'
 import { toRestrictedChange } from './restricted-change.ts'
-import type { Store } from './storage.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
 import { type IssuesOf, throwFirst } from './throw-first.ts'
 import type { StoredVersion } from './version.ts'
+import type { VersionStore } from './version-store.ts'
 import type { WriteCheck } from './write-check.ts'
 
 /** What an address takes where no resource is: there is nothing to update or patch. RFC 9110, section 15.5.6. */
 const NOTHING_THERE = { headers: { allow: 'GET, HEAD, DELETE' } }
 
 export interface WriterParts {
-  readonly store: Store
+  readonly store: VersionStore
   /** Checks of other plugins. */
   readonly checks: readonly WriteCheck[]
   readonly run: Runners
@@ -42,7 +42,7 @@ export interface WriterParts {
   readonly large: LargeVersions
 }
 
-const chain = (before: Promise<void> | undefined, next: () => Eventually<void>): Promise<void> | undefined => {
+const runAfter = (before: Promise<void> | undefined, next: () => MaybePromise<void>): Promise<void> | undefined => {
   if (before !== undefined) return before.then(next)
   const made = next()
   return made instanceof Promise ? made : undefined
@@ -52,23 +52,23 @@ const chain = (before: Promise<void> | undefined, next: () => Eventually<void>):
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
 
-export const createWrite = ({ store, run, updateAsCreate, observer, checks, large }: WriterParts) => {
+export const createWritePath = ({ store, run, updateAsCreate, observer, checks, large }: WriterParts) => {
   const { types } = store
-  const followers = checks.filter((check) => check.committed !== undefined)
+  const followers = checks.filter((check) => check.afterCommit !== undefined)
 
-  const save = (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): Eventually<void> => {
-    const flags = flagsOf(change, next.form)
+  const save = (transaction: Transaction, change: Change, next: StoredVersion, isNew: boolean): MaybePromise<void> => {
+    const flags = versionFlags(change, next.encoding)
     const body = next.deleted ? null : next.bytes
     if (isNew) {
       const code = types.code(next.type) ?? 0
-      return transaction.run(insertResource, [next.rid, code, next.id, next.version, next.stamp, flags, body])
+      return transaction.run(insertResource, [next.rid, code, next.id, next.version, next.versionTime, flags, body])
     }
-    return andThen(transaction.run(archiveCurrent, [next.rid]), () =>
-      transaction.run(updateResource, [next.version, next.stamp, flags, body, next.rid]),
+    return chain(transaction.run(archiveCurrent, [next.rid]), () =>
+      transaction.run(updateResource, [next.version, next.versionTime, flags, body, next.rid]),
     )
   }
 
-  const tellWrite = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
+  const tellWrite = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> => {
     if (run.onWrite === null || !changed.written) return undefined
     const { interaction, version, previous, resource } = changed
     const write: Write = {
@@ -82,7 +82,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     return run.onWrite(write)
   }
 
-  const tellAudit = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> => {
+  const tellAudit = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> => {
     if (run.onAudit === null) return undefined
     const { interaction, version, created } = changed
     const status = version.deleted ? 204 : created ? 201 : 200
@@ -91,14 +91,14 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     return run.onAudit(fact)
   }
 
-  const tell = (request: RequestContext, transaction: Transaction, changed: Changed): Eventually<void> =>
-    andThen(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
+  const tell = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> =>
+    chain(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
 
   /** What is to be stored; undefined for a deletion. Throws 404, 405, 410 where there is nothing to change. */
-  const contentOf = (change: Change, previous: StoredVersion | undefined): Content | undefined => {
+  const contentOf = (change: Change, previous: StoredVersion | undefined): NewContent | undefined => {
     if (change.kind === 'delete') return undefined
     const { type, id } = change
-    if (change.kind !== 'revise') {
+    if (change.kind !== 'modify') {
       const creates = previous === undefined || previous.deleted
       if (change.kind === 'update' && creates && !updateAsCreate)
         throw UpdateAsCreateOff(type, id, type).with(NOTHING_THERE)
@@ -106,7 +106,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     }
     if (previous === undefined) throw NotFound(type, id)
     if (previous.deleted) throw Deleted(type, id)
-    return previous.version === change.base.version ? change.content : change.redo(previous)
+    return previous.version === change.base.version ? change.content : change.rebase(previous)
   }
 
   /** Throws Contended where a thread has to look first, or has looked at another version. */
@@ -128,7 +128,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     change: Change,
     previous: StoredVersion | undefined,
     isRehearsal: boolean,
-  ): Eventually<Changed> => {
+  ): MaybePromise<Changed> => {
     const { interaction, type, id, guard } = change
     checkPrecondition(change, previous)
     const created = previous === undefined || previous.deleted
@@ -141,7 +141,8 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
       written: false,
       patients,
     })
-    if (change.kind === 'delete' && created) return { ...unwritten(previous ?? absent(type, id)), created: false }
+    if (change.kind === 'delete' && created)
+      return { ...unwritten(previous ?? absentVersion(type, id)), created: false }
     const content = contentOf(change, previous)
     if (content !== undefined) guard.content(id, content.resource)
     const findings = change.findings ?? findingsOf(content?.resource)
@@ -152,7 +153,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     if (change.kind !== 'delete' && previous !== undefined && !created && mayCompare(previous))
       if (isUnchanged(previous, content, findings))
         return unwritten(previous, patientsFound(change, findings, previous))
-    return andThen(previous?.rid ?? store.takeRid(), (rid) => {
+    return chain(previous?.rid ?? store.nextResourceKey(), (rid) => {
       const version = nextVersion(store, rid, change, content, previous)
       const restricted = guard.restricts ? toRestrictedChange(guard, previous, findings) : undefined
       const resource = content?.resource
@@ -166,10 +167,10 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
         patients: patientsFound(change, findings, previous),
         restricted,
       }
-      return andThen(save(transaction, change, version, previous === undefined), () =>
+      return chain(save(transaction, change, version, previous === undefined), () =>
         isRehearsal
           ? changed
-          : andThen(observer.write(transaction, version, resource, previous, findings), () => changed),
+          : chain(observer.write(transaction, version, resource, previous, findings), () => changed),
       )
     })
   }
@@ -180,9 +181,9 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     change: Change,
     previous: StoredVersion | undefined,
     isRehearsal: boolean,
-  ): Eventually<void> => {
+  ): MaybePromise<void> => {
     const { guard, id } = change
-    const content = change.kind === 'delete' ? undefined : change.kind === 'revise' ? change.content : change
+    const content = change.kind === 'delete' ? undefined : change.kind === 'modify' ? change.content : change
     const findings = change.findings ?? findingsOf(content?.resource)
     // Findings about another version say nothing here, and it is no news yet that there is one: the guard decides itself.
     const isUnknown = findings === undefined && (change.kind === 'delete' || content !== undefined)
@@ -191,7 +192,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
   }
 
   /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
-  const apply = (transaction: Transaction, change: Change, isRehearsal = false): Eventually<Changed> => {
+  const apply = (transaction: Transaction, change: Change, isRehearsal = false): MaybePromise<Changed> => {
     const { type, id, kind } = change
     // A create has an id nobody else can know: there is nothing to look for.
     if (kind === 'create') return applyTo(transaction, change, undefined, isRehearsal)
@@ -199,7 +200,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
       // Before anything else is said of the resource: preconditions tell its version, refusals whether it is there.
       const { guard } = change
       const allowed = guard.restricts ? askGuard(transaction, change, previous, isRehearsal) : undefined
-      return andThen(allowed, () => applyTo(transaction, change, previous, isRehearsal))
+      return chain(allowed, () => applyTo(transaction, change, previous, isRehearsal))
     })
   }
 
@@ -209,13 +210,13 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     transaction: Transaction,
     changes: readonly Changed[],
     issuesOf: IssuesOf,
-    progress?: Progress,
+    progress?: CurrentChange,
     from = 0,
-  ): Eventually<void> => {
+  ): MaybePromise<void> => {
     for (let at = from; at < checks.length; at += 1) {
       const check = checks[at] as WriteCheck
       if (!concerns(check, changes)) continue
-      const asked = check.confirm?.(request, transaction, changes)
+      const asked = check.checkInTransaction?.(request, transaction, changes)
       if (asked instanceof Promise)
         return asked.then((refusals) => {
           throwFirst(refusals, issuesOf, progress)
@@ -230,10 +231,10 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
-    progress: Progress | undefined,
+    progress: CurrentChange | undefined,
     pause = createPause(),
     from = 0,
-  ): Eventually<void> => {
+  ): MaybePromise<void> => {
     if (run.onWrite === null && run.onAudit === null) return
     for (let at = from; at < changes.length; at += 1) {
       const changed = changes[at] as Changed
@@ -251,16 +252,16 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
     /** Asks the checks only: nobody is told. Throws 4xx. */
     confirm,
     /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
-    settle(
+    complete(
       request: RequestContext,
       transaction: Transaction,
       changes: readonly Changed[],
       issuesOf: IssuesOf,
-      progress?: Progress,
-    ): Eventually<void> {
+      progress?: CurrentChange,
+    ): MaybePromise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      return andThen(confirm(request, transaction, changes, issuesOf, progress), () =>
+      return chain(confirm(request, transaction, changes, issuesOf, progress), () =>
         tellAll(request, transaction, changes, progress),
       )
     },
@@ -272,7 +273,7 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
       observer.committed(versions)
       let later: Promise<void> | undefined
       for (const check of followers)
-        if (concerns(check, written)) later = chain(later, () => check.committed?.(written))
+        if (concerns(check, written)) later = runAfter(later, () => check.afterCommit?.(written))
       if (run.onCommit === null || written.length === 0) return later
       const committed: Committed = {
         request,
@@ -289,4 +290,4 @@ export const createWrite = ({ store, run, updateAsCreate, observer, checks, larg
   }
 }
 
-export type WritePath = ReturnType<typeof createWrite>
+export type WritePath = ReturnType<typeof createWritePath>

@@ -166,7 +166,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
 }
 
 /** The concept and everything in one direction from it; a circle ends. */
-export const reach = (start: Concept, direction: 'parents' | 'children'): ReadonlySet<Concept> => {
+export const descendantsOf = (start: Concept, direction: 'parents' | 'children'): ReadonlySet<Concept> => {
   const found = new Set([start])
   for (const one of found) for (const next of one[direction]) found.add(next)
   return found

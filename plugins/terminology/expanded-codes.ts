@@ -23,9 +23,9 @@ export interface ExpandedCode {
 }
 
 /** No value set that stands for more is expanded, whoever asks. */
-export const MOST_CODES = 50_000
+export const MAX_CODES = 50_000
 
-const keyOf = (system: string, code: string): string => `${system}|${code}`
+const codeKeyOf = (system: string, code: string): string => `${system}|${code}`
 
 /** Of the same system and code: whether one stands for the other. */
 const isSame = (one: ExpandedCode, other: ExpandedCode): boolean =>
@@ -64,10 +64,10 @@ export class ExpandedCodes implements Expansion {
   }
 
   find(system: string, code: string): readonly ExpandedCode[] {
-    const found = this.#byCode.get(keyOf(system, code)) ?? []
+    const found = this.#byCode.get(codeKeyOf(system, code)) ?? []
     if (!this.#folded.has(system)) return found
     const lower = code.toLowerCase()
-    const others = lower === code ? [] : (this.#byCode.get(keyOf(system, lower)) ?? [])
+    const others = lower === code ? [] : (this.#byCode.get(codeKeyOf(system, lower)) ?? [])
     return others.length === 0 ? found : [...found, ...others]
   }
 
@@ -75,13 +75,13 @@ export class ExpandedCodes implements Expansion {
   add(one: ExpandedCode, isCaseSensitive: boolean): void {
     const { system, code } = one
     if (!isCaseSensitive) this.#folded.add(system)
-    const key = keyOf(system, isCaseSensitive ? code : code.toLowerCase())
+    const key = codeKeyOf(system, isCaseSensitive ? code : code.toLowerCase())
     const versions = this.#byCode.get(key)
     if (versions?.some((other) => isSame(one, other)) === true) return
     if (versions === undefined) this.#byCode.set(key, [one])
     else versions.push(one)
     this.#size += 1
-    if (this.#size > MOST_CODES) throw TooManyCodes(system, MOST_CODES)
+    if (this.#size > MAX_CODES) throw TooManyCodes(system, MAX_CODES)
   }
 
   /** Adds all codes of another expansion. */

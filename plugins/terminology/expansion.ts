@@ -2,11 +2,11 @@
 import { readCanonical, withVersion } from './canonical.ts'
 import { type CodeSystem, readDesignations } from './code-system.ts'
 import { ExpandedCodes, type Expansion } from './expanded-codes.ts'
-import { type Filter, toTest, Unfiltered } from './filter.ts'
+import { toTest, UnsupportedFilter, type ValueSetFilter } from './filter.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-export interface Find {
+export interface FindDefinition {
   valueSet(canonical: string): Promise<Json | undefined>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
 }
@@ -15,7 +15,7 @@ interface Include {
   readonly system?: string
   readonly version?: string
   readonly concept?: readonly Json[]
-  readonly filter?: readonly Filter[]
+  readonly filter?: readonly ValueSetFilter[]
   readonly valueSet?: readonly string[]
 }
 
@@ -32,17 +32,17 @@ interface Way {
   readonly trail: readonly string[]
 }
 
-const MOST_LEVELS = 20 // value sets in value sets
+const MAX_LEVELS = 20 // value sets in value sets
 
 /** Why a value set cannot be expanded; a phrase. */
-export class Unexpandable extends Error {}
+export class NotExpandableHere extends Error {}
 
-export const createExpander = (find: Find) => {
+export const createExpander = (find: FindDefinition) => {
   const whole = async (canonical: string): Promise<CodeSystem> => {
     const found = await find.codeSystem(canonical)
-    if (found === undefined) throw new Unexpandable(`the code system ${canonical} is not here`)
+    if (found === undefined) throw new NotExpandableHere(`the code system ${canonical} is not here`)
     if (found.content !== 'complete')
-      throw new Unexpandable(`of the code system ${canonical} there is only what is called "${found.content}"`)
+      throw new NotExpandableHere(`of the code system ${canonical} there is only what is called "${found.content}"`)
     return found
   }
 
@@ -89,11 +89,11 @@ export const createExpander = (find: Find) => {
     if (include.system !== undefined) parts.push(await ofSystem({ ...include, system: include.system }, inactive, way))
     for (const canonical of include.valueSet ?? []) {
       const inner = await expandNamed(canonical, way)
-      if (inner === undefined) throw new Unexpandable(`the value set ${canonical} in it is not here`)
+      if (inner === undefined) throw new NotExpandableHere(`the value set ${canonical} in it is not here`)
       parts.push(inner)
     }
     const [first, ...others] = parts
-    if (first === undefined) throw new Unexpandable('a part of it names neither a system nor a value set')
+    if (first === undefined) throw new NotExpandableHere('a part of it names neither a system nor a value set')
     for (const other of others) first.intersect(other)
     return first
   }
@@ -133,8 +133,8 @@ export const createExpander = (find: Find) => {
   }
 
   const expandNamed = async (canonical: string, { pin, trail }: Way): Promise<ExpandedCodes | undefined> => {
-    if (trail.includes(canonical) || trail.length > MOST_LEVELS)
-      throw new Unexpandable('it includes itself, or is nested too deeply')
+    if (trail.includes(canonical) || trail.length > MAX_LEVELS)
+      throw new NotExpandableHere('it includes itself, or is nested too deeply')
     const valueSet = await find.valueSet(canonical)
     return valueSet === undefined ? undefined : expandGiven(valueSet, canonical, { pin, trail })
   }
@@ -142,15 +142,16 @@ export const createExpander = (find: Find) => {
   const expandGiven = async (valueSet: Json, canonical: string, { pin, trail }: Way): Promise<ExpandedCodes> => {
     const brought = given(valueSet.expansion as Json | undefined)
     if (valueSet.compose === undefined) {
-      if (brought === undefined) throw new Unexpandable(`${canonical} says neither what it is made of nor its codes`)
+      if (brought === undefined)
+        throw new NotExpandableHere(`${canonical} says neither what it is made of nor its codes`)
       return brought
     }
     try {
       return await composed(valueSet.compose as Json, { pin, trail: [...trail, canonical] })
     } catch (error) {
-      if (!(error instanceof Unexpandable || error instanceof Unfiltered)) throw error
+      if (!(error instanceof NotExpandableHere || error instanceof UnsupportedFilter)) throw error
       if (brought !== undefined) return brought
-      throw new Unexpandable(error.message)
+      throw new NotExpandableHere(error.message)
     }
   }
   return {

@@ -1,16 +1,16 @@
 /** Filters of a value set on the concepts of a code system. https://hl7.org/fhir/R4/valueset-filter-operator.html */
 import type { CodeSystem, Concept } from './code-system.ts'
-import { reach } from './code-system.ts'
+import { descendantsOf } from './code-system.ts'
 import { toPattern } from './pattern.ts'
 
-export interface Filter {
+export interface ValueSetFilter {
   readonly property: string
   readonly op: string
   readonly value: string
 }
 
 /** Why a filter cannot be applied. */
-export class Unfiltered extends Error {}
+export class UnsupportedFilter extends Error {}
 
 type Test = (concept: Concept) => boolean
 
@@ -37,19 +37,19 @@ const valuesOf = (property: string, concept: Concept): readonly string[] => {
   }
 }
 
-const hierarchical = ({ find, hierarchy, url }: CodeSystem, { property, op, value }: Filter): Test => {
-  if (property !== 'concept' && property !== 'code') throw new Unfiltered(`the filter ${property} ${op}`)
-  if (hierarchy !== 'is-a') throw new Unfiltered(`the hierarchy of ${url} means ${hierarchy}`)
+const hierarchical = ({ find, hierarchy, url }: CodeSystem, { property, op, value }: ValueSetFilter): Test => {
+  if (property !== 'concept' && property !== 'code') throw new UnsupportedFilter(`the filter ${property} ${op}`)
+  if (hierarchy !== 'is-a') throw new UnsupportedFilter(`the hierarchy of ${url} means ${hierarchy}`)
   const start = find(value)
-  if (start === undefined) throw new Unfiltered(`${value} is not in ${url}`)
-  const found = reach(start, op === 'generalizes' ? 'parents' : 'children')
+  if (start === undefined) throw new UnsupportedFilter(`${value} is not in ${url}`)
+  const found = descendantsOf(start, op === 'generalizes' ? 'parents' : 'children')
   if (op === 'is-not-a') return (concept) => !found.has(concept)
   if (op === 'descendent-of') return (concept) => concept !== start && found.has(concept)
   return (concept) => found.has(concept)
 }
 
 /** Throws Unfiltered for what is not understood. */
-export const toTest = (system: CodeSystem, filter: Filter): Test => {
+export const toTest = (system: CodeSystem, filter: ValueSetFilter): Test => {
   const { property, op, value } = filter
   if (HIERARCHICAL.has(op)) return hierarchical(system, filter)
   const any =
@@ -72,12 +72,13 @@ export const toTest = (system: CodeSystem, filter: Filter): Test => {
     }
     case 'regex': {
       const pattern = toPattern(value)
-      if (pattern === undefined) throw new Unfiltered(`the pattern "${value.slice(0, 60)}" cannot be tried safely`)
+      if (pattern === undefined)
+        throw new UnsupportedFilter(`the pattern "${value.slice(0, 60)}" cannot be tried safely`)
       return any((one) => pattern.test(one))
     }
     case 'exists':
       return (concept) => valuesOf(property, concept).length > 0 === (value === 'true')
     default:
-      throw new Unfiltered(`the filter operator ${op}`)
+      throw new UnsupportedFilter(`the filter operator ${op}`)
   }
 }

@@ -4,32 +4,36 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
 import { readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
-import type { Find } from './expansion.ts'
+import type { FindDefinition } from './expansion.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 /** A stored resource by `url`, `url|version` or `Type/id`. */
-export type FindStored = (type: string, name: string) => Promise<Json | undefined>
+export type FindStoredDefinition = (type: string, name: string) => Promise<Json | undefined>
 
-const MOST_CONCEPTS = 200_000 // of all code systems that are kept
-const MOST_MISSING = 1000
+const MAX_CONCEPTS = 200_000 // of all code systems that are kept
+const MAX_MISSING = 1000
 /** No canonical is longer; what is longer is not remembered. */
-const MOST_CHARACTERS = 500
+const MAX_CHARACTERS = 500
 /** Another server of the same database may have stored a new version: what is kept is looked up again after so long. */
 export const KEPT_MS = 30_000
 
-export interface Finder extends Find {
+export interface DefinitionFinder extends FindDefinition {
   /** Forgets everything: a value set or code system was written. */
   forget(): void
 }
 
-export const createFinder = (definitions: Definitions, stored: FindStored, clock: Clock): Finder => {
+export const createDefinitionFinder = (
+  definitions: Definitions,
+  stored: FindStoredDefinition,
+  clock: Clock,
+): DefinitionFinder => {
   const systems = new LRUCache<string, { readonly system: CodeSystem; readonly at: number }>({
-    maxSize: MOST_CONCEPTS,
+    maxSize: MAX_CONCEPTS,
     sizeCalculation: ({ system }) => 1 + system.concepts.size,
   })
   // Value sets list codes of systems that are not here again and again. When each was looked for, by canonical.
-  const missing = new LRUCache<string, number>({ max: MOST_MISSING })
+  const missing = new LRUCache<string, number>({ max: MAX_MISSING })
   // What was begun before something was written must not be kept after it.
   let life = 0
   const find = async (type: string, canonical: string): Promise<Json | undefined> => {
@@ -50,7 +54,7 @@ export const createFinder = (definitions: Definitions, stored: FindStored, clock
       const begun = life
       const resource = await find('CodeSystem', canonical)
       if (resource === undefined) {
-        if (begun === life && canonical.length <= MOST_CHARACTERS) missing.set(canonical, clock.now())
+        if (begun === life && canonical.length <= MAX_CHARACTERS) missing.set(canonical, clock.now())
         return undefined
       }
       const system = readCodeSystem(resource)

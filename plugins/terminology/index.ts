@@ -3,7 +3,7 @@ import { definePlugin } from '../../kernel/index.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
 import * as errors from './errors.ts'
-import { createFinder } from './find.ts'
+import { createDefinitionFinder } from './find.ts'
 import { terminologyOperations } from './operations/operations.ts'
 import { Terminology } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
@@ -18,7 +18,10 @@ export default definePlugin({
   provides: [Terminology],
   errors,
   setup({ hooks, needs: { definitions, fhir }, provide, later, clock }) {
-    const terminology = createTerminology(createFinder(definitions, createFindStored(later(Resources)), clock), clock)
+    const terminology = createTerminology(
+      createDefinitionFinder(definitions, createFindStored(later(Resources)), clock),
+      clock,
+    )
     provide(Terminology, terminology)
     for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
     hooks.onCommit.tap('forget expansions', ({ changes }) => {

@@ -2,7 +2,7 @@
 import { isServerError } from '../../kernel/index.ts'
 import type { Resources } from '../fhir/service.ts'
 import { readCanonical } from './canonical.ts'
-import type { FindStored } from './find.ts'
+import type { FindStoredDefinition } from './find.ts'
 
 type Resource = Readonly<Record<string, unknown>>
 
@@ -40,7 +40,7 @@ const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
 
 /** The one that counts, or undefined. Asked by the server itself: for definitions, never for data of patients. */
 export const createFindStored =
-  (resources: () => Resources): FindStored =>
+  (resources: () => Resources): FindStoredDefinition =>
   async (type, name) => {
     const session = resources().as({ kind: 'internal', purpose: 'terminology' })
     const [, named, id] = BY_ID.exec(name) ?? []

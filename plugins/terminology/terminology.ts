@@ -1,17 +1,17 @@
 /** The service: expansions that are kept a while, and the hierarchies of code systems. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
-import { type CodeSystem, reach } from './code-system.ts'
+import { type CodeSystem, descendantsOf } from './code-system.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
 import type { Expansion } from './expanded-codes.ts'
-import { createExpander, type Pin, Unexpandable } from './expansion.ts'
-import { Unfiltered } from './filter.ts'
-import { type Finder, KEPT_MS } from './find.ts'
+import { createExpander, NotExpandableHere, type Pin } from './expansion.ts'
+import { UnsupportedFilter } from './filter.ts'
+import { type DefinitionFinder, KEPT_MS } from './find.ts'
 import type { Terminology } from './service.ts'
 
-const MOST_KEPT = 200_000 // codes of all expansions that are kept
+const MAX_KEPT = 200_000 // codes of all expansions that are kept
 
-export interface Expanding extends Terminology {
+export interface ExpansionService extends Terminology {
   /** All of a value set, with displays. Undefined when it is not known; throws 400. */
   all(valueSet: string, pin?: Pin): Promise<Expansion | undefined>
   /** All of a value set that is at hand. */
@@ -26,16 +26,16 @@ const telling = async <T>(valueSet: string, work: () => Promise<T>): Promise<T> 
   try {
     return await work()
   } catch (error) {
-    if (error instanceof Unexpandable || error instanceof Unfiltered)
+    if (error instanceof NotExpandableHere || error instanceof UnsupportedFilter)
       throw NotExpandable(valueSet.slice(0, 200), error.message)
     throw error
   }
 }
 
-export const createTerminology = (find: Finder, clock: Clock): Expanding => {
+export const createTerminology = (find: DefinitionFinder, clock: Clock): ExpansionService => {
   const { expand, expandResource } = createExpander(find)
   const kept = new LRUCache<string, { readonly expansion: Expansion; readonly at: number }>({
-    maxSize: MOST_KEPT,
+    maxSize: MAX_KEPT,
     sizeCalculation: ({ expansion }) => 1 + expansion.size,
   })
   // What was begun before something was written must not be kept after it.
@@ -75,7 +75,7 @@ export const createTerminology = (find: Finder, clock: Clock): Expanding => {
       if (hierarchy !== 'is-a') throw NoHierarchy(what, `the hierarchy of its code system means ${hierarchy}`)
       const start = found.find(code)
       if (start === undefined) throw NoHierarchy(what, 'its code system has no such code')
-      const codes = reach(start, direction === 'above' ? 'parents' : 'children')
+      const codes = descendantsOf(start, direction === 'above' ? 'parents' : 'children')
       if (codes.size > most) throw TooManyCodes(what, most)
       return [...codes].map((one) => ({ system, code: one.code }))
     },

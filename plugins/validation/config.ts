@@ -1,7 +1,7 @@
 /** How strict a write is. Our own addition to [conformance]: the specification says that writes are checked, not how far. */
 import { Type } from 'typebox'
 
-export const conformanceSection = Type.Object({
+export const validationConformance = Type.Object({
   validation: Type.Union([Type.Literal('structure'), Type.Literal('rules'), Type.Literal('profiles')], {
     default: 'profiles',
     description:

@@ -1,7 +1,7 @@
 /** Validation of every write against the installed StructureDefinitions. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Definitions } from '../packages/service.ts'
-import { conformanceSection } from './config.ts'
+import { validationConformance } from './config.ts'
 import * as errors from './errors.ts'
 import { createValidator } from './validator.ts'
 import { Validator } from './validator-contract.ts'
@@ -9,7 +9,7 @@ import { Validator } from './validator-contract.ts'
 export default definePlugin({
   name: 'validation',
   description: 'Checks resources against the installed StructureDefinitions',
-  config: { conformance: conformanceSection },
+  config: { conformance: validationConformance },
   needs: { definitions: Definitions },
   provides: [Validator],
   errors,

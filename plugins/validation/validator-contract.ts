@@ -32,7 +32,7 @@ export interface Validator {
    * setting `[conformance] validation`. Answers what does not refuse it: warnings and information. A promise only while
    * definitions are still being loaded, or when an added check is asynchronous.
    */
-  admit(
+  validateWrite(
     resource: Readonly<Record<string, unknown>>,
     options?: ValidationOptions,
   ): readonly Issue[] | Promise<readonly Issue[]>

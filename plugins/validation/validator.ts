@@ -1,8 +1,8 @@
 /** The Validator service: structure and rules in one pass, then profiles, then what other plugins added. */
 import { errorsFirst, type Issue } from '../../kernel/index.ts'
-import { andThen } from '../database/service.ts'
+import { chain } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { type Compiled, compiledFrom } from './compiled.ts'
+import { type CompiledPackages, compiledFrom } from './compiled-packages.ts'
 import type { Level } from './config.ts'
 import { RulesRefused, StructureRefused } from './errors.ts'
 import { sampleOf } from './sample-of.ts'
@@ -12,9 +12,9 @@ type Resource = Readonly<Record<string, unknown>>
 type Issues = readonly Issue[]
 
 /** $validate lists every issue; this bounds the answer to a resource that is nothing but issues. */
-const MOST_ISSUES_IN_FULL = 10_000
+const MAX_ISSUES_IN_FULL = 10_000
 /** The answer to a refused write. */
-const MOST_ISSUES_OF_A_WRITE = 100
+const MAX_ISSUES_OF_A_WRITE = 100
 
 const NO_PROFILES: readonly string[] = []
 
@@ -43,9 +43,9 @@ const narrativeHint = ({ resourceType, text }: Resource): Issues => {
 
 export const createValidator = ({ definitions, level }: { definitions: Definitions; level: Level }): Validator => {
   const added: AddedCheck[] = []
-  let compiled: Compiled | undefined
+  let compiled: CompiledPackages | undefined
 
-  const current = (): Compiled => {
+  const current = (): CompiledPackages => {
     if (compiled?.fingerprint !== definitions.fingerprint) compiled = compiledFrom(definitions)
     return compiled
   }
@@ -65,18 +65,18 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
       if (upTo === 'structure' || isBroken) return { issues: first, isBroken }
       const { extensions } = rules
       const second = profileChecks.check(one, {
-        asked: profiles,
+        profileUrls: profiles,
         profiles: upTo === 'profiles',
         extensions,
         limit,
       })
       return { issues: second.length === 0 ? first : [...first, ...second], isBroken }
     }
-    const whole = (): Findings | Promise<Findings> => source.settle(() => validate(resource, text))
+    const whole = (): Findings | Promise<Findings> => source.runLoaded(() => validate(resource, text))
     if (text === undefined || text.length < SAMPLED_CHARS) return whole()
     // Whatever is not loaded yet is met in a sample, which is validated again and again sooner than all of it.
-    return andThen(
-      source.settle(() => validate(sampleOf(resource) as Resource, undefined)),
+    return chain(
+      source.runLoaded(() => validate(sampleOf(resource) as Resource, undefined)),
       whole,
     )
   }
@@ -85,19 +85,19 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     let all: Issues | Promise<Issues> = []
     for (const one of added) {
       if (one.type !== undefined && one.type !== resource.resourceType) continue
-      all = andThen(all, (before) => andThen(one.check(resource), (found) => [...before, ...found]))
+      all = chain(all, (before) => chain(one.check(resource), (found) => [...before, ...found]))
     }
     return all
   }
 
   return {
-    admit(resource, options = {}) {
+    validateWrite(resource, options = {}) {
       const { found } = options
       const first = found && { issues: found, isBroken: false }
-      return andThen(first ?? defined(resource, options, level, MOST_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
+      return chain(first ?? defined(resource, options, level, MAX_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
         if (issues.some(isError)) throw (isBroken ? StructureRefused : RulesRefused)().with({ issues })
         if (added.length === 0) return issues
-        return andThen(others(resource), (more) => {
+        return chain(others(resource), (more) => {
           const all = more.length === 0 ? issues : [...issues, ...more]
           if (more.some(isError)) throw RulesRefused().with({ issues: all })
           return all
@@ -107,11 +107,11 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     check(resource, options = {}) {
       const { found } = options
       if (found !== undefined)
-        return found.some(isStructural) ? found : andThen(others(resource), (more) => errorsFirst([...found, ...more]))
-      return andThen(defined(resource, options, 'profiles', MOST_ISSUES_IN_FULL), ({ issues, isBroken }) =>
+        return found.some(isStructural) ? found : chain(others(resource), (more) => errorsFirst([...found, ...more]))
+      return chain(defined(resource, options, 'profiles', MAX_ISSUES_IN_FULL), ({ issues, isBroken }) =>
         isBroken
           ? issues
-          : andThen(others(resource), (more) => errorsFirst([...issues, ...narrativeHint(resource), ...more])),
+          : chain(others(resource), (more) => errorsFirst([...issues, ...narrativeHint(resource), ...more])),
       )
     },
     addCheck: (check) => void added.push(check),

@@ -4,13 +4,13 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadExotic } from '../../plugins/model/fhirpath/extraction/interpreted.ts'
-import { compileModel } from '../../plugins/search/definition/compile-definitions.ts'
+import { loadPathInterpreter } from '../../plugins/model/fhirpath/extraction/interpreted.ts'
+import { compileSearchDefinitions } from '../../plugins/search/definition/compile-definitions.ts'
 import type { SearchParameterResource } from '../../plugins/search/definition/stored-definitions.ts'
 import { createConverters } from '../../plugins/search/index/convert/converters.ts'
 import { compileExtractor, type Extract } from '../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../plugins/search/index/hash.ts'
-import { Rows } from '../../plugins/search/index/index-entries.ts'
+import { IndexEntries } from '../../plugins/search/index/index-entries.ts'
 import { examplesFolder } from '../support/stub-definitions.ts'
 
 const ROUNDS = 7
@@ -30,9 +30,14 @@ const loadAll = (type: string) =>
 const parseAll = (type: string) => loadAll(type).map((text) => JSON.parse(text))
 
 const parameters: SearchParameterResource[] = parseAll('SearchParameter')
-const model = compileModel({ structures: parseAll('StructureDefinition'), parameters, compartments: [], types: TYPES })
+const model = compileSearchDefinitions({
+  structures: parseAll('StructureDefinition'),
+  parameters,
+  compartments: [],
+  types: TYPES,
+})
 const converters = createConverters(createHasher(42))
-const compile = await loadExotic()
+const compile = await loadPathInterpreter()
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number
@@ -71,7 +76,7 @@ for (const type of TYPES) {
   for (let round = 0; round < ROUNDS; round += 1) {
     runs.parse.push(time(passes, () => texts.forEach((text) => void JSON.parse(text))) / texts.length)
     const extractAll = (): void => {
-      for (const one of resources) extract(one, new Rows())
+      for (const one of resources) extract(one, new IndexEntries())
     }
     const evaluateAll = (): void => {
       for (const one of resources) for (const run of expressions) run(one)

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { loadEngine } from '../../plugins/model/fhirpath/invariant/interpreter.ts'
+import { loadInterpreter } from '../../plugins/model/fhirpath/invariant/interpreter.ts'
 import { createRules } from '../../plugins/validation/rules/rules.ts'
 import { createValueSets } from '../../plugins/validation/rules/value-set.ts'
 import { createStructureValidator } from '../../plugins/validation/structure/validator.ts'
@@ -35,7 +35,7 @@ const find = (type: string, canonical: string) => {
   )
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
 }
-const engine = await loadEngine()
+const engine = await loadInterpreter()
 const withRules = createStructureValidator(source, createRules({ engine: () => engine, codes: createValueSets(find) }))
 
 const texts = (

@@ -9,7 +9,7 @@ import { startPostgres } from '../support/postgres.ts'
 import { type LargeBody, largeBodies } from './large-bodies.ts'
 import { startStopwatch, type Times } from './stopwatch.ts'
 
-const MOST_MS = 100 // p99 of a small request beside a large one
+const MAX_MS = 100 // p99 of a small request beside a large one
 const [megabytes = '20', atOnce = '1', part = ''] = process.argv.slice(2)
 const bytes = Number(megabytes) * 1024 * 1024
 
@@ -85,7 +85,7 @@ try {
       const { most: turn, long } = (await house.turns?.()) ?? { most: 0, long: [] }
       const times = await Promise.all(watches.map((watch) => watch.stop()))
       const refused = answers.filter(({ status }) => !one.status.includes(status))
-      const isFine = refused.length === 0 && times.every(({ p99, wrong }) => p99 <= MOST_MS && wrong === 0)
+      const isFine = refused.length === 0 && times.every(({ p99, wrong }) => p99 <= MAX_MS && wrong === 0)
       if (!isFine) isWrong = true
       console.log(
         `${isFine ? 'ok   ' : 'WRONG'} ${one.name.padEnd(28)} ${seconds.toFixed(1).padStart(5)} ${Math.round(most / 1e6)

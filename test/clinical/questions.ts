@@ -14,7 +14,7 @@ export interface Question {
 
 const LOINC = 'http://loinc.org'
 const UCUM = 'http://unitsofmeasure.org'
-const MOST_INCLUDED = 1_000
+const MAX_INCLUDED = 1_000
 
 /** Values that occur, the most frequent first. */
 const common = (values: readonly (string | undefined)[]): readonly string[] => {
@@ -100,14 +100,14 @@ export const createQuestions = (records: readonly Resource[]): readonly Question
       included: resolve(drugs.flatMap((one) => [one.requester, one.medicationReference, one.encounter])),
     })
     const results = resolve(panels.flatMap(({ result = [] }) => result))
-    if (results.length < MOST_INCLUDED)
+    if (results.length < MAX_INCLUDED)
       questions.push({
         kind: 'reports of a patient with their results',
         url: `/DiagnosticReport?patient=${key}&_include=DiagnosticReport:result`,
         matches: panels,
         included: results,
       })
-    if (ills.length + visits.length < MOST_INCLUDED)
+    if (ills.length + visits.length < MAX_INCLUDED)
       questions.push({
         kind: 'a patient with the conditions and encounters that refer to them',
         url: `/Patient?_id=${patient.id}&_revinclude=Condition:subject&_revinclude=Encounter:subject`,

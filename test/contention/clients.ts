@@ -42,7 +42,7 @@ const SYSTEM = 'http://example.org/contention'
 const FHIR = { 'content-type': 'application/fhir+json' }
 /** Success; and what another client may have caused: gone, still referred to, not the only match, a target that is deleted. */
 const EXPECTED: ReadonlySet<number> = new Set([200, 201, 204, 404, 409, 410, 412, 422])
-const MOST_DELETED = 20 // Observations a client keeps before it deletes one
+const MAX_DELETED = 20 // Observations a client keeps before it deletes one
 
 const patientOf = (number: number, mark: string): Json => ({
   resourceType: 'Patient',
@@ -93,7 +93,7 @@ export const runLoad = async (send: Send, options: LoadOptions): Promise<LoadRep
     const key = `Observation/${(JSON.parse(text) as { id: string }).id}`
     own.push(key)
     kept.add(key)
-    if (own.length <= MOST_DELETED) return
+    if (own.length <= MAX_DELETED) return
     const oldest = own.shift() as string
     kept.delete(oldest)
     await ask('delete-observation', { method: 'DELETE', url: `/${oldest}` })

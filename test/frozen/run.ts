@@ -13,7 +13,7 @@ const AFTER_MS = 5_000 // of writing once it goes on
 const UNREADY_MS = 3_500 // the check may take two seconds, and the one before it is good for one
 const READY_MS = 5_000
 const ANSWER_MS = 10_000 // the longest that a request may take
-const MOST_GROWTH = 100 * 1024 * 1024 // bytes
+const MAX_GROWTH = 100 * 1024 * 1024 // bytes
 
 const [seconds = 30, count = 8] = process.argv.slice(2).map(Number)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -74,7 +74,7 @@ try {
     expect(longest <= ANSWER_MS, `the longest answer took ${(longest / 1000).toFixed(1)} s`)
     expect(after.acknowledged > 0, `${after.acknowledged} writes were acknowledged once it went on`)
     const most = Math.max(seen.most, thawed.most)
-    expect(most - rss < MOST_GROWTH, `memory was ${Math.round(most / 1024 / 1024)} MB at most`)
+    expect(most - rss < MAX_GROWTH, `memory was ${Math.round(most / 1024 / 1024)} MB at most`)
     const losses = await findLosses(ask, writers.known)
     expect(
       losses.length === 0,

@@ -21,7 +21,7 @@ import { type Corpus, type Example, type FuzzRequest, makeRequest } from './requ
 const LANES = 4
 const PATIENCE_MS = 20_000 // more than any answer takes on a busy machine
 const EXAMPLES_OF_TYPE = 5
-const MOST_EXAMPLE_CHARS = 20_000
+const MAX_EXAMPLE_CHARS = 20_000
 const INSIDE = /\bat \S+ \(|node_modules|node:internal|\.ts:\d|SQLITE_|SyntaxError|TypeError|RangeError/
 
 export interface Finding {
@@ -62,7 +62,7 @@ const readCorpus = (): Corpus => {
     const count = taken.get(type) ?? 0
     if (count >= EXAMPLES_OF_TYPE) continue
     const text = read(name)
-    if (text.length > MOST_EXAMPLE_CHARS) continue
+    if (text.length > MAX_EXAMPLE_CHARS) continue
     taken.set(type, count + 1)
     examples.push({ type, id: (JSON.parse(text) as { id: string }).id, text })
   }

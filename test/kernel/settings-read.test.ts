@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { SettingsInvalid } from '../../kernel/settings/errors.ts'
-import { type Asked, readSettings } from '../../kernel/settings/read.ts'
+import { readSettings, type SettingsInput } from '../../kernel/settings/read.ts'
 
 const test = suite<{ folder: string }>('reading server.toml')
 test.before.each(async (context) => {
@@ -19,7 +19,7 @@ const put = async (folder: string, name: string, text: string | Buffer): Promise
   await writeFile(join(folder, name), text)
   return join(folder, name)
 }
-const complaintOf = async (folder: string, asked?: Asked, standard?: readonly string[]): Promise<string> => {
+const complaintOf = async (folder: string, asked?: SettingsInput, standard?: readonly string[]): Promise<string> => {
   try {
     await readSettings(folder, asked, standard)
   } catch (error) {

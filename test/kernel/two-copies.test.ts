@@ -204,7 +204,7 @@ test('the transaction of a write is typed for those who import the database serv
   assert.is(await packed.complaints('server', TYPED), '')
   assert.match(
     await packed.complaints('server', TYPED.replace('[next.id]', '[next]')),
-    /^typed\.mts\(9,.*ResourceVersion' is not assignable to type 'Param'/,
+    /^typed\.mts\(9,.*ResourceVersion' is not assignable to type 'SqlParam'/,
   )
 })
 

@@ -6,11 +6,11 @@ import { createKernel, type Kernel } from '../../kernel/index.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { basic } from '../support/server-with.ts'
 
-const MOST_CONNECTIONS = 12 // of which PostgreSQL keeps three for the superuser
+const MAX_CONNECTIONS = 12 // of which PostgreSQL keeps three for the superuser
 let postgres: Postgres
 let databases = 0
 test.before(async () => {
-  postgres = await startPostgres({ settings: { max_connections: String(MOST_CONNECTIONS) } })
+  postgres = await startPostgres({ settings: { max_connections: String(MAX_CONNECTIONS) } })
 })
 test.after(() => postgres.stop())
 
@@ -89,7 +89,7 @@ test('when others hold all connections, requests are 503 and the server recovers
   const { default: pg } = await import('pg')
   await postgres.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
   const holders: InstanceType<typeof pg.Client>[] = []
-  for (let n = 0; n < MOST_CONNECTIONS; n += 1) {
+  for (let n = 0; n < MAX_CONNECTIONS; n += 1) {
     const client = new pg.Client({ connectionString: postgres.url(undefined, 'postgres') })
     client.on('error', () => undefined)
     try {

@@ -192,7 +192,7 @@ test('callers without a token are counted by address', () =>
   }))
 
 const quotaRows = (server: Kernel): Promise<readonly { holder: string; period: string; requests: number }[]> =>
-  server.get(Database).slow(sql('test.quota-rows', 'SELECT holder, period, requests FROM limits_quota'), [])
+  server.get(Database).longQuery(sql('test.quota-rows', 'SELECT holder, period, requests FROM limits_quota'), [])
 
 /** Asks once from each of so many addresses, none of which comes twice. */
 const fromMany = async (server: Kernel, count: number, first = 0): Promise<void> => {

@@ -24,9 +24,9 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
       watch.asked += 1
       return inner.all(statement, params)
     },
-    slow: (statement, params, signal) => {
+    longQuery: (statement, params, signal) => {
       watch.asked += 1
-      return inner.slow(statement, params, signal)
+      return inner.longQuery(statement, params, signal)
     },
     transact: async (work) => {
       watch.asked += 1

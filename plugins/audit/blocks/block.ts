@@ -2,18 +2,19 @@
  * A block stands for so many rows in a line, and says by what they can be found. Its bounds are fixed, so that whoever
  * makes it makes the same.
  */
-import { packId } from '../id.ts'
-import type { Entry } from '../pack.ts'
+
+import type { Entry } from '../batch.ts'
+import { encodeId } from '../id.ts'
 import type { Row } from '../tables.ts'
-import { type KeyColumn, keyOf, makeFilter } from './filter.ts'
+import { createBloomFilter, filterKeyOf, type KeyColumn } from './bloom-filter.ts'
 
 export const BLOCK_ROWS = 1_024
 
 /** First row of the block that a row belongs to; rows begin with 1. */
-export const firstOf = (seq: number): number => Math.floor((seq - 1) / BLOCK_ROWS) * BLOCK_ROWS + 1
+export const blockStart = (seq: number): number => Math.floor((seq - 1) / BLOCK_ROWS) * BLOCK_ROWS + 1
 
 /** A row of `audit_block`. */
-export interface Block {
+export interface AuditBlock {
   readonly first_seq: number
   readonly last_seq: number
   /** Milliseconds since the epoch. */
@@ -23,10 +24,10 @@ export interface Block {
   readonly filter: Uint8Array
 }
 
-export type Findable = Pick<Row, 'seq' | 'at' | 'id' | 'patient' | 'client' | 'person'>
+export type IndexedRow = Pick<Row, 'seq' | 'at' | 'id' | 'patient' | 'client' | 'person'>
 
 /** Takes the rows of one block. */
-export class Gathering {
+export class OpenBlock {
   readonly #keys = new Set<number>()
   readonly #known: Readonly<Record<KeyColumn, Set<string>>> = {
     id: new Set(),
@@ -37,17 +38,17 @@ export class Gathering {
   #from = Number.MAX_SAFE_INTEGER
   #to = Number.MIN_SAFE_INTEGER
 
-  add({ at, id, patient, client, person }: Findable): void {
+  add({ at, id, patient, client, person }: IndexedRow): void {
     if (at < this.#from) this.#from = at
     if (at > this.#to) this.#to = at
-    if (id !== null) this.#keys.add(keyOf('id', id))
-    if (patient !== null) this.#keys.add(keyOf('patient', patient))
-    if (client !== null) this.#keys.add(keyOf('client', client))
-    if (person !== null) this.#keys.add(keyOf('person', person))
+    if (id !== null) this.#keys.add(filterKeyOf('id', id))
+    if (patient !== null) this.#keys.add(filterKeyOf('patient', patient))
+    if (client !== null) this.#keys.add(filterKeyOf('client', client))
+    if (person !== null) this.#keys.add(filterKeyOf('person', person))
   }
 
   /** An event of a pack. The same names come again and again, and making their keys takes longer than knowing them. */
-  tell({ event, patient }: Entry): void {
+  addEntry({ event, patient }: Entry): void {
     const { at, id, client, user } = event
     if (at < this.#from) this.#from = at
     if (at > this.#to) this.#to = at
@@ -61,16 +62,16 @@ export class Gathering {
     const known = this.#known[column]
     if (known.has(value)) return
     known.add(value)
-    this.#keys.add(keyOf(column, column === 'id' || column === 'patient' ? packId(value) : value))
+    this.#keys.add(filterKeyOf(column, column === 'id' || column === 'patient' ? encodeId(value) : value))
   }
 
-  toBlock(first: number): Block {
+  toBlock(first: number): AuditBlock {
     return {
       first_seq: first,
       last_seq: first + BLOCK_ROWS - 1,
       min_at: this.#from,
       max_at: this.#to,
-      filter: makeFilter(this.#keys),
+      filter: createBloomFilter(this.#keys),
     }
   }
 }

@@ -8,7 +8,7 @@ const BLOCK = 64 // bytes of SHA-256
 const DIGEST = 32
 const ID_BYTES = 8
 const SHORT_TEXT = 48 // characters
-const MOST_BY_HAND = 64 // bytes; a call out of JavaScript takes longer
+const MAX_BY_HAND = 64 // bytes; a call out of JavaScript takes longer
 
 /** Stands where there is no key: anybody can compute it, so the chain shows mistakes only. */
 const NO_KEY = ''
@@ -91,7 +91,7 @@ export const createKey = (secret: string = NO_KEY): ChainKey => {
       room(5 + value.length)
       inner[at] = 3
       inner.writeUInt32BE(value.length, at + 1)
-      if (value.length > MOST_BY_HAND) inner.set(value, at + 5)
+      if (value.length > MAX_BY_HAND) inner.set(value, at + 5)
       else for (let n = 0; n < value.length; n += 1) inner[at + 5 + n] = value[n] as number
       at += 5 + value.length
     },

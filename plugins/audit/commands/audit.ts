@@ -28,8 +28,8 @@ export default class Audit extends Command {
       if ((seq === undefined) !== (mac === undefined)) throw VerifyArguments()
       const checkpoint = seq === undefined || mac === undefined ? undefined : { seq, mac: mac.toLowerCase() }
       const database = (await kernel()).get(Database)
-      const verdict = await database.look((reading) =>
-        verifyTrail(reading, { key, previousKeys: previous_keys, checkpoint }),
+      const verdict = await database.readOnly((reader) =>
+        verifyTrail(reader, { key, previousKeys: previous_keys, checkpoint }),
       )
       stdout.write(`${JSON.stringify(verdict)}\n`)
       if (verdict.ok) return

@@ -3,20 +3,20 @@
  * user who asked is a third agent, and entities name what was touched, whose data it is, and the request.
  */
 import { type EventKind, KINDS } from '../event.ts'
-import { unpackId } from '../id.ts'
+import { decodeId } from '../id.ts'
 import type { Row } from '../tables.ts'
-import { actionOf, type Coding, codedAs, DICOM, subtypesOf } from './kinds.ts'
+import { type AuditCode, actionOf, codedAs, DICOM, subtypesOf } from './kinds.ts'
 
 const ENTITY_TYPE = 'http://terminology.hl7.org/CodeSystem/audit-entity-type'
 const OBJECT_ROLE = 'http://terminology.hl7.org/CodeSystem/object-role'
-const SOURCE: Coding = { system: DICOM, code: '110153', display: 'Source Role ID' }
-const DESTINATION: Coding = { system: DICOM, code: '110152', display: 'Destination Role ID' }
-const USER: Coding = {
+const SOURCE: AuditCode = { system: DICOM, code: '110153', display: 'Source Role ID' }
+const DESTINATION: AuditCode = { system: DICOM, code: '110152', display: 'Destination Role ID' }
+const USER: AuditCode = {
   system: 'http://terminology.hl7.org/CodeSystem/v3-ParticipationType',
   code: 'IRCP',
   display: 'information recipient',
 }
-const REQUEST_ID: Coding = {
+const REQUEST_ID: AuditCode = {
   system: 'https://profiles.ihe.net/ITI/BALP/CodeSystem/BasicAuditEntityType',
   code: 'XrequestId',
 }
@@ -66,14 +66,14 @@ const agentsOf = (row: Row, kind: EventKind) => {
   return [server, client, { type: { coding: [USER] }, who, requestor: true, ...policy }]
 }
 
-const coding = (system: string, code: string, display: string): Coding => ({ system, code, display })
+const coding = (system: string, code: string, display: string): AuditCode => ({ system, code, display })
 const SYSTEM_OBJECT = coding(ENTITY_TYPE, '2', 'System Object')
 
 const dataOf = ({ type, id, ver }: Row): object | undefined => {
   if (type === null || id === null) return undefined
   const version = ver === null ? '' : `/_history/${ver}`
   return {
-    what: { reference: `${type}/${unpackId(id)}${version}` },
+    what: { reference: `${type}/${decodeId(id)}${version}` },
     type: SYSTEM_OBJECT,
     role: coding(OBJECT_ROLE, '4', 'Domain Resource'),
   }
@@ -93,13 +93,13 @@ const patientOf = ({ patient }: Row): object | undefined =>
   patient === null
     ? undefined
     : {
-        what: { reference: `Patient/${unpackId(patient)}` },
+        what: { reference: `Patient/${decodeId(patient)}` },
         type: coding(ENTITY_TYPE, '1', 'Person'),
         role: coding(OBJECT_ROLE, '1', 'Patient'),
       }
 
 const requestOf = ({ request }: Row): object | undefined =>
-  request === null ? undefined : { what: { identifier: { value: unpackId(request) } }, type: REQUEST_ID }
+  request === null ? undefined : { what: { identifier: { value: decodeId(request) } }, type: REQUEST_ID }
 
 /** The number of a refusal says that it concerned something hidden: `outcomeEntity` names that. */
 const saysHidden = ({ status, number }: Row, kind: EventKind): boolean =>

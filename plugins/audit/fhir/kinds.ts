@@ -4,32 +4,32 @@
  */
 import type { EventKind } from '../event.ts'
 
-export interface Coding {
+export interface AuditCode {
   readonly system: string
   readonly code: string
   readonly display?: string
 }
 
 export const DICOM = 'http://dicom.nema.org/resources/ontology/DCM'
-const REST: Coding = {
+const REST: AuditCode = {
   system: 'http://terminology.hl7.org/CodeSystem/audit-event-type',
   code: 'rest',
   display: 'RESTful Operation',
 }
-const APPLICATION: Coding = { system: DICOM, code: '110100', display: 'Application Activity' }
-const LOG_USED: Coding = { system: DICOM, code: '110101', display: 'Audit Log Used' }
-const AUTHENTICATION: Coding = { system: DICOM, code: '110114', display: 'User Authentication' }
-const ALERT: Coding = { system: DICOM, code: '110113', display: 'Security Alert' }
+const APPLICATION: AuditCode = { system: DICOM, code: '110100', display: 'Application Activity' }
+const LOG_USED: AuditCode = { system: DICOM, code: '110101', display: 'Audit Log Used' }
+const AUTHENTICATION: AuditCode = { system: DICOM, code: '110114', display: 'User Authentication' }
+const ALERT: AuditCode = { system: DICOM, code: '110113', display: 'Security Alert' }
 
 export type Action = 'C' | 'R' | 'U' | 'D' | 'E'
 
 interface Kind {
-  readonly type: Coding
-  readonly subtype: Coding
+  readonly type: AuditCode
+  readonly subtype: AuditCode
   readonly action: Action
 }
 
-const own = (code: string, display?: string): Coding => ({
+const own = (code: string, display?: string): AuditCode => ({
   system: 'urn:refhir:audit-event',
   code,
   ...(display !== undefined && { display }),
@@ -91,7 +91,7 @@ export const actionOf = (kind: EventKind, operation: string | undefined): Action
 export const codedAs = (kind: EventKind): Kind => CODED[kind]
 
 /** Login, token, revoke and register are steps of authentication with names of their own. */
-export const subtypesOf = (kind: EventKind, operation: string | undefined): readonly Coding[] => {
+export const subtypesOf = (kind: EventKind, operation: string | undefined): readonly AuditCode[] => {
   const { subtype } = CODED[kind]
   if (operation === undefined || kind === 'request') return [subtype]
   if (kind === 'auth') return operation === 'login' ? [subtype] : [own(operation)]

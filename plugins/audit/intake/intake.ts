@@ -4,7 +4,7 @@ import type { EventKind, TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 import { eventOf, eventOfRefusal } from './event-of.ts'
 import type { EventQueue } from './queue.ts'
-import type { Sampler } from './sampler.ts'
+import type { AnonymousRefusalThrottle } from './refusal-throttle.ts'
 
 const FIRST_REFUSAL = 400
 const SUMMARY_MS = 1_000
@@ -25,7 +25,7 @@ const isRead = ({ interaction, request }: AuditFact): boolean =>
   READS.has(interaction.kind) || (interaction.kind === 'operation' && request.method === 'GET')
 
 export interface Intake {
-  tell(fact: AuditFact): void
+  record(fact: AuditFact): void
   /** After the answer: a refusal that nobody told. */
   used(usage: Usage): void
   /** Resolves when everything told before is written. */
@@ -35,7 +35,7 @@ export interface Intake {
 export interface IntakeParts {
   readonly trail: Trail
   readonly queue: EventQueue
-  readonly sampler: Sampler
+  readonly sampler: AnonymousRefusalThrottle
   /** [audit] reads, include_query */
   readonly reads: boolean
   readonly includeQuery: boolean
@@ -64,7 +64,7 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
   }
 
   return {
-    tell(fact) {
+    record(fact) {
       const { status, transaction, request } = fact
       if (status >= FIRST_REFUSAL) {
         refuse(request, status, () => eventOf(fact, includeQuery))

@@ -12,7 +12,7 @@ import type { Trail } from '../trail/trail.ts'
 const WINDOW_MS = 20 // between an answer and its event in the database
 const HARDEN_MS = 1_000 // between an event that is written and on disk
 const BATCH = 512 // events written in one go, which takes a few milliseconds
-const MOST = 10_000 // events that wait; some megabytes
+const MAX_WAITING = 10_000 // events that wait; some megabytes
 const RETRY_MS = 1_000 // after the database refused them
 
 export interface EventQueue {
@@ -32,7 +32,7 @@ export interface EventQueue {
 }
 
 export interface EventQueueParts {
-  readonly trail: Pick<Trail, 'write' | 'harden'>
+  readonly trail: Pick<Trail, 'write' | 'flush'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -53,7 +53,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       () => {
         isSoft = false
         if (state !== 'closed')
-          trail.harden().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
+          trail.flush().catch((error) => log.error({ err: error }, 'the audit trail may not be on disk'))
       },
       { once: true },
     )
@@ -62,7 +62,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
   const writeWaiting = async (): Promise<void> => {
     for (let left = waiting.length; left > 0; ) {
       const batch = waiting.slice(0, Math.min(left, BATCH))
-      await trail.write(batch, { relaxed: true })
+      await trail.write(batch, { asynchronousCommit: true })
       hardenSoon()
       // Only now: what could not be written is written later.
       waiting = waiting.slice(batch.length)
@@ -127,7 +127,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
     },
     push(event) {
       if (state === 'closed') return
-      if (waiting.length >= MOST) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
+      if (waiting.length >= MAX_WAITING) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
       waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
       if (state !== 'early' && !isFailing && writing === undefined) writeSoon()
     },

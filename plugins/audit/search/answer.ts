@@ -2,8 +2,8 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import { toAuditEvent } from '../fhir/audit-event.ts'
 import type { Row } from '../tables.ts'
-import type { Finder } from './find.ts'
-import { type Asked, pageSize } from './parameters.ts'
+import type { AuditSearch } from './find.ts'
+import { type AuditQuery, pageSize } from './parameters.ts'
 
 const LINES_PAGE = 500 // rows made into lines at once
 
@@ -16,9 +16,9 @@ const linkWith = ({ baseUrl, url }: RequestContext, page: string | undefined): s
 }
 
 export const toBundle = async (
-  finder: Finder,
+  finder: AuditSearch,
   request: RequestContext,
-  asked: Asked,
+  asked: AuditQuery,
   chain: string,
 ): Promise<string> => {
   const size = pageSize(asked)
@@ -44,9 +44,9 @@ export const toBundle = async (
 
 /** Everything that matches, or `_count` of it, a page at a time: as much as somebody reads. */
 export async function* toLines(
-  finder: Finder,
+  finder: AuditSearch,
   { signal }: RequestContext,
-  { conditions, page, count = Number.POSITIVE_INFINITY }: Asked,
+  { conditions, page, count = Number.POSITIVE_INFINITY }: AuditQuery,
   chain: string,
 ): AsyncGenerator<string> {
   let before = page

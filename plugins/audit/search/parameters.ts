@@ -1,27 +1,27 @@
 /** Query of GET /_audit → conditions. Names and prefixes are those of the search on AuditEvent. https://hl7.org/fhir/R4/auditevent.html#search */
-import type { Param } from '../../database/service.ts'
-import { keyOf } from '../blocks/filter.ts'
-import { ParameterUnknown, ParameterValue } from '../errors.ts'
-import { codeOf, type EventKind, KINDS } from '../event.ts'
+import type { SqlParam } from '../../database/service.ts'
+import { filterKeyOf } from '../blocks/bloom-filter.ts'
+import { AuditParameterUnknown, AuditParameterValue } from '../errors.ts'
+import { type EventKind, eventCode, KINDS } from '../event.ts'
 import { actionOf } from '../fhir/kinds.ts'
-import { packId } from '../id.ts'
+import { encodeId } from '../id.ts'
 import type { Row } from '../tables.ts'
-import { type Sought, soughtByAny } from './sought.ts'
-import { readSpan } from './span.ts'
+import { anyBlockQuery, type BlockQuery } from './block-query.ts'
+import { readTimeRange } from './time-range.ts'
 
 const USUAL = 50
-const MOST = 1_000
+const MAX_PAGE = 1_000
 const LATEST = Number.MAX_SAFE_INTEGER
 
 /** A condition on `audit_event`: for the database, and for what comes out of a pack. */
-export interface Condition extends Sought {
+export interface AuditClause extends BlockQuery {
   readonly text: string
-  readonly params: readonly Param[]
+  readonly params: readonly SqlParam[]
   readonly holds: (row: Row) => boolean
 }
 
-export interface Asked {
-  readonly conditions: readonly Condition[]
+export interface AuditQuery {
+  readonly conditions: readonly AuditClause[]
   /** Undefined when not given. */
   readonly count: number | undefined
   /** Number of the last event of the page before. */
@@ -29,11 +29,11 @@ export interface Asked {
   readonly format: string | undefined
 }
 
-const anyOf = (conditions: readonly Condition[]): Condition => ({
+const anyOf = (conditions: readonly AuditClause[]): AuditClause => ({
   text: `(${conditions.map(({ text }) => text).join(' OR ')})`,
   params: conditions.flatMap(({ params }) => params),
   holds: (row) => conditions.some(({ holds }) => holds(row)),
-  ...soughtByAny(conditions),
+  ...anyBlockQuery(conditions),
 })
 
 const isSame = (one: Uint8Array | null, other: Uint8Array): boolean => one !== null && Buffer.compare(one, other) === 0
@@ -41,10 +41,10 @@ const isSame = (one: Uint8Array | null, other: Uint8Array): boolean => one !== n
 const REFERENCE = /^([A-Z][A-Za-z]{1,63})\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/(\d{1,9}))?$/
 const ID = /^[A-Za-z0-9\-.]{1,64}$/
 
-const date = (value: string): Condition => {
+const date = (value: string): AuditClause => {
   const [, prefix = 'eq', moment = ''] = /^(eq|ne|gt|lt|ge|le|sa|eb)?(.*)$/.exec(value) ?? []
-  const span = readSpan(moment.replace(' ', '+'))
-  if (span === undefined) throw ParameterValue('date', 'a date or instant such as ge2024-02-29T12:00:00Z')
+  const span = readTimeRange(moment.replace(' ', '+'))
+  if (span === undefined) throw AuditParameterValue('date', 'a date or instant such as ge2024-02-29T12:00:00Z')
   const { from, to } = span
   switch (prefix) {
     case 'ne':
@@ -69,41 +69,46 @@ const date = (value: string): Condition => {
   }
 }
 
-const patient = (value: string): Condition => {
+const patient = (value: string): AuditClause => {
   const id = value.startsWith('Patient/') ? value.slice('Patient/'.length) : value
-  if (!ID.test(id)) throw ParameterValue('patient', 'Patient/[id] or an id')
-  const packed = packId(id)
+  if (!ID.test(id)) throw AuditParameterValue('patient', 'Patient/[id] or an id')
+  const packed = encodeId(id)
   return {
     text: 'patient = ?',
     params: [packed],
     holds: (row) => isSame(row.patient, packed),
-    keys: [keyOf('patient', packed)],
+    keys: [filterKeyOf('patient', packed)],
   }
 }
 
-const entity = (value: string): Condition => {
+const entity = (value: string): AuditClause => {
   const [, type = '', id = '', version] = REFERENCE.exec(value) ?? []
-  if (type === '') throw ParameterValue('entity', 'a reference such as Observation/[id]')
-  const packed = packId(id)
-  const itself: Condition = {
+  if (type === '') throw AuditParameterValue('entity', 'a reference such as Observation/[id]')
+  const packed = encodeId(id)
+  const itself: AuditClause = {
     text: version === undefined ? '(id = ? AND type = ?)' : '(id = ? AND type = ? AND ver = ?)',
     params: version === undefined ? [packed, type] : [packed, type, Number(version)],
     holds: (row) =>
       isSame(row.id, packed) && row.type === type && (version === undefined || row.ver === Number(version)),
-    keys: [keyOf('id', packed)],
+    keys: [filterKeyOf('id', packed)],
   }
   // A patient is also an entity of what concerns him.
   return type === 'Patient' && version === undefined ? anyOf([itself, patient(value)]) : itself
 }
 
-const agent = (value: string): Condition => {
+const agent = (value: string): AuditClause => {
   const column = REFERENCE.test(value) ? 'person' : 'client'
-  return { text: `${column} = ?`, params: [value], holds: (row) => row[column] === value, keys: [keyOf(column, value)] }
+  return {
+    text: `${column} = ?`,
+    params: [value],
+    holds: (row) => row[column] === value,
+    keys: [filterKeyOf(column, value)],
+  }
 }
 
-const kinds = (wanted: (kind: EventKind) => boolean): string => KINDS.filter(wanted).map(codeOf).join(', ')
+const kinds = (wanted: (kind: EventKind) => boolean): string => KINDS.filter(wanted).map(eventCode).join(', ')
 
-const METHODS: Readonly<Record<'C' | 'R' | 'U' | 'D' | 'E', readonly string[]>> = {
+const METHOD_CODES: Readonly<Record<'C' | 'R' | 'U' | 'D' | 'E', readonly string[]>> = {
   C: ['POST'],
   R: ['GET', 'HEAD'],
   U: ['PUT', 'PATCH'],
@@ -111,12 +116,12 @@ const METHODS: Readonly<Record<'C' | 'R' | 'U' | 'D' | 'E', readonly string[]>> 
   E: ['OPTIONS'],
 }
 
-const action = (value: string): Condition => {
-  if (!/^[CRUDE]$/.test(value)) throw ParameterValue('action', 'C, R, U, D or E')
+const action = (value: string): AuditClause => {
+  if (!/^[CRUDE]$/.test(value)) throw AuditParameterValue('action', 'C, R, U, D or E')
   // What was refused before it was known what it asks for has the action of its method.
-  const methods = METHODS[value as keyof typeof METHODS]
+  const methods = METHOD_CODES[value as keyof typeof METHOD_CODES]
   const isOf = (kind: EventKind): boolean => kind !== 'request' && actionOf(kind, undefined) === value
-  const refused = codeOf('request')
+  const refused = eventCode('request')
   return {
     text: `(kind IN (${kinds(isOf)}) OR (kind = ${refused} AND operation IN (${methods.map((one) => `'${one}'`).join(', ')})))`,
     params: [],
@@ -133,9 +138,9 @@ const STATUSES: Readonly<Record<string, readonly [number, number]>> = {
   '12': [0, 0],
 }
 
-const outcome = (value: string): Condition => {
+const outcome = (value: string): AuditClause => {
   const [from, to] = Object.hasOwn(STATUSES, value) ? (STATUSES[value] ?? []) : []
-  if (from === undefined || to === undefined) throw ParameterValue('outcome', '0, 4, 8 or 12')
+  if (from === undefined || to === undefined) throw AuditParameterValue('outcome', '0, 4, 8 or 12')
   return {
     text: '(status >= ? AND status < ?)',
     params: [from, to],
@@ -143,13 +148,13 @@ const outcome = (value: string): Condition => {
   }
 }
 
-const subtype = (value: string): Condition => {
+const subtype = (value: string): AuditClause => {
   const code = kinds((kind) => kind === value)
-  if (code === '') throw ParameterValue('subtype', `one of ${KINDS.join(', ')}`)
+  if (code === '') throw AuditParameterValue('subtype', `one of ${KINDS.join(', ')}`)
   return { text: `kind IN (${code})`, params: [], holds: ({ kind }) => KINDS[kind] === value }
 }
 
-const READERS: Readonly<Record<string, (value: string) => Condition>> = {
+const READERS: Readonly<Record<string, (value: string) => AuditClause>> = {
   date,
   agent,
   patient,
@@ -159,7 +164,7 @@ const READERS: Readonly<Record<string, (value: string) => Condition>> = {
   subtype,
   address: (value) => ({ text: 'address = ?', params: [value], holds: ({ address }) => address === value }),
   _id: (value) => {
-    if (!/^[1-9]\d{0,14}$/.test(value)) throw ParameterValue('_id', 'the id of an event, a number')
+    if (!/^[1-9]\d{0,14}$/.test(value)) throw AuditParameterValue('_id', 'the id of an event, a number')
     const seq = Number(value)
     return { text: 'seq = ?', params: [seq], holds: (row) => row.seq === seq, rows: [seq, seq] }
   },
@@ -168,26 +173,26 @@ const STEERING = ['_count', '_page', '_format']
 const KNOWN = [...Object.keys(READERS), ...STEERING]
 
 const readPage = (value: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(value)) throw ParameterValue('_page', 'what a next link of this server holds')
+  if (!/^[1-9]\d{0,14}$/.test(value)) throw AuditParameterValue('_page', 'what a next link of this server holds')
   return Number(value)
 }
 
 const readCount = (value: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(value)) throw ParameterValue('_count', 'a positive integer')
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw AuditParameterValue('_count', 'a positive integer')
   return Number(value)
 }
 
 /** Throws 400 for what is not known, or not well-formed. A parameter given twice is both; a comma is either. */
-export const readAsked = (url: string): Asked => {
+export const readAuditQuery = (url: string): AuditQuery => {
   const start = url.indexOf('?')
   const given = start === -1 ? [] : [...new URLSearchParams(url.slice(start + 1))]
-  const conditions: Condition[] = []
+  const conditions: AuditClause[] = []
   const steering = new Map<string, string>()
   for (const [name, value] of given) {
     const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined
     if (read !== undefined) conditions.push(anyOf(value.split(',').map(read)))
-    else if (!STEERING.includes(name)) throw ParameterUnknown(name.slice(0, 64), KNOWN.join(', '))
-    else if (steering.has(name)) throw ParameterValue(name, 'one value; it is given twice')
+    else if (!STEERING.includes(name)) throw AuditParameterUnknown(name.slice(0, 64), KNOWN.join(', '))
+    else if (steering.has(name)) throw AuditParameterValue(name, 'one value; it is given twice')
     else steering.set(name, value)
   }
   const count = steering.get('_count')
@@ -201,4 +206,4 @@ export const readAsked = (url: string): Asked => {
 }
 
 /** Events of a page. */
-export const pageSize = ({ count = USUAL }: Asked): number => Math.min(count, MOST)
+export const pageSize = ({ count = USUAL }: AuditQuery): number => Math.min(count, MAX_PAGE)

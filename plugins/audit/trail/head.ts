@@ -1,11 +1,11 @@
 /** Where the chain ends: what the next rows follow, and how it is written. */
 import type { Transaction } from '../../database/service.ts'
+import { lastSeqOf } from '../batch.ts'
 import type { ChainKey } from '../chain/key.ts'
 import { GENESIS, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { lastSeqOf } from '../pack.ts'
 import { type HeadRow, updateHead } from '../tables.ts'
-import { insertRows } from './insert.ts'
-import type { Unplaced } from './rows.ts'
+import type { UnnumberedRow } from './event-rows.ts'
+import { insertTrailRows } from './insert.ts'
 
 /** Only what the next row needs. */
 export type Head = Pick<HeadRow, 'chain' | 'seq' | 'mac' | 'count'>
@@ -29,7 +29,7 @@ export const appendRows = async (
   transaction: Transaction,
   key: ChainKey,
   head: Head,
-  rows: readonly Unplaced[],
+  rows: readonly UnnumberedRow[],
   next: ChainKey = key,
 ): Promise<SealedHead> => {
   let { seq, mac } = head
@@ -39,7 +39,7 @@ export const appendRows = async (
     mac = sealRow(key, head.chain, mac, row)
     row.mac = mac
   }
-  await insertRows(transaction, rows)
+  await insertTrailRows(transaction, rows)
   const after = { chain: head.chain, seq, mac, count: head.count + seq - head.seq }
   const seal = sealHead(next, after)
   await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, seal, head.seq])

@@ -2,7 +2,7 @@
  * Inserts rows, several with one statement. Handing over a value takes as long as hashing a few bytes, also when it is
  * null, so what reads and changes do not have is left out where nobody has it.
  */
-import { type Param, type Sql, sql, type Transaction } from '../../database/service.ts'
+import { type Sql, type SqlParam, sql, type Transaction } from '../../database/service.ts'
 import { COLUMNS, type Row } from '../tables.ts'
 
 const AT_ONCE = [16, 4, 1]
@@ -25,21 +25,21 @@ const isCommon = ({ operation, query, number, proof }: Row): boolean =>
   operation === null && query === null && number === null && proof === null
 
 /** In the order of the statements: named one by one, because looking each up by its name takes longer. */
-const addCommon = (params: Param[], row: Row): void => {
+const addCommon = (params: SqlParam[], row: Row): void => {
   params.push(row.seq, row.at, row.kind, row.status, row.type, row.id, row.ver, row.patient, row.client)
   params.push(row.person, row.token, row.address, row.request, row.mac)
 }
-const addAll = (params: Param[], row: Row): void => {
+const addAll = (params: SqlParam[], row: Row): void => {
   addCommon(params, row)
   params.push(row.operation, row.query, row.number, row.proof, row.pack)
 }
 
-export const insertRows = async (transaction: Transaction, rows: readonly Row[]): Promise<void> => {
+export const insertTrailRows = async (transaction: Transaction, rows: readonly Row[]): Promise<void> => {
   const [statements, add] = rows.every(isCommon) ? [inserts.few, addCommon] : [inserts.all, addAll]
   let from = 0
   for (const [count, statement] of statements)
     while (rows.length - from >= count) {
-      const params: Param[] = []
+      const params: SqlParam[] = []
       for (let at = from; at < from + count; at += 1) add(params, rows[at] as Row)
       const written = transaction.run(statement, params)
       if (written !== undefined) await written

@@ -5,14 +5,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
+import { lastSeqOf } from '../batch.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { proveKey, sealHead, sealPruned } from '../chain/seals.ts'
 import { HeadMissing, KeyMismatch } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
-import { lastSeqOf } from '../pack.ts'
-import { type HeadRow, insertHead, lockHead, type Row, readFirst, readLast, updatePruned } from '../tables.ts'
+import { type HeadRow, insertHead, lockHead, type Row, readFirst, readLast, updatePrunedUntil } from '../tables.ts'
+import { toRows } from './event-rows.ts'
 import { appendRows, newHead } from './head.ts'
-import { rowsOf } from './rows.ts'
 
 const CHAIN_BYTES = 16
 
@@ -69,9 +69,9 @@ const changeKey = async (transaction: Transaction, { keys, clock }: OpenParts, h
   const { chain, pruned_seq, pruned_mac, pruned_count, pruned_key } = head
   const proof = proveKey(keys.current, chain, head.seq + 1, head.mac)
   const event: TrailEvent = { at: clock.now(), kind: 'rekey', status: 200, proof }
-  await appendRows(transaction, old, head, rowsOf([event]), keys.current)
+  await appendRows(transaction, old, head, toRows([event]), keys.current)
   const seal = sealPruned(keys.current, head)
-  await transaction.run(updatePruned, [pruned_seq, pruned_mac, pruned_count, pruned_key, seal])
+  await transaction.run(updatePrunedUntil, [pruned_seq, pruned_mac, pruned_count, pruned_key, seal])
 }
 
 /** Throws KeyMismatch and HeadMissing, which stop the start. */
@@ -84,7 +84,7 @@ export const openTrail = async (parts: OpenParts): Promise<void> => {
     if (found !== undefined) {
       const key = keys.find(head.key)
       const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }
-      if (key !== undefined) await appendRows(transaction, key, head, rowsOf([alarm]))
+      if (key !== undefined) await appendRows(transaction, key, head, toRows([alarm]))
     }
     const now = (await transaction.get<HeadRow>(lockHead, [])) as HeadRow
     if (!keys.current.id.equals(now.key)) await changeKey(transaction, parts, now)

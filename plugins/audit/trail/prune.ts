@@ -4,10 +4,10 @@
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
+import { lastSeqOf, spanOf } from '../batch.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { proveKey, sealPruned, sealRow } from '../chain/seals.ts'
-import { codeOf } from '../event.ts'
-import { lastSeqOf, spanOf } from '../pack.ts'
+import { eventCode } from '../event.ts'
 import {
   deleteBlocks,
   deleteRows,
@@ -16,13 +16,13 @@ import {
   type Row,
   readHead,
   readRows,
-  updatePruned,
+  updatePrunedUntil,
 } from '../tables.ts'
 import type { Trail } from './trail.ts'
 
 const DAY_MS = 86_400_000
 const SLICE_ROWS = 100 // of one transaction
-const REKEY = codeOf('rekey')
+const REKEY = eventCode('rekey')
 
 export interface PruneParts {
   readonly database: Database
@@ -62,12 +62,18 @@ const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after
   await transaction.run(deleteRows, [head.pruned_seq, after.pruned_seq])
   await transaction.run(deleteBlocks, [after.pruned_seq])
   const seal = sealPruned(key, { chain: now.chain, ...after })
-  await transaction.run(updatePruned, [after.pruned_seq, after.pruned_mac, after.pruned_count, after.pruned_key, seal])
+  await transaction.run(updatePrunedUntil, [
+    after.pruned_seq,
+    after.pruned_mac,
+    after.pruned_count,
+    after.pruned_key,
+    seal,
+  ])
   return true
 }
 
 /** Resolves with the number of rows that are gone. */
-export const prune = async ({ database, keys, trail, days, clock, log }: PruneParts): Promise<number> => {
+export const pruneTrail = async ({ database, keys, trail, days, clock, log }: PruneParts): Promise<number> => {
   const oldest = clock.now() - days * DAY_MS // of what is kept
   let gone = 0
   for (let isMore = true; isMore; ) {

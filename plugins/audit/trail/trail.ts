@@ -4,15 +4,15 @@
  * the same numbers, and then the head is read again, and locked; on SQLite it is asked for by all it was left with.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
-import type { Closing, Database, Transaction, TransactOptions } from '../../database/service.ts'
-import type { BlockMaker } from '../blocks/maker.ts'
+import type { CommitParticipant, Database, Transaction, TransactOptions } from '../../database/service.ts'
+import type { BlockWriter } from '../blocks/block-writer.ts'
 import type { KeyRing } from '../chain/key.ts'
 import { sealHead } from '../chain/seals.ts'
 import { HeadMissing, KeyMismatch, TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
-import { findHead, type HeadRow, lockHead, touchHead } from '../tables.ts'
+import { findHead, type HeadRow, lockHead, updateHeadTime } from '../tables.ts'
+import { batchesOf, type UnnumberedRow } from './event-rows.ts'
 import { appendRows, type Head, type SealedHead } from './head.ts'
-import { packsOf, type Unplaced } from './rows.ts'
 
 const REMEMBERED_MS = 10_000 // long before another server could prune what this one has not seen
 const SHARED_CLOSINGS = 100 // after another server was met, the head is asked for so often
@@ -23,13 +23,13 @@ export interface Trail {
   /** Writes events in a transaction of their own; `relaxed` does not wait for the disk. */
   write(events: readonly TrailEvent[], options?: TransactOptions): Promise<void>
   /** Resolves when everything written before is on disk. */
-  harden(): Promise<void>
+  flush(): Promise<void>
 }
 
 export interface TrailParts {
   readonly database: Database
   readonly keys: KeyRing
-  readonly blocks: BlockMaker
+  readonly blocks: BlockWriter
   readonly clock: Clock
   readonly log: Logger
 }
@@ -44,7 +44,7 @@ interface Remembered {
 type Left = TrailEvent | readonly TrailEvent[]
 
 /** In the order they were left, behind so many events: those of changes that share a COMMIT are of one moment too. */
-const rowsBehind = (seq: number, all: readonly Left[]): readonly Unplaced[] => packsOf(all.flat(), seq)
+const rowsBehind = (seq: number, all: readonly Left[]): readonly UnnumberedRow[] => batchesOf(all.flat(), seq)
 
 /** Why is for the log. */
 const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } })
@@ -73,8 +73,8 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
     return { head, isSound: sealHead(keys.current, head).equals(head.seal) }
   }
 
-  const closing: Closing<Left> = {
-    async close(transaction, events) {
+  const participant: CommitParticipant<Left> = {
+    async beforeCommit(transaction, events) {
       next = undefined
       const { head, isSound } = await headNow(transaction)
       // Refusing everything would be a gift to whoever did it: it goes on, and says so.
@@ -83,11 +83,11 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }
       const rows = rowsBehind(head.seq, isSound ? events : [alarm, ...events])
       next = await appendRows(transaction, keys.current, head, rows)
-      await blocks.follow(transaction, rows)
+      await blocks.add(transaction, rows)
     },
-    closed(committed) {
+    finished(committed) {
       if (committed && next !== undefined) blocks.committed(next.seq)
-      else blocks.undone()
+      else blocks.rolledBack()
       if (!committed && remembered !== undefined) toAsk = SHARED_CLOSINGS
       remembered =
         committed && next !== undefined ? { head: next, until: clock.monotonic() + REMEMBERED_MS } : undefined
@@ -96,11 +96,11 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
   }
 
   return {
-    append: (transaction, event) => transaction.leave(closing, event),
+    append: (transaction, event) => transaction.beforeCommit(participant, event),
     write: (events, options) =>
       database.transact((transaction) => {
-        transaction.leave(closing, events)
+        transaction.beforeCommit(participant, events)
       }, options),
-    harden: () => database.transact((transaction) => transaction.run(touchHead, [])),
+    flush: () => database.transact((transaction) => transaction.run(updateHeadTime, [])),
   }
 }

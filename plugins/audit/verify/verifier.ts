@@ -4,17 +4,17 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Database, Param, ReadingPlace, Sql } from '../../database/service.ts'
+import type { Database, Sql, SqlParam, ThreadReaderLocation } from '../../database/service.ts'
 import { VerifyCancelled } from '../errors.ts'
 import { type Checkpoint, type Verdict, type VerifyInput, verifyTrail } from './walk.ts'
 
 // The compiled tree holds .js beside it; the sources run as they are.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A walk that nobody waits for any more ends with its thread. */
-const inThread = async (place: ReadingPlace, input: VerifyInput, signal: AbortSignal): Promise<Verdict> => {
+const inThread = async (place: ThreadReaderLocation, input: VerifyInput, signal: AbortSignal): Promise<Verdict> => {
   const worker = new Worker(WORKER, { workerData: { place, input } })
   const gone = new AbortController()
   try {
@@ -33,9 +33,9 @@ const inThread = async (place: ReadingPlace, input: VerifyInput, signal: AbortSi
 const here = (database: Database, input: VerifyInput, signal: AbortSignal): Promise<Verdict> =>
   verifyTrail(
     {
-      async all<R>(statement: Sql, params: readonly Param[]) {
-        await breathe()
-        return database.slow<R>(statement, params, signal)
+      async all<R>(statement: Sql, params: readonly SqlParam[]) {
+        await yieldToEventLoop()
+        return database.longQuery<R>(statement, params, signal)
       },
     },
     input,
@@ -47,7 +47,7 @@ export const createVerifier = (database: Database, keys: Omit<VerifyInput, 'chec
   let last: Promise<unknown> = Promise.resolve()
   const verify: Verify = (checkpoint, signal) => {
     if (signal.aborted) throw VerifyCancelled()
-    const place = database.place()
+    const place = database.threadReaderLocation()
     const input = { ...keys, checkpoint }
     return place === undefined ? here(database, input, signal) : inThread(place, input, signal)
   }

@@ -3,16 +3,16 @@
  * pages, and no more than a page is held. What it cannot see by itself is a trail that was cut and given an old head, or
  * a database restored from yesterday: those show against a checkpoint kept elsewhere.
  */
-import type { Reading } from '../../database/service.ts'
+import type { ThreadReader } from '../../database/service.ts'
+import { lastSeqOf, spanOf } from '../batch.ts'
 import { type ChainKey, createKeyRing, type KeyRing } from '../chain/key.ts'
 import { GENESIS, proveKey, sealHead, sealPruned, sealRow } from '../chain/seals.ts'
-import { codeOf } from '../event.ts'
-import { lastSeqOf, spanOf } from '../pack.ts'
+import { eventCode } from '../event.ts'
 import { type HeadRow, type Row, readFirst, readHeadAndLast, readRows } from '../tables.ts'
 
 const PAGE_ROWS = 100 // some milliseconds of work, and of packs a few megabytes
-const REKEY = codeOf('rekey')
-const MOST_ATTEMPTS = 3
+const REKEY = eventCode('rekey')
+const MAX_ATTEMPTS = 3
 
 export type Damage =
   /** SERVER_AUDIT_KEY is not the key of this trail. */
@@ -89,7 +89,7 @@ interface Walk {
 
 /** All rows up to the head. */
 const walk = async (
-  reading: Reading,
+  reader: ThreadReader,
   keys: KeyRing,
   head: HeadRow,
   start: ChainKey,
@@ -105,7 +105,7 @@ const walk = async (
 
   let from = Number.MIN_SAFE_INTEGER
   for (;;) {
-    const rows = await reading.all<Row>(readRows, [from, head.seq, PAGE_ROWS])
+    const rows = await reader.all<Row>(readRows, [from, head.seq, PAGE_ROWS])
     for (const row of rows) {
       if (row.seq < next) return end(row.seq, 'inserted')
       if (row.seq > next) return end(next, 'missing')
@@ -165,14 +165,14 @@ const toVerdict = (
 })
 
 const attempt = async (
-  reading: Reading,
+  reader: ThreadReader,
   keys: KeyRing,
   checkpoint: Checkpoint | undefined,
 ): Promise<{ readonly verdict: Verdict; readonly head: HeadRow | undefined }> => {
   const keyed = keys.current.isSecret
-  const [head] = await reading.all<HeadAndLast>(readHeadAndLast, [])
+  const [head] = await reader.all<HeadAndLast>(readHeadAndLast, [])
   if (head === undefined) {
-    const [first] = await reading.all<{ seq: number | null }>(readFirst, [])
+    const [first] = await reader.all<{ seq: number | null }>(readFirst, [])
     const seq = first?.seq ?? (checkpoint === undefined ? undefined : 1)
     const broken = seq === undefined ? undefined : ({ seq, kind: 'head' } as const)
     return { verdict: toVerdict(keyed, undefined, 0, broken, undefined), head }
@@ -181,7 +181,7 @@ const attempt = async (
   // Not the errors of rows: with another key every one of them looks altered.
   if (start === undefined || keys.find(head.key) === undefined || (keyed && !keys.current.id.equals(head.key)))
     return { verdict: toVerdict(keyed, head, 0, { seq: head.pruned_seq + 1, kind: 'key' }, undefined), head }
-  const walked = await walk(reading, keys, head, start, checkpoint)
+  const walked = await walk(reader, keys, head, start, checkpoint)
   let broken = walked.broken ?? faultOfHead(keys, head, walked)
   // Older than the checkpoint: what came after it was cut off, or never was in this database.
   if (broken === undefined && checkpoint !== undefined && checkpoint.seq > head.seq)
@@ -193,15 +193,15 @@ const attempt = async (
 
 /** `server audit verify` and GET /_audit/verify. Throws what reading the database throws. */
 export const verifyTrail = async (
-  reading: Reading,
+  reader: ThreadReader,
   { key, previousKeys, checkpoint }: VerifyInput,
 ): Promise<Verdict> => {
   const keys = createKeyRing(key, previousKeys)
   for (let count = 1; ; count += 1) {
-    const { verdict, head } = await attempt(reading, keys, checkpoint)
-    if (verdict.ok || count === MOST_ATTEMPTS) return verdict
+    const { verdict, head } = await attempt(reader, keys, checkpoint)
+    if (verdict.ok || count === MAX_ATTEMPTS) return verdict
     // Rows that were pruned meanwhile look as if they were missing.
-    const [now] = await reading.all<HeadRow>(readHeadAndLast, [])
+    const [now] = await reader.all<HeadRow>(readHeadAndLast, [])
     if (now?.pruned_seq === head?.pruned_seq) return verdict
   }
 }

@@ -48,7 +48,7 @@ const toColumn = (name: string, oid: number): Column => {
 }
 
 /** From a RowDescription message whose fields begin at `at` (its column count). */
-export const readColumns = (bytes: Buffer, at: number): Columns => {
+export const readRowDescription = (bytes: Buffer, at: number): Columns => {
   const count = bytes.readInt16BE(at)
   const columns: Column[] = []
   let next = at + 2

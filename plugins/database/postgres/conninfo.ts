@@ -1,7 +1,7 @@
 /** A PostgreSQL connection string, read and checked. No PG* environment variable, service or password file plays a part. */
 import { userInfo } from 'node:os'
 import { type Endpoint, readEndpoints } from './endpoints.ts'
-import { ParameterUnknown, ParameterUnsupported, ParameterValue } from './errors.ts'
+import { ConninfoParameterUnknown, ConninfoParameterValue, ParameterUnsupported } from './errors.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 import { readTlsSettings, type TlsSettings } from './tls-settings.ts'
 
@@ -106,7 +106,7 @@ export const parseConninfo = (text: string, defaults: ConninfoDefaults = DEFAULT
   const parameters = readParameters(text)
   for (const name of parameters.keys()) {
     if (Object.hasOwn(UNSUPPORTED, name)) throw ParameterUnsupported(name, UNSUPPORTED[name]!)
-    if (!SUPPORTED.has(name)) throw ParameterUnknown(name)
+    if (!SUPPORTED.has(name)) throw ConninfoParameterUnknown(name)
   }
   const given = (name: string): string | undefined => parameters.get(name) || undefined
   oneOf(parameters, 'gssencmode', ['disable'], ': there is no GSSAPI')
@@ -114,13 +114,14 @@ export const parseConninfo = (text: string, defaults: ConninfoDefaults = DEFAULT
   oneOf(parameters, 'client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'], ': nothing else is spoken')
   const channelBinding = oneOf(parameters, 'channel_binding', ['disable', 'prefer'], '')
   const keepalives = whole(parameters, 'keepalives')
-  if (keepalives !== undefined && keepalives !== 0 && keepalives !== 1) throw ParameterValue('keepalives', '0 or 1')
+  if (keepalives !== undefined && keepalives !== 0 && keepalives !== 1)
+    throw ConninfoParameterValue('keepalives', '0 or 1')
   const idle = whole(parameters, 'keepalives_idle')
   const timeout = whole(parameters, 'connect_timeout')
   const tls = readTlsSettings(parameters)
   const endpoints = readEndpoints(parameters)
   if (tls.verifyName && endpoints.some((endpoint) => endpoint.kind === 'tcp' && endpoint.host === undefined))
-    throw ParameterValue('host', 'given beside hostaddr: sslmode=verify-full checks the certificate against it')
+    throw ConninfoParameterValue('host', 'given beside hostaddr: sslmode=verify-full checks the certificate against it')
 
   const user = given('user') ?? defaults.account()
   const conninfo: Omit<Conninfo, 'password'> = {
@@ -141,7 +142,7 @@ export const parseConninfo = (text: string, defaults: ConninfoDefaults = DEFAULT
 const oneOf = (parameters: Parameters, name: string, values: readonly string[], why: string): string | undefined => {
   const value = parameters.get(name)
   if (value === undefined || values.includes(value)) return value
-  throw ParameterValue(name, `${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${why}`)
+  throw ConninfoParameterValue(name, `${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${why}`)
 }
 
 /** A whole number as libpq reads one: blanks around it and a sign are fine. */
@@ -149,6 +150,6 @@ const whole = (parameters: Parameters, name: string): number | undefined => {
   const value = parameters.get(name)
   if (value === undefined) return undefined
   const number = /^\s*[+-]?\d+\s*$/.test(value) ? Number(value) : Number.NaN
-  if (!(Math.abs(number) <= MAX_SECONDS)) throw ParameterValue(name, 'a whole number')
+  if (!(Math.abs(number) <= MAX_SECONDS)) throw ConninfoParameterValue(name, 'a whole number')
   return number
 }

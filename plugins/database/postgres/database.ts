@@ -1,6 +1,6 @@
 /** The Database service on PostgreSQL: a pool of sessions, each statement prepared once, writes in few round trips. */
 import type { MikroORM } from '@mikro-orm/core'
-import { type Param, type Sql, sql } from '../contract.ts'
+import { type Sql, type SqlParam, sql } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf } from '../schema.ts'
@@ -8,13 +8,13 @@ import { createAlone } from './alone.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { inspectServer } from './inspect.ts'
-import type { Loan } from './loan.ts'
+import type { Lease } from './loan.ts'
+import { createLongQuery } from './long-query.ts'
 import { createPool } from './pool.ts'
-import { createReader } from './reader.ts'
+import { createPostgresReader } from './reader.ts'
+import { createGroupRunner } from './run-group.ts'
 import { migrate } from './schema.ts'
-import { createSender } from './send.ts'
 import type { Session, SessionLimits } from './session.ts'
-import { createSlow } from './slow.ts'
 import { createTlsFiles } from './tls-files.ts'
 import { createTransactions } from './transactions.ts'
 
@@ -71,20 +71,20 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
   const now = (): number => clock.monotonic()
   const pool = createPool({ connector, size: options.pool ?? SESSIONS, queue: QUEUE, waitMs: WAIT_MS, log, now })
-  const reader = createReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
-  const send = createSender({ connector, pool })
-  const slow = createSlow({ pool, connector, send })
+  const reader = createPostgresReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
+  const send = createGroupRunner({ connector, pool })
+  const slow = createLongQuery({ pool, connector, send })
   const transactions = createTransactions({ pool, send, now, queue: QUEUE })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
     const { openPostgresOrm } = await import('./orm.ts')
-    const loans = new Map<Session, Loan>()
+    const loans = new Map<Session, Lease>()
     const source = {
       async acquire() {
-        const loan = await pool.acquire({ long: true })
-        loans.set(loan.session, loan)
-        return loan.session
+        const lease = await pool.acquire({ long: true })
+        loans.set(lease.session, lease)
+        return lease.session
       },
       release(session: Session) {
         loans.get(session)?.release()
@@ -98,11 +98,11 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   return {
     database: {
       kind: 'postgres',
-      get: async <R>(statement: Sql, params: readonly Param[]) =>
+      get: async <R>(statement: Sql, params: readonly SqlParam[]) =>
         (await reader.all(statement, params))[0] as R | undefined,
       all: (statement, params) => reader.all(statement, params) as Promise<any[]>,
-      slow: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
-      place: () => undefined,
+      longQuery: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
+      threadReaderLocation: () => undefined,
       transact: transactions.transact,
       alone: createAlone(connectorWith(ALONE_LIMITS)),
       orm() {
@@ -128,20 +128,20 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       },
     },
     async check(given) {
-      const loan = await pool.acquire({ signal: given })
-      const cut = (): void => loan.session.destroy()
+      const lease = await pool.acquire({ signal: given })
+      const cut = (): void => lease.session.destroy()
       given.addEventListener('abort', cut)
       try {
-        const [result] = await send(loan.session, [{ statement: probe, params: [] }])
+        const [result] = await send(lease.session, [{ statement: probe, params: [] }])
         if (result?.rows.length !== 1) return false
         if (result.rows[0]?.readonly !== 'on') return true
-        pool.retireReadOnly(loan.session)
+        pool.retireReadOnly(lease.session)
         throw new Error('the session is read-only')
       } catch (error) {
         throw DatabaseUnavailable().with({ cause: error })
       } finally {
         given.removeEventListener('abort', cut)
-        loan.release()
+        lease.release()
       }
     },
     isInPlace: () => true,

@@ -5,7 +5,7 @@
 
 import { isIP } from 'node:net'
 import { counted } from '../../../kernel/index.ts'
-import { HostMissing, ParameterValue } from './errors.ts'
+import { ConninfoParameterValue, HostMissing } from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
 const DEFAULT_PORT = 5432
@@ -38,9 +38,9 @@ export const readEndpoints = (parameters: Parameters): readonly Endpoint[] => {
   const count = addresses?.length ?? hosts?.length
   if (count === undefined) throw HostMissing()
   if (hosts !== undefined && hosts.length !== count)
-    throw ParameterValue('hostaddr', `a list as long as host (${hosts.length} and ${count} were given)`)
+    throw ConninfoParameterValue('hostaddr', `a list as long as host (${hosts.length} and ${count} were given)`)
   if (ports !== undefined && ports.length !== 1 && ports.length !== count)
-    throw ParameterValue(
+    throw ConninfoParameterValue(
       'port',
       `one number, or one for each of the ${count} hosts (${counted(ports.length, 'port')} given)`,
     )
@@ -66,12 +66,12 @@ const list = (value: string | undefined): readonly string[] | undefined =>
 const readPort = (text: string): number => {
   if (text === '') return DEFAULT_PORT
   const port = /^\s*\+?\d+\s*$/.test(text) ? Number(text) : 0
-  if (port < 1 || port > 65_535) throw ParameterValue('port', 'a number from 1 to 65535')
+  if (port < 1 || port > 65_535) throw ConninfoParameterValue('port', 'a number from 1 to 65535')
   return port
 }
 
 const checkAddress = (address: string): string => {
-  if (isIP(address) === 0) throw ParameterValue('hostaddr', 'an IPv4 or IPv6 address')
+  if (isIP(address) === 0) throw ConninfoParameterValue('hostaddr', 'an IPv4 or IPv6 address')
   return address
 }
 
@@ -80,17 +80,17 @@ const checkAddress = (address: string): string => {
  * different resolvers, and a certificate could be checked against another address than the one connected to.
  */
 const checkName = (host: string): string => {
-  if (host.startsWith('@')) throw ParameterValue('host', 'a directory: abstract Unix sockets are not supported')
+  if (host.startsWith('@')) throw ConninfoParameterValue('host', 'a directory: abstract Unix sockets are not supported')
   if (isIP(host) !== 0) return host
   const labels = host.replace(/\.$/, '').split('.')
   if (/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? ''))
-    throw ParameterValue(
+    throw ConninfoParameterValue(
       'host',
       'a name, or an IPv4 address in its plain form: four decimal numbers without leading zeros',
     )
   // Not repeated in the message: with an "@" or "/" left unencoded in a password, this is a piece of it.
   if (!labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/i.test(label)))
-    throw ParameterValue(
+    throw ConninfoParameterValue(
       'host',
       'a name of letters, digits, "-" and "."; an "@", "/" or ":" in a password is written %40, %2F or %3A',
     )

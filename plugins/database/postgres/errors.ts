@@ -12,7 +12,7 @@ export const StringSyntax = defineError(
   'exception',
   'postgres_url cannot be read: %s. Write postgresql://user:password@host:5432/database, with reserved characters percent-encoded, or host=… user=… pairs.',
 )
-export const ParameterUnknown = defineError(
+export const ConninfoParameterUnknown = defineError(
   'database/postgres-parameter-unknown',
   500,
   'exception',
@@ -30,7 +30,7 @@ export const ParameterTwice = defineError(
   'exception',
   'postgres_url: the parameter "%s" is given twice.',
 )
-export const ParameterValue = defineError(
+export const ConninfoParameterValue = defineError(
   'database/postgres-parameter-value',
   500,
   'exception',

@@ -2,29 +2,29 @@
  * Groups of prepared statements in one round trip. Everything is written at once; a group that fails undoes itself and
  * leaves the groups behind it alone. Statements of a group outside BEGIN are one transaction, committed with its end.
  */
-import type { Param, Sql } from '../contract.ts'
-import { type Columns, NO_COLUMNS, readColumns } from './columns.ts'
+import type { Sql, SqlParam } from '../contract.ts'
+import { type Columns, NO_COLUMNS, readRowDescription } from './columns.ts'
 import { bindMessage, closeMessage, prepareMessages, RUN_PORTAL, SYNC } from './messages.ts'
 import { ConnectionLost, readServerError } from './server-error.ts'
 
-const MOST_PREPARED = 400 // per session; a statement costs the server some ten kilobytes
+const MAX_PREPARED = 400 // per session; a statement costs the server some ten kilobytes
 const NAME_BYTES = 50 // of 63, NAMEDATALEN - 1
 
-export interface Step {
+export interface BoundStatement {
   readonly statement: Sql
-  readonly params: readonly Param[]
+  readonly params: readonly SqlParam[]
 }
 
-export interface StepResult {
+export interface StatementResult {
   readonly rows: Record<string, unknown>[]
   /** `INSERT 0 1`, `COMMIT`, … */
   readonly tag: string
 }
 
 /** Statements that succeed or fail together. Exactly one of the two is called, once. */
-export interface Group {
-  readonly steps: readonly Step[]
-  settle(results: readonly StepResult[]): void
+export interface StatementGroup {
+  readonly steps: readonly BoundStatement[]
+  settle(results: readonly StatementResult[]): void
   fail(error: unknown): void
 }
 
@@ -42,20 +42,20 @@ interface Submitted {
 }
 
 /** The session as an exchange needs it. */
-export interface Line {
+export interface Connection {
   write(bytes: Buffer): void
   /** Enters pg's queue of queries. */
   enqueue(query: Submitted): void
   /** Who gets the server's messages until it answers that it is done; undefined gives them back to pg. */
-  listen(taker: Taker | undefined): void
+  listen(handler: ReplyHandler | undefined): void
 }
 
 /** Takes a message of the server; `at` is where its fields begin. Answers true when the server is done. */
-export type Taker = (type: number, bytes: Buffer, at: number, end: number) => boolean
+export type ReplyHandler = (type: number, bytes: Buffer, at: number, end: number) => boolean
 
 export interface Exchanges {
   /** One call at a time: the next when every group of the last is settled or failed. */
-  run(groups: readonly Group[]): void
+  run(groups: readonly StatementGroup[]): void
 }
 
 const BIND_COMPLETE = 0x32
@@ -85,12 +85,12 @@ export const EXCHANGED: ReadonlySet<number> = new Set([
   READY,
 ])
 
-export const createExchanges = (line: Line): Exchanges => {
+export const createExchanges = (line: Connection): Exchanges => {
   const prepared = new Map<Sql, PreparedStatement>()
   let count = 0
 
   /** Sends, and listens until `take` has seen the last answer; `done` may send again. */
-  const send = (bytes: readonly Buffer[], take: Taker, done: () => void, lose: (error: unknown) => void): void =>
+  const send = (bytes: readonly Buffer[], take: ReplyHandler, done: () => void, lose: (error: unknown) => void): void =>
     line.enqueue({
       submit() {
         line.listen(take)
@@ -108,7 +108,7 @@ export const createExchanges = (line: Line): Exchanges => {
       callback: () => {},
     })
 
-  const runPrepared = (groups: readonly Group[]): void => {
+  const runPrepared = (groups: readonly StatementGroup[]): void => {
     const bytes: Buffer[] = []
     const statements: PreparedStatement[][] = []
     for (const { steps } of groups) {
@@ -119,7 +119,7 @@ export const createExchanges = (line: Line): Exchanges => {
       statements.push(used)
     }
     let at = 0 // the group that is being answered
-    let results: StepResult[] = []
+    let results: StatementResult[] = []
     let rows: Record<string, unknown>[] = []
     let error: unknown
     const finish = (): void => {
@@ -183,7 +183,7 @@ export const createExchanges = (line: Line): Exchanges => {
       bytes.push(prepareMessages(unique, postgres), SYNC)
       return unique
     })
-    const surplus = Math.max(0, prepared.size + missing.length - MOST_PREPARED)
+    const surplus = Math.max(0, prepared.size + missing.length - MAX_PREPARED)
     const evicted = [...prepared].filter(([statement]) => !needed.has(statement)).slice(0, surplus)
     for (const [statement, { name }] of evicted) {
       prepared.delete(statement)
@@ -197,7 +197,7 @@ export const createExchanges = (line: Line): Exchanges => {
     send(
       bytes,
       (type, message, from) => {
-        if (type === ROW_DESCRIPTION) columns = readColumns(message, from)
+        if (type === ROW_DESCRIPTION) columns = readRowDescription(message, from)
         else if (type === ERROR && at < missing.length) failures.set(missing[at]!, readServerError(message, from))
         else if (type === READY) {
           const statement = missing[at]
@@ -223,7 +223,7 @@ export const createExchanges = (line: Line): Exchanges => {
       const missing = [...needed].filter((statement) => !prepared.has(statement))
       if (missing.length === 0) return runPrepared(groups)
       prepare(missing, needed, (failures) => {
-        const good: Group[] = []
+        const good: StatementGroup[] = []
         for (const group of groups) {
           const broken = group.steps.find(({ statement }) => failures.has(statement))
           if (broken === undefined) good.push(group)

@@ -59,7 +59,7 @@ export const isUnfit = (error: unknown): boolean =>
 
 const DEADLOCKS = new Set(['40001', '40P01'])
 const UNIQUE = '23505'
-const MOST_ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 
 /** What failures are counted by: the violations of one constraint have nothing to do with those of another. */
 export const kindOfFailure = (error: unknown): string =>
@@ -70,10 +70,10 @@ export const kindOfFailure = (error: unknown): string =>
  * another transaction inserted since this one looked for it, or a session that is read-only. `attempt` is how often it failed with this kind of failure.
  * A row at the end of a transaction (`isClosing`) gets another place each time, so meeting another one is no verdict.
  */
-export const mayGoThrough = (error: unknown, attempt: number, isClosing = false): boolean => {
+export const isRetryable = (error: unknown, attempt: number, isClosing = false): boolean => {
   if (!(error instanceof PostgresError)) return false
-  if (DEADLOCKS.has(error.code)) return attempt < MOST_ATTEMPTS
+  if (DEADLOCKS.has(error.code)) return attempt < MAX_ATTEMPTS
   // Nothing was written, and the next attempt has a new session.
   if (error.code === READ_ONLY) return attempt < 2
-  return error.code === UNIQUE && attempt < (isClosing ? MOST_ATTEMPTS : 2)
+  return error.code === UNIQUE && attempt < (isClosing ? MAX_ATTEMPTS : 2)
 }

@@ -2,7 +2,7 @@
 import type { Session } from './session.ts'
 
 /** A session on loan. Give it back exactly once. */
-export interface Loan {
+export interface Lease {
   readonly session: Session
   /** Back to the pool; a session that is broken or still in a transaction is closed instead. */
   release(): void
@@ -10,7 +10,7 @@ export interface Loan {
   destroy(): void
 }
 
-export interface Wish {
+export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined
   /**
    * For a transaction or a slow query: one session is never lent for these, so that a small read inside a transaction,

@@ -1,5 +1,5 @@
 /** What is sent to prepare and run statements. https://www.postgresql.org/docs/17/protocol-message-formats.html */
-import type { Param } from '../contract.ts'
+import type { SqlParam } from '../contract.ts'
 
 const PARSE = 0x50
 const DESCRIBE = 0x44
@@ -31,7 +31,7 @@ export const prepareMessages = (name: string, text: string): Buffer =>
 export const closeMessage = (name: string): Buffer => frame(CLOSE, Buffer.from([STATEMENT]), cstring(name))
 
 /** Bind of a prepared statement to the unnamed portal: bytes as they are, everything else as text. */
-export const bindMessage = (name: string, params: readonly Param[], formats: readonly number[]): Buffer => {
+export const bindMessage = (name: string, params: readonly SqlParam[], formats: readonly number[]): Buffer => {
   const values: (string | Uint8Array | null)[] = []
   const lengths: number[] = []
   let length =

@@ -7,7 +7,7 @@ import type { Logger } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Connector } from './client.ts'
 import { PoolClosed, PoolExhausted } from './errors.ts'
-import type { Loan, Wish } from './loan.ts'
+import type { AcquireOptions, Lease } from './loan.ts'
 import { createRetirement } from './retirement.ts'
 import type { Session } from './session.ts'
 
@@ -36,9 +36,9 @@ export interface PoolStatus {
 
 export interface Pool {
   /** An idle session at once, without a promise, or undefined. */
-  take(wish?: Wish): Loan | undefined
+  tryAcquire(options?: AcquireOptions): Lease | undefined
   /** Throws PoolExhausted, PoolClosed, or DatabaseUnavailable with the reason as its cause. */
-  acquire(wish?: Wish): Promise<Loan>
+  acquire(options?: AcquireOptions): Promise<Lease>
   readonly status: PoolStatus
   /**
    * Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. Those on loan are told to
@@ -67,7 +67,7 @@ export interface Pool {
 
 interface Waiter {
   readonly long: boolean
-  resolve(loan: Loan): void
+  resolve(lease: Lease): void
   reject(error: unknown): void
 }
 
@@ -113,7 +113,7 @@ export const createPool = ({
     if (at !== -1) idle.splice(at, 1)
     if (lent.size === 0) drained?.()
   }
-  const lend = (session: Session, long: boolean): Loan => {
+  const lend = (session: Session, long: boolean): Lease => {
     lent.set(session, long)
     if (long) lentLong += 1
     let isOut = true
@@ -206,14 +206,14 @@ export const createPool = ({
     }
   }
 
-  const take = (long: boolean): Loan | undefined => {
+  const take = (long: boolean): Lease | undefined => {
     if (!mayHave(long) || nextWaiter() !== undefined) return undefined
     // The most recently used: its caches are warm, and the others may be closed by the server's own idle limit.
     for (let session = idle.pop(); session !== undefined; session = idle.pop())
       if (session.isUsable) return lend(session, long)
     return undefined
   }
-  const wait = (signal: AbortSignal | undefined, long: boolean): Promise<Loan> =>
+  const wait = (signal: AbortSignal | undefined, long: boolean): Promise<Lease> =>
     new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
         clearTimeout(timer)
@@ -228,7 +228,7 @@ export const createPool = ({
       const timer = setTimeout(() => leave(PoolExhausted()), waitMs)
       const waiter: Waiter = {
         long,
-        resolve: (loan) => settle(() => resolve(loan)),
+        resolve: (lease) => settle(() => resolve(lease)),
         reject: (error) => settle(() => reject(error)),
       }
       signal?.addEventListener('abort', abort)
@@ -250,12 +250,12 @@ export const createPool = ({
   const retirement = createRetirement({ now, retire, shortestMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS })
 
   return {
-    take: ({ long = false } = {}) => (isClosed() ? undefined : take(long)),
+    tryAcquire: ({ long = false } = {}) => (isClosed() ? undefined : take(long)),
     async acquire({ signal, long = false } = {}) {
       if (isClosed()) throw PoolClosed()
       signal?.throwIfAborted()
-      const loan = take(long)
-      if (loan !== undefined) return loan
+      const lease = take(long)
+      if (lease !== undefined) return lease
       if (waiters.length >= queue) throw PoolExhausted()
       return wait(signal, long)
     },

@@ -3,7 +3,7 @@ import type { Logger } from '../../../kernel/index.ts'
 import type { RecordedSchema } from '../schema.ts'
 import { createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
-import { readRecordedSchema } from './schema.ts'
+import { readRecordedPostgresSchema } from './schema.ts'
 import { createTlsFiles } from './tls-files.ts'
 
 const LIMITS = { statementTimeoutMs: 10_000, lockTimeoutMs: 5_000, idleInTransactionMs: 5_000 }
@@ -14,7 +14,7 @@ export const readPostgresSchema = async (url: string, log: Logger): Promise<Reco
   await files.current()
   const session = await createConnector({ conninfo, files, limits: LIMITS, log }).connect()
   try {
-    return await readRecordedSchema(session)
+    return await readRecordedPostgresSchema(session)
   } finally {
     void session.end()
   }

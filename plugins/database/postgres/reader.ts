@@ -3,14 +3,14 @@
  * takes many of them in one round trip. So eight sessions serve hundreds of readers.
  */
 
-import type { Param, Sql } from '../contract.ts'
+import type { Sql, SqlParam } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import { PoolExhausted } from './errors.ts'
 import { fromPostgres, isLost } from './failure.ts'
-import type { Loan } from './loan.ts'
+import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
 
-const MOST_TOGETHER = 16 // more would make the first wait for the last
+const MAX_TOGETHER = 16 // more would make the first wait for the last
 
 export interface ReaderOptions {
   readonly pool: Pool
@@ -21,29 +21,29 @@ export interface ReaderOptions {
 }
 
 export interface Reader {
-  all(statement: Sql, params: readonly Param[]): Promise<Record<string, unknown>[]>
+  all(statement: Sql, params: readonly SqlParam[]): Promise<Record<string, unknown>[]>
   readonly waiting: number
 }
 
 interface Read {
   readonly statement: Sql
-  readonly params: readonly Param[]
+  readonly params: readonly SqlParam[]
   readonly resolve: (rows: Record<string, unknown>[]) => void
   readonly reject: (error: unknown) => void
   /** A session may have been lost while it lay idle: that is worth a second attempt, once. */
   readonly isSecond: boolean
 }
 
-export const createReader = ({ pool, queue, answerMs }: ReaderOptions): Reader => {
+export const createPostgresReader = ({ pool, queue, answerMs }: ReaderOptions): Reader => {
   const waiting: Read[] = []
   let asking = 0
 
-  const serve = (loan: Loan, reads: readonly Read[]): void => {
+  const serve = (lease: Lease, reads: readonly Read[]): void => {
     let open = reads.length
     let isLate = false
     const timer = setTimeout(() => {
       isLate = true
-      loan.session.destroy()
+      lease.session.destroy()
       pool.flush()
     }, answerMs)
     const done = (): void => {
@@ -51,10 +51,10 @@ export const createReader = ({ pool, queue, answerMs }: ReaderOptions): Reader =
       if (open > 0) return
       clearTimeout(timer)
       // Someone else may have waited longer.
-      const next = pool.status.waiting > 0 || !loan.session.isUsable ? [] : waiting.splice(0, MOST_TOGETHER)
-      if (next.length > 0) serve(loan, next)
+      const next = pool.status.waiting > 0 || !lease.session.isUsable ? [] : waiting.splice(0, MAX_TOGETHER)
+      if (next.length > 0) serve(lease, next)
       else {
-        loan.release()
+        lease.release()
         pump()
       }
     }
@@ -65,7 +65,7 @@ export const createReader = ({ pool, queue, answerMs }: ReaderOptions): Reader =
       }
       read.reject(isLate ? DatabaseUnavailable().with({ detail: `no answer in ${answerMs} ms` }) : fromPostgres(error))
     }
-    loan.session.exchanges.run(
+    lease.session.exchanges.run(
       reads.map((read) => ({
         steps: [read],
         settle: (results) => {
@@ -81,23 +81,23 @@ export const createReader = ({ pool, queue, answerMs }: ReaderOptions): Reader =
   }
   /** Asks for as many sessions as the reads that wait can fill. */
   const pump = (): void => {
-    for (let loan = waiting.length > 0 ? pool.take() : undefined; loan !== undefined; ) {
-      serve(loan, waiting.splice(0, 1))
-      loan = waiting.length > 0 ? pool.take() : undefined
+    for (let lease = waiting.length > 0 ? pool.tryAcquire() : undefined; lease !== undefined; ) {
+      serve(lease, waiting.splice(0, 1))
+      lease = waiting.length > 0 ? pool.tryAcquire() : undefined
     }
-    while (asking < Math.ceil(waiting.length / MOST_TOGETHER) && asking < pool.status.size) {
+    while (asking < Math.ceil(waiting.length / MAX_TOGETHER) && asking < pool.status.size) {
       asking += 1
       pool.acquire().then(
-        (loan) => {
+        (lease) => {
           asking -= 1
-          const reads = waiting.splice(0, MOST_TOGETHER)
-          if (reads.length === 0) loan.release()
-          else serve(loan, reads)
+          const reads = waiting.splice(0, MAX_TOGETHER)
+          if (reads.length === 0) lease.release()
+          else serve(lease, reads)
         },
         (error) => {
           asking -= 1
           // Refused for having waited too long: those that came later have not.
-          const refused = error.key === PoolExhausted.key ? waiting.splice(0, MOST_TOGETHER) : waiting.splice(0)
+          const refused = error.key === PoolExhausted.key ? waiting.splice(0, MAX_TOGETHER) : waiting.splice(0)
           for (const read of refused) read.reject(error)
           pump()
         },
@@ -109,8 +109,8 @@ export const createReader = ({ pool, queue, answerMs }: ReaderOptions): Reader =
       if (waiting.length >= queue) return Promise.reject(PoolExhausted())
       return new Promise((resolve, reject) => {
         const read = { statement, params, resolve, reject, isSecond: false }
-        const loan = waiting.length === 0 ? pool.take() : undefined
-        if (loan !== undefined) return serve(loan, [read])
+        const lease = waiting.length === 0 ? pool.tryAcquire() : undefined
+        if (lease !== undefined) return serve(lease, [read])
         waiting.push(read)
         pump()
       })

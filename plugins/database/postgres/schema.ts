@@ -8,7 +8,7 @@ import type { Session } from './session.ts'
 const LOCK = 0x72666872
 
 /** Reads what is recorded; changes nothing. */
-export const readRecordedSchema = async (session: Session): Promise<RecordedSchema> => {
+export const readRecordedPostgresSchema = async (session: Session): Promise<RecordedSchema> => {
   const { rows } = await session.query<{ migrations: boolean; pins: boolean }>(
     `SELECT to_regclass('${MIGRATION_TABLE}') IS NOT NULL AS migrations, to_regclass('database_pin') IS NOT NULL AS pins`,
   )
@@ -36,7 +36,7 @@ export const migrate = async (session: Session, database: string, options: OpenO
     await session.query(`SELECT pg_advisory_lock(${LOCK})`)
   }
   try {
-    const plan = planSchema(await readRecordedSchema(session), plugins, build, release)
+    const plan = planSchema(await readRecordedPostgresSchema(session), plugins, build, release)
     for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
     const last = plan.pending.at(-1)
     if (last === undefined) return

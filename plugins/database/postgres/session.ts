@@ -7,7 +7,7 @@ import pg from 'pg'
 import type { Conninfo } from './conninfo.ts'
 import type { Route, Stream } from './dial.ts'
 import { PasswordMissing } from './errors.ts'
-import { createExchanges, EXCHANGED, type Exchanges, type Taker } from './exchange.ts'
+import { createExchanges, EXCHANGED, type Exchanges, type ReplyHandler } from './exchange.ts'
 import { createFrames } from './frames.ts'
 import { parserOf } from './values.ts'
 
@@ -37,7 +37,7 @@ const PLANNING = Object.freeze({ enable_seqscan: 'off', jit: 'off' })
 
 class OpenConnection extends pg.Connection {
   /** Gets the answers to an exchange before pg does. */
-  taker: Taker | undefined
+  taker: ReplyHandler | undefined
 
   constructor(stream: Stream['stream']) {
     super({ stream } as unknown as pg.ConnectionConfig)
@@ -100,8 +100,8 @@ export class Session extends pg.Client {
     this.exchanges = createExchanges({
       write: (bytes) => void connection.stream.write(bytes),
       enqueue: (query) => void this.query(query as unknown as pg.Submittable),
-      listen: (taker) => {
-        connection.taker = taker
+      listen: (handler) => {
+        connection.taker = handler
       },
     })
     this.route = route

@@ -2,7 +2,14 @@
  * The TLS parameters of a connection string, and every combination that is refused at start.
  * Spec: Postgres connection and TLS, 1 to 8.
  */
-import { FilesWithoutTls, ModeUnknown, PairIncomplete, ParameterValue, RootMissing, WeakMode } from './errors.ts'
+import {
+  ConninfoParameterValue,
+  FilesWithoutTls,
+  ModeUnknown,
+  PairIncomplete,
+  RootMissing,
+  WeakMode,
+} from './errors.ts'
 import type { Parameters } from './parameters.ts'
 
 const MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
@@ -30,14 +37,14 @@ export const readTlsSettings = (parameters: Parameters): TlsSettings => {
   for (const name of FILES) {
     const path = parameters.get(name)
     if (path === undefined) continue
-    if (path === '') throw ParameterValue(name, 'the path of a file')
+    if (path === '') throw ConninfoParameterValue(name, 'the path of a file')
     if (mode === 'disable')
       throw FilesWithoutTls(name, parameters.has('sslmode') ? 'sslmode=disable' : 'a connection without sslmode')
   }
   const sslrootcert = parameters.get('sslrootcert')
   const sslcert = parameters.get('sslcert')
   const sslkey = parameters.get('sslkey')
-  if (sslrootcert === 'system') throw ParameterValue('sslrootcert', 'a file: there is no system trust store')
+  if (sslrootcert === 'system') throw ConninfoParameterValue('sslrootcert', 'a file: there is no system trust store')
   if (sslcert === undefined && sslkey !== undefined) throw PairIncomplete('sslkey', 'sslcert')
   if (sslkey === undefined && sslcert !== undefined) throw PairIncomplete('sslcert', 'sslkey')
   const verifies = mode === 'verify-ca' || mode === 'verify-full'
@@ -66,5 +73,5 @@ const readMode = (value: string | undefined): TlsMode => {
 const readNegotiation = (value: string | undefined): boolean => {
   if (value === undefined || value === 'postgres') return false
   if (value === 'direct') return true
-  throw ParameterValue('sslnegotiation', 'postgres or direct')
+  throw ConninfoParameterValue('sslnegotiation', 'postgres or direct')
 }

@@ -3,18 +3,18 @@
  * transaction that only writes needs no session until its end, and is a single round trip.
  */
 
-import { type Eventually, insertNow, type Param, type Sql, sql, type Transaction } from '../contract.ts'
+import { BeforeCommitWork } from '../before-commit-work.ts'
+import { insertImmediately, type MaybePromise, type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
-import { Leavings } from '../leavings.ts'
 import { CommitUnknown } from './errors.ts'
-import type { Step, StepResult } from './exchange.ts'
+import type { BoundStatement, StatementResult } from './exchange.ts'
 import { isLost } from './failure.ts'
-import type { Loan } from './loan.ts'
-import type { Send } from './send.ts'
+import type { Lease } from './loan.ts'
+import type { RunGroup } from './run-group.ts'
 import type { Turns } from './turns.ts'
 
-export const MOST_STEPS = 500 // kept back, and
-export const MOST_BYTES = 1024 * 1024 // then sent ahead, so that a large import does not pile up here
+export const MAX_STEPS = 500 // kept back, and
+export const MAX_BYTES = 1024 * 1024 // then sent ahead, so that a large import does not pile up here
 
 const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
@@ -23,16 +23,16 @@ const holdName = sql('hold', 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_loc
 
 /** What a transaction that asked nothing has to write. */
 export interface Writes {
-  readonly steps: readonly Step[]
+  readonly steps: readonly BoundStatement[]
   readonly bytes: number
 }
 
 export interface OpenTransaction {
   readonly transaction: Transaction
   /** What was left for its end. */
-  readonly leavings: Leavings
+  readonly beforeCommitWork: BeforeCommitWork
   /** Ends it, and gives away what it has to write; undefined when it has a session by now. */
-  giveWrites(): Writes | undefined
+  takePendingWrites(): Writes | undefined
   /**
    * Takes a session and sends what is kept back. From then on `commit` waits for no session and for no row that an
    * earlier statement would have locked.
@@ -47,32 +47,32 @@ export interface OpenTransaction {
   /** What the first failing statement failed with: from then on nothing of this transaction can be kept. */
   readonly failure: unknown
   /** True when it was taken for granted that a check holds. */
-  readonly presumed: boolean
+  readonly hasAssertion: boolean
 }
 
 export interface TransactionParts {
   /** A session, when one is needed. */
-  readonly lend: () => Loan | Promise<Loan>
-  readonly send: Send
+  readonly acquire: () => Lease | Promise<Lease>
+  readonly send: RunGroup
   /** Where it waits for others of this process; it does not where there is none. */
   readonly turns?: Turns
   /** Whether checks may be left to the server: see `Transaction.presume`. */
-  readonly presumes?: boolean
+  readonly assertsOptimistically?: boolean
   /** What others have to write, before anything else. */
-  readonly steps?: readonly Step[]
+  readonly steps?: readonly BoundStatement[]
 }
 
 export const openTransaction = ({
-  lend,
+  acquire,
   send,
   turns,
-  presumes = false,
+  assertsOptimistically = false,
   steps = [],
 }: TransactionParts): OpenTransaction => {
-  const leavings = new Leavings()
-  let kept: Step[] = [...steps]
+  const beforeCommitWork = new BeforeCommitWork()
+  let kept: BoundStatement[] = [...steps]
   let bytes = 0
-  let loan: Loan | undefined
+  let lease: Lease | undefined
   let begun = false
   let ended = false
   let presumed = false
@@ -80,18 +80,18 @@ export const openTransaction = ({
   let endTurn: (() => void) | undefined
   let tail: Promise<unknown> = Promise.resolve()
 
-  const sendOne = async (some: readonly Step[]): Promise<readonly StepResult[]> => {
+  const sendOne = async (some: readonly BoundStatement[]): Promise<readonly StatementResult[]> => {
     if (failure !== undefined) throw failure
     try {
-      loan ??= await lend()
-      return await send(loan.session, some)
+      lease ??= await acquire()
+      return await send(lease.session, some)
     } catch (error) {
       failure ??= error
       throw error
     }
   }
   /** Everything kept back, and `last` behind it; one after the other. */
-  const flush = (last?: Step): Promise<readonly StepResult[]> => {
+  const flush = (last?: BoundStatement): Promise<readonly StatementResult[]> => {
     const some = [...(begun ? [] : [{ statement: begin, params: [] }]), ...kept, ...(last === undefined ? [] : [last])]
     begun = true
     kept = []
@@ -103,18 +103,18 @@ export const openTransaction = ({
   const check = (): void => {
     if (ended) throw new Error('a statement came after the end of its transaction')
   }
-  const keep = (statement: Sql, params: readonly Param[]): void => {
+  const keep = (statement: Sql, params: readonly SqlParam[]): void => {
     check()
     kept.push({ statement, params })
     for (const param of params) bytes += param === null || typeof param === 'number' ? 8 : param.length
   }
-  const ask = async (statement: Sql, params: readonly Param[]): Promise<Record<string, unknown>[]> => {
+  const ask = async (statement: Sql, params: readonly SqlParam[]): Promise<Record<string, unknown>[]> => {
     check()
     const results = await flush({ statement, params })
     return results.at(-1)!.rows
   }
 
-  const queue = (name: string): Eventually<void> => {
+  const queue = (name: string): MaybePromise<void> => {
     check()
     if (turns === undefined || begun || endTurn !== undefined) return undefined
     const turn = turns.take(name)
@@ -133,11 +133,11 @@ export const openTransaction = ({
     if (!begun && kept.length === 0) return
     // Statements of one group are a transaction of their own: BEGIN and COMMIT are for those of several groups.
     const last = begun ? [...kept, { statement: commit, params: [] }] : kept
-    loan ??= await lend()
+    lease ??= await acquire()
     // Lost before anything of the commit was sent: then nothing is in doubt.
-    if (!loan.session.isUsable) throw DatabaseUnavailable()
+    if (!lease.session.isUsable) throw DatabaseUnavailable()
     try {
-      const results = await send(loan.session, last)
+      const results = await send(lease.session, last)
       if (begun && results.at(-1)?.tag !== 'COMMIT') throw DatabaseUnavailable().with({ detail: results.at(-1)?.tag })
     } catch (error) {
       failure = isLost(error) ? CommitUnknown().with({ cause: error }) : error
@@ -145,15 +145,15 @@ export const openTransaction = ({
     }
   }
   const release = (): void => {
-    loan?.release()
-    loan = undefined
+    lease?.release()
+    lease = undefined
     endTurn?.()
     endTurn = undefined
   }
 
   return {
-    leavings,
-    giveWrites() {
+    beforeCommitWork,
+    takePendingWrites() {
       if (begun) return undefined
       ended = true
       // It has locked nothing.
@@ -165,21 +165,21 @@ export const openTransaction = ({
       // A statement under way may be taking the session.
       await tail
       if (failure !== undefined) throw failure
-      loan ??= await lend()
+      lease ??= await acquire()
     },
     transaction: {
-      leave(closing, item) {
+      beforeCommit(participant, item) {
         check()
-        leavings.add(closing, item)
+        beforeCommitWork.add(participant, item)
       },
-      later(insert, params, last) {
-        return insertNow(this, insert, params, last)
+      insertDeferred(insert, params, last) {
+        return insertImmediately(this, insert, params, last)
       },
-      get: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params))[0] as R | undefined,
-      all: async <R>(statement: Sql, params: readonly Param[]) => (await ask(statement, params)) as R[],
+      get: async <R>(statement: Sql, params: readonly SqlParam[]) => (await ask(statement, params))[0] as R | undefined,
+      all: async <R>(statement: Sql, params: readonly SqlParam[]) => (await ask(statement, params)) as R[],
       run(statement, params) {
         keep(statement, params)
-        if (kept.length < MOST_STEPS && bytes < MOST_BYTES) return
+        if (kept.length < MAX_STEPS && bytes < MAX_BYTES) return
         const sent = flush().then(() => {})
         sent.catch(() => {}) // heard at the latest with COMMIT, also by those who do not wait
         return sent
@@ -189,8 +189,8 @@ export const openTransaction = ({
         await ask(holdName, [name])
       },
       queue,
-      presume(statement, params) {
-        if (!presumes || begun) return false
+      assertOptimistically(statement, params) {
+        if (!assertsOptimistically || begun) return false
         keep(statement, params)
         presumed = true
         return true
@@ -203,8 +203,8 @@ export const openTransaction = ({
     async rollback() {
       ended = true
       await tail
-      if (loan === undefined) return release()
-      const { session } = loan
+      if (lease === undefined) return release()
+      const { session } = lease
       if (session.isUsable && session.transactionStatus !== 'I')
         await send(session, [{ statement: rollback, params: [] }]).catch(() => session.destroy())
       release()
@@ -213,7 +213,7 @@ export const openTransaction = ({
     get failure() {
       return failure
     },
-    get presumed() {
+    get hasAssertion() {
       return presumed
     },
   }

@@ -1,11 +1,11 @@
 /** Transactions on the sessions of a pool: those that only write share a COMMIT, those that leave something close in a line. */
-import { type Database, type Eventually, sql, type Transaction } from '../contract.ts'
-import { createClosingLine, type Relaxed, relax } from './closing-line.ts'
-import { fromPostgres, isReadOnly, isRefusal, kindOfFailure, mayGoThrough } from './failure.ts'
-import type { Loan } from './loan.ts'
+import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
+import { type AsynchronouslyCommitted, createCommitQueue, useAsynchronousCommit } from './commit-queue.ts'
+import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure } from './failure.ts'
+import { createPostgresGroupCommit, RolledBackByGroup } from './group-commit.ts'
+import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
-import type { Send } from './send.ts'
-import { createSharedCommits, Undone } from './shared-commits.ts'
+import type { RunGroup } from './run-group.ts'
 import { openTransaction } from './transaction.ts'
 import { createTurns } from './turns.ts'
 
@@ -18,7 +18,7 @@ const hurry = sql('hurry', "SELECT set_config('lock_timeout', '500ms', true)")
 const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
 
 type Attempt<T> =
-  | { readonly value: T; readonly durable: Relaxed | undefined }
+  | { readonly value: T; readonly durable: AsynchronouslyCommitted | undefined }
   /**
    * `isAlone`: it has to run without others, and asking what it took for granted.
    * `isClosing`: it failed while what was left for its end was written.
@@ -35,7 +35,7 @@ export interface Transactions {
 
 export interface TransactionsParts {
   readonly pool: Pool
-  readonly send: Send
+  readonly send: RunGroup
   /** Milliseconds on a clock that never goes back. */
   readonly now: () => number
   /** Transactions that may wait for a shared COMMIT; the next one is refused at once. */
@@ -47,70 +47,70 @@ export interface TransactionsParts {
 export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }: TransactionsParts): Transactions => {
   const turns = createTurns(turnMs)
   const counters = { transactions: 0, groups: 0 }
-  const line = createClosingLine({
+  const line = createCommitQueue({
     now,
-    async harden() {
-      const loan = await pool.acquire({ long: true })
+    async flush() {
+      const lease = await pool.acquire({ long: true })
       try {
-        await send(loan.session, [{ statement: mark, params: [] }])
+        await send(lease.session, [{ statement: mark, params: [] }])
       } finally {
-        loan.release()
+        lease.release()
       }
     },
   })
-  const lend = (): Loan | Promise<Loan> => pool.take({ long: true }) ?? pool.acquire({ long: true })
+  const acquire = (): Lease | Promise<Lease> => pool.tryAcquire({ long: true }) ?? pool.acquire({ long: true })
   const committed = (transactions: number): void => {
     counters.transactions += transactions
     counters.groups += 1
   }
-  const shared = createSharedCommits({
+  const shared = createPostgresGroupCommit({
     pool,
     queue,
-    lanes: LANES,
+    concurrency: LANES,
     inOrder: false,
-    open: (loan, steps) => openTransaction({ lend: () => loan, send, steps }),
-    async finish(take, isRelaxed) {
+    open: (lease, steps) => openTransaction({ acquire: () => lease, send, steps }),
+    async finish(take, isAsynchronous) {
       const open = take()
-      if (isRelaxed()) await open.transaction.run(relax, [])
+      if (isAsynchronous()) await open.transaction.run(useAsynchronousCommit, [])
       await open.commit()
       return undefined
     },
     committed,
   })
   // The line is one by one, so whoever is in it takes along all that wait.
-  const sharedClosings = createSharedCommits({
+  const sharedClosings = createPostgresGroupCommit({
     pool,
     queue,
-    lanes: 1,
+    concurrency: 1,
     inOrder: true,
-    open: (loan, steps) =>
-      openTransaction({ lend: () => loan, send, steps: [{ statement: hurry, params: [] }, ...steps] }),
-    finish: line.closeNext,
+    open: (lease, steps) =>
+      openTransaction({ acquire: () => lease, send, steps: [{ statement: hurry, params: [] }, ...steps] }),
+    finish: line.commitNext,
     committed,
   })
 
   /** `mayShare`: not when sharing a COMMIT with others has just failed. */
   const attempt = async <T>(
-    work: (transaction: Transaction) => Eventually<T>,
+    work: (transaction: Transaction) => MaybePromise<T>,
     mayWait: boolean,
     mayShare: boolean,
   ): Promise<Attempt<T>> => {
-    const open = openTransaction({ lend, send, turns, presumes: mayShare })
-    const { leavings } = open
+    const open = openTransaction({ acquire, send, turns, assertsOptimistically: mayShare })
+    const { beforeCommitWork } = open
     let isDone = false
     try {
       const value = await work(open.transaction)
       isDone = true
-      const writes = mayShare ? open.giveWrites() : undefined
+      const writes = mayShare ? open.takePendingWrites() : undefined
       if (writes !== undefined) {
-        if (leavings.isEmpty && writes.steps.length === 0) return { value, durable: undefined }
-        await (leavings.isEmpty ? shared : sharedClosings).commit(writes, leavings, mayWait)
+        if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined }
+        await (beforeCommitWork.isEmpty ? shared : sharedClosings).commit(writes, beforeCommitWork, mayWait)
         return { value, durable: undefined }
       }
-      let durable: Relaxed | undefined
-      if (!leavings.isEmpty) durable = await line.close(open, mayWait)
+      let durable: AsynchronouslyCommitted | undefined
+      if (!beforeCommitWork.isEmpty) durable = await line.commit(open, mayWait)
       else {
-        if (mayWait) await open.transaction.run(relax, [])
+        if (mayWait) await open.transaction.run(useAsynchronousCommit, [])
         await open.commit()
       }
       committed(1)
@@ -118,19 +118,19 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       return { value, durable }
     } catch (error) {
       await open.rollback()
-      const { failure, presumed } = open
+      const { failure, hasAssertion } = open
       // What was thrown by whoever presumed wrongly may not be all there is to say.
-      const isMistaken = presumed && (failure === undefined ? !isDone : isRefusal(failure))
-      const { isClosing } = leavings
-      return { failure, error, isAlone: error instanceof Undone || isMistaken, isClosing }
+      const isMistaken = hasAssertion && (failure === undefined ? !isDone : isRefusal(failure))
+      const { isClosing } = beforeCommitWork
+      return { failure, error, isAlone: error instanceof RolledBackByGroup || isMistaken, isClosing }
     }
   }
-  const transact: Database['transact'] = async (work, { relaxed = false } = {}) => {
+  const transact: Database['transact'] = async (work, { asynchronousCommit = false } = {}) => {
     let mayShare = true
     /** How often it failed, by kind of failure. */
     const failed = new Map<string, number>()
     for (;;) {
-      const outcome = await attempt(work, relaxed, mayShare)
+      const outcome = await attempt(work, asynchronousCommit, mayShare)
       if ('value' in outcome) {
         if (outcome.durable !== undefined) await outcome.durable.committed
         return outcome.value
@@ -138,7 +138,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       if (!(mayShare && outcome.isAlone)) {
         const kind = kindOfFailure(outcome.failure)
         const count = (failed.get(kind) ?? 0) + 1
-        if (!mayGoThrough(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
+        if (!isRetryable(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
         failed.set(kind, count)
         // On a session that is as old it would meet the same.
         if (isReadOnly(outcome.failure)) await pool.retiring

@@ -9,7 +9,7 @@
 import { Worker } from 'node:worker_threads'
 
 const GROUPS_PER_LOOK = 16 // commits between two looks at how long the log has become
-const MOST_PAGES = 8_192 // a log of 32 MB; a page that was written many times by then is moved once
+const MAX_PAGES = 8_192 // a log of 32 MB; a page that was written many times by then is moved once
 
 export interface Checkpointer {
   /** Notes a commit; asks for a checkpoint now and then. The next commit has to wait for a promise that is returned. */
@@ -62,7 +62,7 @@ export const createCheckpointer = (
       count += 1
       if (state === 'idle' && count >= GROUPS_PER_LOOK) {
         count = 0
-        if (countPages() >= MOST_PAGES) ask('following')
+        if (countPages() >= MAX_PAGES) ask('following')
       }
       if (state !== 'followed') return undefined
       ask('finishing')

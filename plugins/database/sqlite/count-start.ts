@@ -6,14 +6,14 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 
-const MOST = 0x7fffffff // the number has 32 bits, with a sign
+const MAX_COUNT = 0x7fffffff // the number has 32 bits, with a sign
 
 /** Counts this start. The function that is returned tells whether it is still the last one, inside a transaction for sure. */
 export const countStart = (handle: BetterSqlite.Database): (() => boolean) => {
   const read = handle.prepare<[], number>('PRAGMA user_version').pluck()
   const own = handle
     .transaction(() => {
-      const next = ((read.get() as number) % MOST) + 1
+      const next = ((read.get() as number) % MAX_COUNT) + 1
       handle.pragma(`user_version = ${next}`)
       return next
     })

@@ -3,25 +3,25 @@ import { rmSync } from 'node:fs'
 import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
 import { every, isServerError } from '../../../kernel/index.ts'
-import type { Param, Sql } from '../contract.ts'
+import type { Sql, SqlParam } from '../contract.ts'
 import { DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
-import { createBacklog } from './backlog.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { countStart } from './count-start.ts'
 import { fromSqlite } from './failure.ts'
 import { createFileGuard } from './file-guard.ts'
 import { type FileLock, lockFile, realPath } from './file-lock.ts'
+import { flushInsertBuffer } from './flush-insert-buffer.ts'
+import { createInsertBuffer } from './insert-buffer.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
-import { createLane, type Lane } from './lane.ts'
 import { watchLock } from './lock-watch.ts'
-import { mapFile, openReader, openWriter, readRecordedSchema } from './open.ts'
+import { mapFile, openReader, openWriter, readRecordedSqliteSchema } from './open.ts'
 import { watchOwnFiles } from './own-files.ts'
-import { putBacklog } from './put-backlog.ts'
-import { createReader } from './reader.ts'
+import { createReadWorkers, type ReadWorkers } from './read-workers.ts'
+import { createSqliteReader } from './reader.ts'
 import { checkSingleName } from './single-name.ts'
-import { createStatements } from './statements.ts'
+import { createPreparedStatements } from './statements.ts'
 import { createWriter } from './writer.ts'
 
 const LOOK_MS = 1_000 // between two looks at the files and the lock, some 10 µs each
@@ -29,7 +29,7 @@ const READERS = 4 // spec: default db_pool, read connections for SQLite
 
 const planOf = (handle: BetterSqlite.Database, { plugins, build, release }: OpenOptions): SchemaPlan =>
   planSchema(
-    readRecordedSchema((text) => handle.prepare(text).all() as never[]),
+    readRecordedSqliteSchema((text) => handle.prepare(text).all() as never[]),
     plugins,
     build,
     release,
@@ -124,7 +124,7 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
     planOf(handle, options)
     // Before anything else is read: nobody else changes it from then on.
     const isLatest = inMemory ? () => true : opened(path, () => countStart(handle))
-    const left = opened(path, () => putBacklog(handle))
+    const left = opened(path, () => flushInsertBuffer(handle))
     if (left > 0) options.log.info({ commits: left }, 'put rows into their tables that a process had left behind')
     await migrate(handle, options)
     return { handle, isLatest }
@@ -151,13 +151,13 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const { log } = options
   const inMemory = options.kind === 'memory'
   const { handle, isLatest } = await openCurrent(options, path)
-  const statements = createStatements(handle)
+  const statements = createPreparedStatements(handle)
   const checkpointer: Checkpointer | undefined = inMemory
     ? undefined
     : createCheckpointer(path, pagesInLog(handle), (message) =>
         log.warn({ message }, 'the write-ahead log could not be moved'),
       )
-  const backlog = createBacklog(handle, statements, !inMemory)
+  const insertBuffer = createInsertBuffer(handle, statements, !inMemory)
   // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
   const readHandle = inMemory ? handle : openReader(path)
   const real = realPath(path)
@@ -168,7 +168,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const writer = createWriter(
     handle,
     statements,
-    backlog,
+    insertBuffer,
     options.clock,
     !inMemory,
     () => lockWatch?.hold(),
@@ -176,13 +176,13 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
   )
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
-  const reader = inMemory ? statements : createReader(handle, createStatements(readHandle))
-  const lane: Lane | undefined = inMemory ? undefined : createLane(path, options.pool ?? READERS)
+  const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
+  const lane: ReadWorkers | undefined = inMemory ? undefined : createReadWorkers(path, options.pool ?? READERS)
   let orm: Promise<MikroORM> | undefined
 
   /** The one place through which everything outside a transaction reads; inside, it is the transaction itself. */
   const read = <T>(statement: Sql, work: () => T): T | Promise<T> => {
-    if (backlog.concerns(statement)) return writer.behindBacklog(() => guard(work))
+    if (insertBuffer.concerns(statement)) return writer.afterInsertBuffer(() => guard(work))
     const { busy } = inMemory ? writer : { busy: undefined }
     if (busy !== undefined) return busy.then(() => guard(work))
     return guard(work)
@@ -202,20 +202,20 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     )
   const database: Opened['database'] = {
     kind: options.kind,
-    get: <R>(statement: Sql, params: readonly Param[]) =>
+    get: <R>(statement: Sql, params: readonly SqlParam[]) =>
       read(statement, () => reader.of(statement).get(...params) as R | undefined),
-    all: <R>(statement: Sql, params: readonly Param[]) =>
+    all: <R>(statement: Sql, params: readonly SqlParam[]) =>
       read(statement, () => reader.of(statement).all(...params) as R[]),
-    slow: async <R>(statement: Sql, params: readonly Param[], signal?: AbortSignal) => {
+    longQuery: async <R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) => {
       // A thread opens the file by its name, under which there may be another one by now.
       if (lane === undefined || fileGuard?.isLost)
         return read(statement, () => reader.of(statement).all(...params) as R[])
-      if (backlog.concerns(statement)) await writer.behindBacklog(() => undefined)
+      if (insertBuffer.concerns(statement)) await writer.afterInsertBuffer(() => undefined)
       return lane.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })
     },
-    place: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
+    threadReaderLocation: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
     transact: (work, options) => writer.transact(work, options),
     orm: () => {
       orm ??= openOrm(handle, options)

@@ -14,7 +14,7 @@ import {
 } from '../errors.ts'
 import { committedPages } from './committed-pages.ts'
 import { realPath } from './file-lock.ts'
-import { lookInto } from './look.ts'
+import { openReadOnlyFile } from './open-read-only-file.ts'
 
 /** Marks a file as ours in its header: PRAGMA application_id, "rfhr". */
 export const APPLICATION_ID = 0x72666872
@@ -83,7 +83,7 @@ export const checkWritable = (path: string): void => {
 const checkPages = async (path: string, size: number): Promise<void> => {
   if (size > CHECKED_BYTES) return
   try {
-    const look = await lookInto(path)
+    const look = await openReadOnlyFile(path)
     try {
       const [first] = look.rows<{ quick_check: string }>('PRAGMA quick_check(1)')
       if (first?.quick_check !== 'ok') throw DatabaseDamaged(path, first?.quick_check ?? 'it cannot be read')

@@ -1,7 +1,7 @@
 /** Opens the handles of a SQLite database. https://sqlite.org/pragma.html */
 import BetterSqlite from 'better-sqlite3'
 import { MIGRATION_TABLE, type RecordedSchema } from '../schema.ts'
-import { cacheKib } from './cache-size.ts'
+import { cacheSizeKib } from './cache-size.ts'
 import { APPLICATION_ID } from './inspect.ts'
 
 // An index row that is written dirties its page, and all of the page goes into the log: small pages write half as much.
@@ -23,7 +23,7 @@ export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database 
   handle.pragma('wal_autocheckpoint = 0')
   // A burst may have made the log longer than it has to be: when it starts over it is cut.
   handle.pragma(`journal_size_limit = ${LOG_BYTES}`)
-  handle.pragma(`cache_size = -${cacheKib()}`)
+  handle.pragma(`cache_size = -${cacheSizeKib()}`)
   handle.pragma('temp_store = MEMORY')
   return handle
 }
@@ -44,7 +44,7 @@ export const openReader = (path: string): BetterSqlite.Database => {
 }
 
 /** What is recorded, by whatever way of asking the file. */
-export const readRecordedSchema = (rows: <R>(text: string) => R[]): RecordedSchema => {
+export const readRecordedSqliteSchema = (rows: <R>(text: string) => R[]): RecordedSchema => {
   const tables = rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => name)
   const migrations = tables.includes(MIGRATION_TABLE)
     ? rows<{ name: string; executed_at: string }>(`SELECT name, executed_at FROM ${MIGRATION_TABLE} ORDER BY id`)

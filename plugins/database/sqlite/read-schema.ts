@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import type { RecordedSchema } from '../schema.ts'
 import { NOTHING_RECORDED } from '../schema.ts'
 import { inspectFile } from './inspect.ts'
-import { lookInto } from './look.ts'
-import { readRecordedSchema } from './open.ts'
+import { readRecordedSqliteSchema } from './open.ts'
+import { openReadOnlyFile } from './open-read-only-file.ts'
 
 export const readSqliteSchema = async (path: string): Promise<RecordedSchema> => {
   if (!existsSync(path) || (await inspectFile(path)) === 'new') return NOTHING_RECORDED
-  const look = await lookInto(path)
+  const look = await openReadOnlyFile(path)
   try {
-    return readRecordedSchema(look.rows)
+    return readRecordedSqliteSchema(look.rows)
   } finally {
     look.close()
   }

@@ -4,10 +4,10 @@
  * too, while no transaction is open on it; while one is, the handle apart does, which sees nothing of it.
  */
 import type BetterSqlite from 'better-sqlite3'
-import { createStatements, type Statements } from './statements.ts'
+import { createPreparedStatements, type PreparedStatements } from './statements.ts'
 
-export const createReader = (writer: BetterSqlite.Database, apart: Statements): Statements => {
-  const own = createStatements(writer)
+export const createSqliteReader = (writer: BetterSqlite.Database, apart: PreparedStatements): PreparedStatements => {
+  const own = createPreparedStatements(writer)
   return {
     of(statement) {
       if (writer.inTransaction) return apart.of(statement)

@@ -2,21 +2,21 @@
 import type BetterSqlite from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../contract.ts'
-import { unpeeked } from './unpeeked.ts'
+import { withoutPeeking } from './without-peeking.ts'
 
-const MOST_PREPARED = 1_000 // searches come in many shapes; the fixed statements are some dozens
+const MAX_PREPARED = 1_000 // searches come in many shapes; the fixed statements are some dozens
 
-export interface Statements {
+export interface PreparedStatements {
   of(statement: Sql): BetterSqlite.Statement<unknown[], unknown>
 }
 
-export const createStatements = (handle: BetterSqlite.Database): Statements => {
-  const prepared = new LRUCache<Sql, BetterSqlite.Statement<unknown[], unknown>>({ max: MOST_PREPARED })
+export const createPreparedStatements = (handle: BetterSqlite.Database): PreparedStatements => {
+  const prepared = new LRUCache<Sql, BetterSqlite.Statement<unknown[], unknown>>({ max: MAX_PREPARED })
   return {
     of(statement) {
       let found = prepared.get(statement)
       if (found === undefined) {
-        found = handle.prepare<unknown[], unknown>(unpeeked(statement.sqlite))
+        found = handle.prepare<unknown[], unknown>(withoutPeeking(statement.sqlite))
         prepared.set(statement, found)
       }
       return found

@@ -6,28 +6,28 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 import { type Clock, createPause } from '../../../kernel/index.ts'
-import { andThen, type Eventually, type Transaction, type TransactOptions } from '../contract.ts'
-import { Leavings } from '../leavings.ts'
-import type { Backlog, BacklogMark } from './backlog.ts'
+import { BeforeCommitWork } from '../before-commit-work.ts'
+import { chain, type MaybePromise, type Transaction, type TransactOptions } from '../contract.ts'
 import { forReader, fromSqlite } from './failure.ts'
-import { createJobRuns, type Done, type Job } from './job-runs.ts'
-import { createJobTransaction } from './job-transaction.ts'
-import type { Statements } from './statements.ts'
+import { createSqliteGroupCommit, type FinishedTransaction, type QueuedTransaction } from './group-commit.ts'
+import { createJobTransaction } from './group-transaction.ts'
+import type { InsertBuffer, InsertBufferSavepoint } from './insert-buffer.ts'
+import type { PreparedStatements } from './statements.ts'
 
 const GROUP_MS = 2 // a group closes after this long, so that nobody waits long for a commit he shares
 // Rows that wait in the backlog: then they are put. Of many rows more lie on the same page, which is written once: so
 // many come with some thousand creates, and need a quarter of the writing that they need in eight parts.
-const MOST_ROWS = 16_384
+const MAX_ROWS = 16_384
 const IDLE_MS = 250 // without a commit: then the backlog is put
 const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom come alone, and running twice costs more
 
 export interface Writer {
-  transact<T>(work: (transaction: Transaction) => Eventually<T>, options?: TransactOptions): Promise<T>
+  transact<T>(work: (transaction: Transaction) => MaybePromise<T>, options?: TransactOptions): Promise<T>
   /**
    * Runs `read` as soon as the rows that wait in the backlog are in their tables, before anything else is written. For a
    * statement that they concern.
    */
-  behindBacklog<T>(read: () => T): Promise<T>
+  afterInsertBuffer<T>(read: () => T): Promise<T>
   /** Resolves when no transaction is open: what a reader on the same handle waits for. Undefined when none is. */
   readonly busy: Promise<void> | undefined
   readonly counters: { readonly transactions: number; readonly groups: number }
@@ -37,8 +37,8 @@ export interface Writer {
 
 export const createWriter = (
   handle: BetterSqlite.Database,
-  statements: Statements,
-  backlog: Backlog,
+  statements: PreparedStatements,
+  insertBuffer: InsertBuffer,
   clock: Clock,
   /** Others read by a handle of their own. */
   isReadApart: boolean,
@@ -53,7 +53,7 @@ export const createWriter = (
   const commit = handle.prepare('COMMIT')
   const rollback = handle.prepare('ROLLBACK')
   const counters = { transactions: 0, groups: 0 }
-  let waiting: Job[] = []
+  let waiting: QueuedTransaction[] = []
   /** Told when the backlog is put, or with why it could not be. */
   let readers: ((failure?: unknown) => void)[] = []
   let idle: AbortSignal | undefined
@@ -63,15 +63,15 @@ export const createWriter = (
   /** The group that is open does not wait for the disk. */
   let isRelaxed = false
 
-  const transaction = createJobTransaction(statements, backlog)
-  const { runBoldly, runCarefully } = createJobRuns(handle, transaction, backlog)
+  const transaction = createJobTransaction(statements, insertBuffer)
+  const { runBoldly, runCarefully } = createSqliteGroupCommit(handle, transaction, insertBuffer)
 
   /** Takes jobs out of the queue, whatever fits in two milliseconds: whatever happens then, none is taken twice. */
-  const runWaiting = async (run: (job: Job) => Eventually<boolean>): Promise<void> => {
+  const runWaiting = async (run: (job: QueuedTransaction) => MaybePromise<boolean>): Promise<void> => {
     const started = clock.monotonic()
     for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false) {
-      if (isRelaxed && waiting[0]?.isRelaxed === false) return
-      const stands = run(waiting.shift() as Job)
+      if (isRelaxed && waiting[0]?.isAsynchronous === false) return
+      const stands = run(waiting.shift() as QueuedTransaction)
       if (!(stands instanceof Promise ? await stands : stands)) return
     }
   }
@@ -82,14 +82,14 @@ export const createWriter = (
   }
 
   /** Runs jobs in the transaction that is open; `done` are those whose changes stand in it. */
-  const runJobs = async (done: Done[], mark: BacklogMark): Promise<void> => {
+  const runJobs = async (done: FinishedTransaction[], mark: InsertBufferSavepoint): Promise<void> => {
     if (careful > 0) {
       careful -= 1
       return runWaiting((job) => runCarefully(job, done).then(() => true))
     }
-    let failed: Job | undefined
+    let failed: QueuedTransaction | undefined
     await runWaiting((job) =>
-      andThen(runBoldly(job, done), (stands) => {
+      chain(runBoldly(job, done), (stands) => {
         if (!stands) failed = job
         return stands
       }),
@@ -97,7 +97,7 @@ export const createWriter = (
     if (failed === undefined) return
     // A full disk may already have rolled everything back.
     if (handle.inTransaction) rollback.run()
-    backlog.restore(mark)
+    insertBuffer.restore(mark)
     careful = CAREFUL_GROUPS
     waiting.unshift(...done.splice(0).map(({ job }) => job), failed)
     open()
@@ -116,34 +116,34 @@ export const createWriter = (
   }
 
   /** What the jobs of a group left, in the same COMMIT. Throws what they are to hear. */
-  const closeJobs = async (done: readonly Done[]): Promise<Leavings> => {
-    const all = new Leavings()
+  const closeJobs = async (done: readonly FinishedTransaction[]): Promise<BeforeCommitWork> => {
+    const all = new BeforeCommitWork()
     for (const one of done) if (one.left !== undefined) all.take(one.left)
     if (all.isEmpty) return all
     try {
-      await all.close(transaction)
+      await all.run(transaction)
       return all
     } catch (error) {
-      all.closed(false)
+      all.finished(false)
       throw all.refuse(error)
     }
   }
 
   /** One group: everything that waits now, or what fits in the time, and one COMMIT. */
   const runGroup = async (): Promise<void> => {
-    const done: Done[] = []
-    const mark = backlog.mark()
-    let atEnd: Leavings | undefined
+    const done: FinishedTransaction[] = []
+    const mark = insertBuffer.mark()
+    let atEnd: BeforeCommitWork | undefined
     let isCommitted = false
     // After thousands of changes each of these steps takes some ten milliseconds.
     const breathe = createPause()
     try {
-      if (waiting.every((job) => job.isRelaxed)) lowerLevel()
+      if (waiting.every((job) => job.isAsynchronous)) lowerLevel()
       open()
       await runJobs(done, mark)
       await breathe()
       atEnd = await closeJobs(done)
-      backlog.writeDown()
+      insertBuffer.persist()
       await breathe()
       commit.run()
       isCommitted = true
@@ -151,8 +151,8 @@ export const createWriter = (
     } catch (error) {
       if (handle.inTransaction) rollback.run()
       // Rows that were committed stay, also when nobody hears of them: a copy of the database has them too.
-      if (!isCommitted) backlog.restore(mark)
-      atEnd?.closed(false)
+      if (!isCommitted) insertBuffer.restore(mark)
+      atEnd?.finished(false)
       const failure = fromSqlite(error)
       // BEGIN itself failed, or the disk is full: those who wait would meet the same, one after the other.
       for (const job of waiting) job.reject(failure)
@@ -162,7 +162,7 @@ export const createWriter = (
     } finally {
       restoreLevel()
     }
-    atEnd.closed(true)
+    atEnd.finished(true)
     counters.groups += 1
     counters.transactions += done.length
     // Counted from the COMMIT on, whatever those who hear of it do next.
@@ -177,18 +177,18 @@ export const createWriter = (
   const putBacklog = async (): Promise<boolean> => {
     const told = readers
     readers = []
-    const mark = backlog.mark()
+    const mark = insertBuffer.mark()
     let failure: unknown
     try {
       lowerLevel()
       open()
       // Reads of what is committed go on between the parts; whoever writes waits. With one handle reads wait, too.
       const breathe = createPause()
-      for (const _part of backlog.put()) await (isReadApart ? new Promise(setImmediate) : breathe())
+      for (const _part of insertBuffer.flush()) await (isReadApart ? new Promise(setImmediate) : breathe())
       commit.run()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
-      backlog.restore(mark)
+      insertBuffer.restore(mark)
       failure = forReader(fromSqlite(error))
     } finally {
       restoreLevel()
@@ -202,8 +202,8 @@ export const createWriter = (
   const drain = async (): Promise<void> => {
     // One turn of the event loop, so that every request that has already arrived joins the first group.
     if (readers.length === 0) await new Promise(setImmediate)
-    while (waiting.length > 0 || readers.length > 0 || backlog.rows >= MOST_ROWS) {
-      if (readers.length > 0 || backlog.rows >= MOST_ROWS) {
+    while (waiting.length > 0 || readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
+      if (readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
         // Those whose COMMIT made it long are answered first.
         if (readers.length === 0) await new Promise(setImmediate)
         const isPut = await putBacklog()
@@ -217,12 +217,12 @@ export const createWriter = (
     putWhenIdle()
   }
   const putWhenIdle = (): void => {
-    if (idle !== undefined || closed || backlog.rows === 0) return
+    if (idle !== undefined || closed || insertBuffer.rows === 0) return
     const { groups } = counters
     idle = clock.deadline(IDLE_MS)
     const put = (): void => {
       idle = undefined
-      if (closed || backlog.rows === 0) return
+      if (closed || insertBuffer.rows === 0) return
       if (counters.groups === groups) {
         readers.push(() => undefined)
         running ??= drain()
@@ -233,16 +233,16 @@ export const createWriter = (
 
   return {
     transact<T>(
-      work: (transaction: Transaction) => Eventually<T>,
-      { relaxed = false }: TransactOptions = {},
+      work: (transaction: Transaction) => MaybePromise<T>,
+      { asynchronousCommit = false }: TransactOptions = {},
     ): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         if (closed) return reject(fromSqlite({ code: 'SQLITE_CANTOPEN' }))
-        waiting.push({ work, isRelaxed: relaxed, resolve: resolve as (value: unknown) => void, reject })
+        waiting.push({ work, isAsynchronous: asynchronousCommit, resolve: resolve as (value: unknown) => void, reject })
         running ??= drain()
       })
     },
-    behindBacklog<T>(read: () => T): Promise<T> {
+    afterInsertBuffer<T>(read: () => T): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         readers.push((failure) => {
           try {
@@ -262,7 +262,7 @@ export const createWriter = (
     async close() {
       closed = true
       await running
-      if (backlog.rows > 0) await putBacklog()
+      if (insertBuffer.rows > 0) await putBacklog()
     },
   }
 }

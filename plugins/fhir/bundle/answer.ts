@@ -3,21 +3,21 @@ import { STATUS_CODES } from 'node:http'
 import { type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
 import { toInstant } from '../../storage/service.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
-import { needsWork, presentVersion } from '../presentation/present.ts'
+import { isTransformed, presentVersion } from '../presentation/present.ts'
 import { toETag } from '../response/etag.ts'
 import { changeOutcome, versionPath } from '../response/respond.ts'
 import { urlOf } from '../response/url-of.ts'
-import type { BundleEntry } from './envelope.ts'
+import type { BundleEntry } from './bundle-request.ts'
 import { BundleAnswerTooLarge } from './errors.ts'
 
-const MOST_CHARS = 64 * 1024 * 1024 // an answer is made in memory, whatever the entries ask for
+const MAX_CHARS = 64 * 1024 * 1024 // an answer is made in memory, whatever the entries ask for
 
 const statusText = (status: number): string => `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()
 
 const resourceOf = ({ shows, version, type, presentation, text }: Answer): string | undefined => {
   if (shows === 'text') return text?.toString()
   if (shows !== 'version' || version === undefined) return undefined
-  return type !== undefined && presentation !== undefined && needsWork(presentation)
+  return type !== undefined && presentation !== undefined && isTransformed(presentation)
     ? presentVersion(version, type, presentation)
     : version.text
 }
@@ -35,7 +35,7 @@ export const answeredEntry = (request: RequestContext, { method }: BundleEntry, 
   let response = `"status":"${statusText(status)}"`
   if (known !== undefined) {
     if (isLocated(answer)) response += `,"location":"${versionPath(known)}"`
-    response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${toInstant(known.stamp)}"`
+    response += `,"etag":${JSON.stringify(toETag(known.version))},"lastModified":"${toInstant(known.versionTime)}"`
   }
   if (shows === 'outcome' && version !== undefined) response += `,"outcome":${changeOutcome(version, answer.warnings)}`
   return `{${fullUrl}${resource === undefined ? '' : `"resource":${resource},`}"response":{${response}}}`
@@ -56,7 +56,7 @@ export const createAnswerEntries = (count: number) => {
     },
     /** Throws 413 when the answer grows too large; then the entry is not taken. */
     set(index: number, entry: string): void {
-      if (chars + entry.length > MOST_CHARS) throw BundleAnswerTooLarge(MOST_CHARS)
+      if (chars + entry.length > MAX_CHARS) throw BundleAnswerTooLarge(MAX_CHARS)
       chars += entry.length
       entries[index] = entry
     },

@@ -6,13 +6,13 @@ import { isAnswering } from '../interactions/operation.ts'
 import { address, interactionNamed, performAddressed } from '../interactions/perform.ts'
 import type { FhirServer } from '../parts.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
+import { type BundleEntry, type BundleRequest, isRefused, RANK, type RefusedEntry } from './bundle-request.ts'
 import { toBody } from './entry-body.ts'
-import { asksForCapabilities, toAsked } from './entry-interaction.ts'
-import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
-import { BundleLeft, DuplicateTarget } from './errors.ts'
+import { asksForCapabilities, toInteractionRequest } from './entry-interaction.ts'
+import { ClientDisconnected, DuplicateTarget } from './errors.ts'
 import { refuseEntry } from './refuse-entry.ts'
 import { toSequences } from './sequences.ts'
-import { createBreath } from './yield.ts'
+import { createYield } from './yield.ts'
 
 const LANES = 32 // sequences under way at once: their changes share a commit
 
@@ -23,14 +23,14 @@ const inLanes = async <T>(
   work: (entry: T) => Promise<void>,
 ): Promise<void> => {
   let next = 0
-  const breathe = createBreath(request)
+  const breathe = createYield(request)
   const lane = async (): Promise<void> => {
     while (next < sequences.length) {
       const sequence = sequences[next] as readonly T[]
       next += 1
       for (const entry of sequence) {
         // Nobody waits for the rest.
-        if (request.signal.aborted) throw BundleLeft()
+        if (request.signal.aborted) throw ClientDisconnected()
         await work(entry)
         await breathe()
       }
@@ -43,7 +43,7 @@ const inLanes = async <T>(
 export const batch = async (
   server: FhirServer,
   ctx: RequestContext,
-  { entries }: Envelope,
+  { entries }: BundleRequest,
   headers: IncomingHttpHeaders,
 ): Promise<string> => {
   const answers = createAnswerEntries(entries.length)
@@ -59,16 +59,16 @@ export const batch = async (
         answers.set(entry.index, answeredEntry(ctx, entry, answer))
         return
       }
-      const { asked, name } = toAsked(ctx, entry, headers, true)
-      const { type, id } = asked.params
-      const changes = RANK[entry.method] !== RANK.GET && !(name === 'operation' && isAnswering(server, asked.params))
+      const { request, name } = toInteractionRequest(ctx, entry, headers, true)
+      const { type, id } = request.params
+      const changes = RANK[entry.method] !== RANK.GET && !(name === 'operation' && isAnswering(server, request.params))
       if (type !== undefined && id !== undefined && changes) {
         const target = `${type}/${id}`
         if (changed.has(target)) throw DuplicateTarget(target)
         changed.add(target)
       }
       const body = entry.text === undefined ? undefined : toBody(entry.text, entry.resource)
-      const complete = { ...asked, body }
+      const complete = { ...request, body }
       named = () => interactionNamed(server, name, complete)
       const found = address(server, name, complete)
       isAddressed = true

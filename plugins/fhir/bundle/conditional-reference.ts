@@ -10,12 +10,12 @@ import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { matching } from '../interactions/conditional.ts'
 import type { FhirServer } from '../parts.ts'
-import { isAboutResource } from './entry-interaction.ts'
-import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUntold } from './errors.ts'
+import { namesResource } from './entry-interaction.ts'
+import { ConditionalReferenceHidden, ConditionalReferenceMany, ConditionalReferenceNone } from './errors.ts'
 import type { Located } from './located-entry.ts'
-import { splitCondition } from './split-condition.ts'
+import { splitConditionalReference } from './split-condition.ts'
 
-export interface Resolved {
+export interface ResolvedReference {
   /** `Patient/1` */
   readonly reference: string
   /** Throws Contended when it matches something else by now. */
@@ -23,15 +23,15 @@ export interface Resolved {
 }
 
 /** `index` is the entry that holds it; `drafts` the resources of this transaction. Throws 400, 403, 404, 412. */
-export const resolveCondition = async (
+export const resolveConditionalReference = async (
   server: FhirServer,
   ctx: RequestContext,
   value: string,
   index: number,
   located: readonly Located[],
   drafts: ReadonlyMap<number, { readonly text: string; readonly resource: Record<string, unknown> }>,
-): Promise<Resolved> => {
-  const { type, query } = splitCondition(value) as { type: string; query: string }
+): Promise<ResolvedReference> => {
+  const { type, query } = splitConditionalReference(value) as { type: string; query: string }
   typeOf(server, type)
   const ruling = await authorize(server.run, ctx, { kind: 'search-type', type, entry: index })
   const match = await matching(server, ctx, ruling, type, query)
@@ -41,7 +41,7 @@ export const resolveCondition = async (
   const found = new Set<string>()
   for (const { step, target } of located) {
     const { interaction } = step.addressed
-    if (interaction.type !== type || step.entry.method === 'PATCH' || !isAboutResource(step)) continue
+    if (interaction.type !== type || step.entry.method === 'PATCH' || !namesResource(step)) continue
     if (step.entry.method === 'POST' && target.found !== undefined) continue
     for (const id of [target.id, ...(target.others ?? [])]) replaced.add(id)
     const draft = drafts.get(step.entry.index)
@@ -49,12 +49,12 @@ export const resolveCondition = async (
     const subject = {
       type,
       id: target.id,
-      stamp: server.clock.now() * 1000,
+      versionTime: server.clock.now() * 1000,
       rows: server.search.registry.extract(indexedOf(draft.resource, draft.text)),
     }
-    const isMatch = match.conditions.every(({ test }) => {
-      if (test === undefined) throw ConditionalReferenceUntold(type)
-      return test(subject)
+    const isMatch = match.conditions.every(({ matches }) => {
+      if (matches === undefined) throw ConditionalReferenceHidden(type)
+      return matches(subject)
     })
     if (isMatch) found.add(target.id)
   }

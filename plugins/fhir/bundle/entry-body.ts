@@ -1,9 +1,9 @@
 /** The resource of an entry as a body: what the bytes of a request are read to. */
-import type { ReadResource } from '../../model/service.ts'
+import type { ParsedResource } from '../../model/service.ts'
 import { membersAt } from '../../model/service.ts'
 
 /** `text` begins with the brace of the resource; `resource` is its parsed form. */
-export const toBody = (text: string, resource: Record<string, unknown> | undefined): ReadResource => ({
+export const toBody = (text: string, resource: Record<string, unknown> | undefined): ParsedResource => ({
   text,
   resource: resource ?? {},
   members: membersAt(text, 0),

@@ -3,29 +3,29 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { MethodRefused, type RequestContext } from '../../../kernel/index.ts'
 import type { InteractionName } from '../interactions/addresses.ts'
 import { type AddressMethod, findAddress } from '../interactions/addresses.ts'
-import type { Addressed } from '../interactions/change.ts'
+import type { AddressedChange } from '../interactions/change.ts'
 import { address } from '../interactions/perform.ts'
-import type { AddressedLook } from '../interactions/read-interaction.ts'
-import type { Asked } from '../interactions/request.ts'
+import type { AddressedRead } from '../interactions/read-interaction.ts'
+import type { InteractionRequest } from '../interactions/request.ts'
 import type { FhirServer } from '../parts.ts'
-import type { BundleEntry } from './envelope.ts'
+import type { BundleEntry } from './bundle-request.ts'
 import { EntryAddress, EntryResource, EntrySearch, EntryUrl, NestedBundle } from './errors.ts'
 
 /** An entry that asks for an interaction of this server. */
-export interface AskedEntry {
+export interface EntryRequest {
   readonly entry: BundleEntry
-  readonly asked: Asked
+  readonly request: InteractionRequest
   readonly name: InteractionName
 }
 
 /** True when the entry stands for the resource that its URL names and a change makes of it. */
-export const isAboutResource = ({ name }: Pick<AskedEntry, 'name'>): boolean => name !== 'operation'
+export const namesResource = ({ name }: Pick<EntryRequest, 'name'>): boolean => name !== 'operation'
 
 /** The same, addressed. */
-export type Step = AskedEntry &
+export type EntryInteraction = EntryRequest &
   (
-    | { readonly kind: 'change'; readonly addressed: Addressed }
-    | { readonly kind: 'look'; readonly addressed: AddressedLook }
+    | { readonly kind: 'change'; readonly addressed: AddressedChange }
+    | { readonly kind: 'read'; readonly addressed: AddressedRead }
   )
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
@@ -65,12 +65,12 @@ export const asksForCapabilities = ({ method, url }: BundleEntry, ctx: RequestCo
   (method === 'GET' || method === 'HEAD') && readUrl(url, ctx).segments.join('/') === 'metadata'
 
 /** `isBatch`: a search may be posted too. Its parameters stand in the URL of the entry. Throws 400, 404, 405. */
-export const toAsked = (
+export const toInteractionRequest = (
   ctx: RequestContext,
   entry: BundleEntry,
   headers: IncomingHttpHeaders,
   isBatch = false,
-): AskedEntry => {
+): EntryRequest => {
   const { method, url } = entry
   const { segments, query } = readUrl(url, ctx)
   const found = findAddress(segments)
@@ -86,7 +86,7 @@ export const toAsked = (
   return {
     entry,
     name,
-    asked: {
+    request: {
       ctx,
       headers: { ...headers, ...entry.headers },
       method,
@@ -98,7 +98,7 @@ export const toAsked = (
 }
 
 /** Throws 4xx for what address, parameters and conditions cannot be. */
-export const toStep = (server: FhirServer, given: AskedEntry): Step => ({
+export const toEntryInteraction = (server: FhirServer, given: EntryRequest): EntryInteraction => ({
   ...given,
-  ...address(server, given.name, given.asked),
+  ...address(server, given.name, given.request),
 })

@@ -20,7 +20,7 @@ export const BundleAnswerTooLarge = defineError(
   'too-costly',
   'The answer to the Bundle would be larger than %s bytes; ask for less in one Bundle.',
 )
-export const BundleLeft = defineError(
+export const ClientDisconnected = defineError(
   'fhir/bundle-left',
   503,
   'incomplete',
@@ -87,7 +87,7 @@ export const ConditionalReferenceMany = defineError(
   'multiple-matches',
   'The conditional reference to %s matches several resources.',
 )
-export const ConditionalReferenceUntold = defineError(
+export const ConditionalReferenceHidden = defineError(
   'fhir/conditional-reference-untold',
   400,
   'not-supported',

@@ -2,8 +2,8 @@
  * Which links of a patched resource stood in the same element before the patch. Elements are compared without the index in
  * a list, as a patch moves the items of a list; of equal links in one list the first ones count as those that were there.
  */
-import type { Links } from '../../model/service.ts'
-import { type LinkKind, rewriteLinks } from '../../model/service.ts'
+import type { ReferenceWalker } from '../../model/service.ts'
+import { type ReferenceKind, rewriteReferences } from '../../model/service.ts'
 
 type Holder = Record<string, unknown> | unknown[]
 
@@ -27,13 +27,13 @@ const pathsOf = (resource: Holder): ReadonlyMap<object, string> => {
 
 /** Calls `found` for each link with the name of its element and value. */
 const eachLink = (
-  links: Links,
+  walker: ReferenceWalker,
   resource: Record<string, unknown>,
   found: (name: string, value: string, holder: Holder, key: string | number) => void,
 ): void => {
   const paths = pathsOf(resource)
   // Replaces nothing, so that the text is not looked at.
-  rewriteLinks(links, '', resource, (value: string, kind: LinkKind, holder, key) => {
+  rewriteReferences(walker, '', resource, (value: string, kind: ReferenceKind, holder, key) => {
     const path = paths.get(holder) ?? ''
     found(JSON.stringify([kind, Array.isArray(holder) ? path : `${path}.${key}`, value]), value, holder, key)
     return undefined
@@ -41,15 +41,15 @@ const eachLink = (
 }
 
 export const heldBefore = (
-  links: Links,
+  walker: ReferenceWalker,
   patched: Record<string, unknown>,
   current: Record<string, unknown>,
 ): HeldBefore => {
   const before = new Map<string, number>()
-  eachLink(links, current, (name) => before.set(name, (before.get(name) ?? 0) + 1))
+  eachLink(walker, current, (name) => before.set(name, (before.get(name) ?? 0) + 1))
   const held = new Map<Holder, Set<string>>()
   const place = (value: string, key: string | number): string => `${key} ${value}`
-  eachLink(links, patched, (name, value, holder, key) => {
+  eachLink(walker, patched, (name, value, holder, key) => {
     const left = before.get(name) ?? 0
     if (left === 0) return
     before.set(name, left - 1)

@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/bundle.html#references
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { LinkKind } from '../../model/service.ts'
+import type { ReferenceKind } from '../../model/service.ts'
 
 /** The resource an entry stands for once the transaction is done. */
 export interface Identity {
@@ -25,7 +25,7 @@ export interface Identities {
   /** All that were added, as plain data. */
   entries(): readonly (readonly [string, Identity])[]
   /** What a link in the entry with this fullUrl becomes; undefined where it is left. */
-  resolver(fullUrl: string | undefined): (value: string, kind: LinkKind) => string | undefined
+  resolver(fullUrl: string | undefined): (value: string, kind: ReferenceKind) => string | undefined
 }
 
 export const createIdentities = (ownUrl: OwnUrl | undefined): Identities => {

@@ -3,12 +3,12 @@
  * the resource that it makes does. https://hl7.org/fhir/R4/http.html#trules
  */
 
-import type { Links } from '../../model/service.ts'
-import { type Resolve, rewriteLinks } from '../../model/service.ts'
+import type { ReferenceWalker } from '../../model/service.ts'
+import { type Resolve, rewriteReferences } from '../../model/service.ts'
 import { type HeldBefore, heldBefore } from './held-before.ts'
 import { createIdentities } from './identities.ts'
 import type { LinkSource } from './link-source.ts'
-import { splitCondition } from './split-condition.ts'
+import { splitConditionalReference } from './split-condition.ts'
 
 type Json = Record<string, unknown>
 
@@ -19,14 +19,14 @@ export interface Relink {
 }
 
 /** A link that the resource held in the same element before the patch is not one of this transaction. */
-export const relinkPatched = (links: Links, resolve: Resolve, patched: string, current: string): string => {
+export const relinkPatched = (walker: ReferenceWalker, resolve: Resolve, patched: string, current: string): string => {
   const resource = JSON.parse(patched) as Json
   let held: HeldBefore | undefined
-  return rewriteLinks(links, patched, resource, (value, kind, holder, key) => {
+  return rewriteReferences(walker, patched, resource, (value, kind, holder, key) => {
     const found = resolve(value, kind)
     if (found === undefined) return undefined
     // Compared once there is something to replace, and before anything is.
-    held ??= heldBefore(links, resource, JSON.parse(current) as Json)
+    held ??= heldBefore(walker, resource, JSON.parse(current) as Json)
     return held(value, holder, key) ? undefined : found
   })
 }
@@ -54,7 +54,7 @@ export const conditionsOf = (patch: Record<string, unknown>): readonly string[] 
   const found = new Set<string>()
   const visit = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
-      if (key === 'reference' && splitCondition(value) !== undefined) found.add(value)
+      if (key === 'reference' && splitConditionalReference(value) !== undefined) found.add(value)
       return
     }
     if (typeof value !== 'object' || value === null) return

@@ -6,8 +6,8 @@ import {
   type ServerError,
   toServerError,
 } from '../../../kernel/index.ts'
-import { refused } from '../dispatch.ts'
-import type { BundleEntry, RefusedEntry } from './envelope.ts'
+import { emitRefused } from '../dispatch.ts'
+import type { BundleEntry, RefusedEntry } from './bundle-request.ts'
 
 const RESOURCE = /^\/?([A-Z][A-Za-z]{1,63})(?:\/([A-Za-z0-9\-.]{1,64}))?(?:[/?]|$)/
 
@@ -29,7 +29,7 @@ export const refuseEntry = async (
   known?: Interaction | undefined,
 ): Promise<ServerError> => {
   try {
-    await refused(run, ctx, known ?? interactionOf(ctx, entry), error)
+    await emitRefused(run, ctx, known ?? interactionOf(ctx, entry), error)
     return error
   } catch (failure) {
     return toServerError(failure)

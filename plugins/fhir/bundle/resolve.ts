@@ -3,22 +3,22 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
-import type { ReadResource } from '../../model/service.ts'
-import { type Resolve, rewriteLinks } from '../../model/service.ts'
-import { refused } from '../dispatch.ts'
-import { interactionAbout, isContended } from '../interactions/change.ts'
+import type { ParsedResource } from '../../model/service.ts'
+import { type Resolve, rewriteReferences } from '../../model/service.ts'
+import { emitRefused } from '../dispatch.ts'
+import { interactionAbout, isContention } from '../interactions/change.ts'
 import type { FhirServer } from '../parts.ts'
-import { type Resolved, resolveCondition } from './conditional-reference.ts'
+import { type ResolvedReference, resolveConditionalReference } from './conditional-reference.ts'
 import { toBody } from './entry-body.ts'
 import { issuesOfEntry } from './entry-error.ts'
-import { isAboutResource } from './entry-interaction.ts'
+import { namesResource } from './entry-interaction.ts'
 import { createIdentities } from './identities.ts'
 import type { Located } from './located-entry.ts'
 import { conditionsOf, type Relink, relinkPatched } from './patch-links.ts'
-import { splitCondition } from './split-condition.ts'
-import { createBreath } from './yield.ts'
+import { splitConditionalReference } from './split-condition.ts'
+import { createYield } from './yield.ts'
 
-export interface ResolvedBody extends ReadResource {
+export interface ResolvedBody extends ParsedResource {
   /** Of a patch. */
   readonly relink: Relink | undefined
 }
@@ -37,18 +37,18 @@ interface Draft {
 }
 
 /** `again`: links were replaced in the parsed resources before, for other identities. */
-export const resolveLinks = async (
+export const resolveReferences = async (
   server: FhirServer,
   ctx: RequestContext,
   located: readonly Located[],
   again: boolean,
 ): Promise<ResolvedBodies> => {
-  const { links } = server
-  const breathe = createBreath(ctx)
+  const { referenceWalker } = server
+  const breathe = createYield(ctx)
   const identities = createIdentities(ctx.ownUrl)
   for (const { step, target } of located) {
     const { fullUrl, method, resource } = step.entry
-    if (fullUrl === undefined || method === 'DELETE' || !isAboutResource(step)) continue
+    if (fullUrl === undefined || method === 'DELETE' || !namesResource(step)) continue
     const sent = (resource?.meta as { versionId?: unknown } | undefined)?.versionId
     identities.add(fullUrl, {
       type: step.addressed.interaction.type as string,
@@ -59,10 +59,10 @@ export const resolveLinks = async (
   }
 
   const drafts = new Map<number, Draft>()
-  const conditions = new Map<string, Resolved>()
+  const conditions = new Map<string, ResolvedReference>()
   const referenceTo: Resolve = (value, kind) => (kind === 'reference' ? conditions.get(value)?.reference : undefined)
   const relinkWith = (fullUrl: string | undefined, resolve: Resolve): Relink => ({
-    apply: (patched, current) => relinkPatched(links, resolve, patched, current),
+    apply: (patched, current) => relinkPatched(referenceWalker, resolve, patched, current),
     source: () => ({
       ownUrl: ctx.ownUrl,
       fullUrl,
@@ -78,9 +78,9 @@ export const resolveLinks = async (
     const own = again ? (JSON.parse(text) as Record<string, unknown>) : resource
     const resolve = identities.resolver(fullUrl)
     const expect = (value: string): void => {
-      if (splitCondition(value) !== undefined && !pending.has(value)) pending.set(value, index)
+      if (splitConditionalReference(value) !== undefined && !pending.has(value)) pending.set(value, index)
     }
-    const resolved = rewriteLinks(links, text, own, (value, kind) => {
+    const resolved = rewriteReferences(referenceWalker, text, own, (value, kind) => {
       const found = resolve(value, kind)
       if (found === undefined && kind === 'reference') expect(value)
       return found
@@ -96,16 +96,17 @@ export const resolveLinks = async (
 
   for (const [value, index] of pending)
     try {
-      conditions.set(value, await resolveCondition(server, ctx, value, index, located, drafts))
+      conditions.set(value, await resolveConditionalReference(server, ctx, value, index, located, drafts))
     } catch (error) {
       const known = toServerError(error)
       const holder = located.find(({ step }) => step.entry.index === index)
-      if (holder !== undefined && !isContended(error))
-        await refused(server.run, ctx, interactionAbout(holder.step.addressed, holder.target), error)
+      if (holder !== undefined && !isContention(error))
+        await emitRefused(server.run, ctx, interactionAbout(holder.step.addressed, holder.target), error)
       throw known.with({ issues: issuesOfEntry(known, index) })
     }
   if (conditions.size > 0)
-    for (const draft of drafts.values()) draft.text = rewriteLinks(links, draft.text, draft.resource, referenceTo)
+    for (const draft of drafts.values())
+      draft.text = rewriteReferences(referenceWalker, draft.text, draft.resource, referenceTo)
 
   const bodies = new Map<number, ResolvedBody>()
   for (const [index, { text, resource, relink }] of drafts) {

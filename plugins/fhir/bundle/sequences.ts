@@ -3,8 +3,8 @@
  * finds what the entries before it have made. Entries in different sequences may run at the same time.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
+import type { BundleEntry } from './bundle-request.ts'
 import { readUrl } from './entry-interaction.ts'
-import type { BundleEntry } from './envelope.ts'
 
 const WITH_QUERY = new Set(['PUT', 'PATCH', 'DELETE'])
 

@@ -2,7 +2,9 @@
 
 const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
 
-export const splitCondition = (value: string): { readonly type: string; readonly query: string } | undefined => {
+export const splitConditionalReference = (
+  value: string,
+): { readonly type: string; readonly query: string } | undefined => {
   if (!value.includes('?')) return undefined
   const [, type, query] = CONDITION.exec(value) ?? []
   return type === undefined || query === undefined ? undefined : { type, query }

@@ -5,62 +5,70 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
-import { andThen, type Transaction } from '../../database/service.ts'
-import type { Changed, Progress, WriteGuard } from '../../storage/service.ts'
-import { detailsOf } from '../audit-details.ts'
-import { authorize, refused } from '../dispatch.ts'
+import { chain, type Transaction } from '../../database/service.ts'
+import type { Changed, CurrentChange, WriteGuard } from '../../storage/service.ts'
+import { auditDetailsOf } from '../audit-details.ts'
+import { authorize, emitRefused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import {
+  emitOperation,
   interactionAbout,
-  isContended,
-  type Prepared,
-  tellOperation,
-  untilUncontended,
+  isContention,
+  type PreparedChange,
+  retryOnContention,
 } from '../interactions/change.ts'
 import { interactionNamed } from '../interactions/perform.ts'
 import { guardChange } from '../interactions/server-owned-types.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
 import { type FhirServer, within } from '../parts.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
+import { type BundleEntry, type BundleRequest, isRefused, RANK, type RefusedEntry } from './bundle-request.ts'
 import { toBody } from './entry-body.ts'
 import { issuesOfEntry, issuesOfRefusal } from './entry-error.ts'
-import { type AskedEntry, type Step, toAsked, toStep } from './entry-interaction.ts'
-import { type BundleEntry, type Envelope, isRefused, RANK, type RefusedEntry } from './envelope.ts'
+import {
+  type EntryInteraction,
+  type EntryRequest,
+  toEntryInteraction,
+  toInteractionRequest,
+} from './entry-interaction.ts'
 import { DuplicateTarget } from './errors.ts'
 import type { Located, Ruled } from './located-entry.ts'
 import { refuseEntry } from './refuse-entry.ts'
-import { resolveLinks } from './resolve.ts'
-import { createBreath } from './yield.ts'
+import { resolveReferences } from './resolve.ts'
+import { createYield } from './yield.ts'
 
-interface Looking extends Ruled {
-  readonly step: Extract<Step, { kind: 'look' }>
+interface ReadingEntry extends Ruled {
+  readonly step: Extract<EntryInteraction, { kind: 'read' }>
 }
 
 const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
-const isLook = (one: Ruled): one is Looking => one.step.kind === 'look'
+const isRead = (one: Ruled): one is ReadingEntry => one.step.kind === 'read'
 
 const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
 const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 /** Conditions that found nothing hold their type, the others what they found: in one order everywhere, too. */
 const inHoldOrder = (one: Located, other: Located): number =>
-  Number(one.target.found !== undefined) - Number(other.target.found !== undefined) || byText(keyOf(one), keyOf(other))
+  Number(one.target.found !== undefined) - Number(other.target.found !== undefined) ||
+  byText(identityKeyOf(one), identityKeyOf(other))
 const isDeletion = ({ step }: Pick<Ruled, 'step'>): boolean => step.entry.method === 'DELETE'
 /** `Type/id` of each resource it is about. */
 const namesOf = (one: Located): readonly string[] =>
   [one.target.id, ...(one.target.others ?? [])].map((id) => `${typeOf(one)}/${id}`)
-const keyOf = (one: Located): string => `${typeOf(one)}/${one.target.id}`
+const identityKeyOf = (one: Located): string => `${typeOf(one)}/${one.target.id}`
 /**
  * The order that R4 lays down. What is there already is taken in one order everywhere: transactions that take the same
  * resources crosswise would wait for each other without end.
  */
 const inOrder = (one: Located, other: Located): number => {
   const rank = RANK[one.step.entry.method]
-  return rank - RANK[other.step.entry.method] || (rank === RANK.POST ? 0 : byText(keyOf(one), keyOf(other)))
+  return (
+    rank - RANK[other.step.entry.method] || (rank === RANK.POST ? 0 : byText(identityKeyOf(one), identityKeyOf(other)))
+  )
 }
 
 /** The error of an entry, with its place. Not for the signal to begin again. */
 const placed = (error: unknown, index: number): unknown => {
-  if (isContended(error)) return error
+  if (isContention(error)) return error
   const known = toServerError(error)
   return known.with({ issues: issuesOfEntry(known, index) })
 }
@@ -68,15 +76,15 @@ const placed = (error: unknown, index: number): unknown => {
 export const transaction = async (
   server: FhirServer,
   ctx: RequestContext,
-  { entries }: Envelope,
+  { entries }: BundleRequest,
   headers: IncomingHttpHeaders,
 ): Promise<string> => {
   const { run, store, write } = server
-  const breathe = createBreath(ctx)
+  const breathe = createYield(ctx)
 
   /** Told to the trail; names the entry. */
   const refuse = async (index: number, interaction: Interaction, error: unknown): Promise<never> => {
-    if (!isContended(error)) await refused(run, ctx, interaction, error)
+    if (!isContention(error)) await emitRefused(run, ctx, interaction, error)
     throw placed(error, index)
   }
   /** The same before it is known which interaction the entry asks for. */
@@ -106,30 +114,30 @@ export const transaction = async (
   }
 
   const tell = async (here: FhirServer, interaction: Interaction, answer: Answer): Promise<void> => {
-    const { status, version, details = detailsOf(here, version, ctx.ownUrl) } = answer
+    const { status, version, details = auditDetailsOf(here, version, ctx.ownUrl) } = answer
     await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
   }
 
   /** Every entry is ruled on before anything is done for one of them. */
-  const rule = async (asking: AskedEntry): Promise<Ruled> => {
+  const rule = async (asking: EntryRequest): Promise<Ruled> => {
     const { index } = asking.entry
-    const named = (): Interaction | undefined => interactionNamed(server, asking.name, asking.asked)
-    const step = await readAt(asking.entry, () => toStep(server, asking), named)
+    const named = (): Interaction | undefined => interactionNamed(server, asking.name, asking.request)
+    const step = await readAt(asking.entry, () => toEntryInteraction(server, asking), named)
     const { interaction } = step.addressed
     const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
       if (step.kind !== 'change') return { step, ruling, guard: undefined }
-      return andThen(guardChange(server, ctx, ruling, interaction), (guard) => ({ step, ruling, guard }))
+      return chain(guardChange(server, ctx, ruling, interaction), (guard) => ({ step, ruling, guard }))
     }
-    return atEntry(index, interaction, () => andThen(authorize(run, ctx, interaction), given))
+    return atEntry(index, interaction, () => chain(authorize(run, ctx, interaction), given))
   }
 
-  const asked: AskedEntry[] = []
+  const asked: EntryRequest[] = []
   for (const entry of entries) {
     if (isRefused(entry)) return refuseUnknown(entry, entry.error)
-    asked.push(await readAt(entry, () => toAsked(ctx, entry, headers)))
+    asked.push(await readAt(entry, () => toInteractionRequest(ctx, entry, headers)))
     await breathe()
   }
-  const deleted = asked.flatMap(({ entry, asked: { params } }) =>
+  const deleted = asked.flatMap(({ entry, request: { params } }) =>
     entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [],
   )
   /** `Type/id` of what this transaction deletes, by conditions too once they are located. */
@@ -138,11 +146,11 @@ export const transaction = async (
   for (const one of asked) {
     const { text, resource } = one.entry
     const body = one.name === 'operation' && text !== undefined ? toBody(text, resource) : undefined
-    ruled.push(await rule({ ...one, asked: { ...one.asked, gone, body } }))
+    ruled.push(await rule({ ...one, request: { ...one.request, gone, body } }))
     await breathe()
   }
   const changes = ruled.filter(isChange)
-  const looks = ruled.filter(isLook)
+  const looks = ruled.filter(isRead)
 
   const locate = async (one: Omit<Located, 'target'>): Promise<Located> => {
     const { entry, addressed } = one.step
@@ -181,16 +189,16 @@ export const transaction = async (
   }
 
   let attempts = 0
-  return untilUncontended(server, async () => {
+  return retryOnContention(server, async () => {
     attempts += 1
     const located = await locateAll()
     await checkOverlap(located)
-    const resolved = await resolveLinks(server, ctx, located, attempts > 1)
-    const prepared: { readonly one: Located; readonly prepared: Prepared }[] = []
+    const resolved = await resolveReferences(server, ctx, located, attempts > 1)
+    const prepared: { readonly one: Located; readonly prepared: PreparedChange }[] = []
     for (const one of located) {
       const { entry, addressed } = one.step
       const { kind, type = '' } = addressed.interaction
-      const prepare = async (): Promise<Prepared> => {
+      const prepare = async (): Promise<PreparedChange> => {
         const { id, found } = one.target
         const isWritten = kind === 'create' ? found === undefined : kind === 'update'
         const given = resolved.bodies.get(entry.index)
@@ -206,9 +214,9 @@ export const transaction = async (
       await breathe()
     }
 
-    const progress: Progress = { interaction: undefined }
+    const progress: CurrentChange = { interaction: undefined }
     const answers = createAnswerEntries(entries.length)
-    const answered = ({ entry }: Step, answer: Answer): void =>
+    const answered = ({ entry }: EntryInteraction, answer: Answer): void =>
       answers.set(entry.index, answeredEntry(ctx, entry, answer))
 
     const changeAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
@@ -221,7 +229,7 @@ export const transaction = async (
           changed.push(...made)
           const answer = ready.answerAll(made)
           answered(one.step, answer)
-          await tellOperation(here, ctx, progress.interaction, ready.changes, answer, opened)
+          await emitOperation(here, ctx, progress.interaction, ready.changes, answer, opened)
         } else if (ready.change === undefined) {
           await tell(here, progress.interaction, ready.settled)
           answered(one.step, ready.settled)
@@ -233,7 +241,7 @@ export const transaction = async (
         }
         await breathe()
       }
-      await write.settle(ctx, opened, changed, issuesOfRefusal, progress)
+      await write.complete(ctx, opened, changed, issuesOfRefusal, progress)
       return changed
     }
     const lookAll = async (here: FhirServer): Promise<void> => {
@@ -274,8 +282,8 @@ export const transaction = async (
     }
     const changed = await store.database.transact(perform).catch(async (error) => {
       const { interaction } = progress
-      if (interaction?.entry === undefined || isContended(error)) throw error
-      await refused(run, ctx, interaction, error)
+      if (interaction?.entry === undefined || isContention(error)) throw error
+      await emitRefused(run, ctx, interaction, error)
       throw placed(error, interaction.entry)
     })
     const later = write.committed(ctx, changed)

@@ -1,9 +1,9 @@
 /** Lets other requests in while a large Bundle is worked through, and ends the work for a client that has left. */
 import { createPause, type RequestContext } from '../../../kernel/index.ts'
-import { BundleLeft } from './errors.ts'
+import { ClientDisconnected } from './errors.ts'
 
 /** To be awaited at each entry; gives way every few milliseconds. Throws when nobody waits for the answer any more. */
-export const createBreath = ({ signal }: RequestContext): (() => Promise<void> | undefined) =>
+export const createYield = ({ signal }: RequestContext): (() => Promise<void> | undefined) =>
   createPause(() => {
-    if (signal.aborted) throw BundleLeft()
+    if (signal.aborted) throw ClientDisconnected()
   })

@@ -79,7 +79,7 @@ const inflate = async (payload: Readable, limit: number): Promise<Buffer> => {
 }
 
 /** Bytes of the body as the client meant them. Throws 413, 415 or 400. */
-export const readBody = (request: IncomingMessage, payload: Readable, limit: number): Promise<Buffer> => {
+export const readRequestBody = (request: IncomingMessage, payload: Readable, limit: number): Promise<Buffer> => {
   const length = Number(request.headers['content-length'] ?? 0)
   if (length > limit) throw tooLarge(limit)
   const encoding = request.headers['content-encoding']?.trim().toLowerCase()

@@ -55,7 +55,7 @@ export const nameOf = (header: string): string => parse(header).type
 const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
 
 /** True when Accept leaves room for FHIR JSON. */
-export const takesFhir = (accept: string | undefined): boolean => {
+export const acceptsFhir = (accept: string | undefined): boolean => {
   if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return true
   if (accept.trim() === '') return true // a list of nothing: RFC 9110, section 12.5.1 allows it, and it asks for nothing else
   return accept.split(',').some((part) => {
@@ -88,7 +88,7 @@ export const prefersFhir = (accept: string | undefined, type: string): boolean =
   const fhir = Math.max(0, ...named)
   if (fhir > 0 && fhir >= content) return true
   if (content > 0) return false
-  if (!takesFhir(accept)) throw NotAcceptable(accept.slice(0, 100))
+  if (!acceptsFhir(accept)) throw NotAcceptable(accept.slice(0, 100))
   return true
 }
 
@@ -99,11 +99,11 @@ export const checkAccept = (accept: string | undefined, format: string | undefin
     if (!(FORMATS.has(media.type) && isR4(media))) throw NotAcceptable(format.slice(0, 100))
     return
   }
-  if (!takesFhir(accept)) throw NotAcceptable((accept ?? '').slice(0, 100))
+  if (!acceptsFhir(accept)) throw NotAcceptable((accept ?? '').slice(0, 100))
 }
 
 /** True when the client takes gzip: then stored bytes go out untouched. RFC 9110, section 12.5.3. */
-export const takesGzip = (accepted: string | string[] | undefined): boolean => {
+export const acceptsGzip = (accepted: string | string[] | undefined): boolean => {
   if (typeof accepted !== 'string' || !accepted.includes('gzip')) return false
   const part = accepted.split(',').find((one) => one.trim().startsWith('gzip'))
   return part !== undefined && !/;\s*q=0(\.0*)?\s*$/.test(part)

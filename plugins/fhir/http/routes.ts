@@ -9,16 +9,16 @@ import { ADDRESSES } from '../interactions/addresses.ts'
 import { bundle } from '../interactions/bundle.ts'
 import { capabilities } from '../interactions/capabilities.ts'
 import { perform } from '../interactions/perform.ts'
-import type { Asked, AskedParams } from '../interactions/request.ts'
+import type { InteractionRequest, PathParams } from '../interactions/request.ts'
+import type { BuiltInOperation } from '../operations/built-in.ts'
 import { isChanging } from '../operations/operation.ts'
 import type { OperationLevel } from '../operations/operation-parameter.ts'
-import type { OwnOperation } from '../operations/own.ts'
 import type { Operations } from '../operations/registry.ts'
-import type { FhirServer, OwnInvocation } from '../parts.ts'
+import type { BuiltInInvocation, FhirServer } from '../parts.ts'
 import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
 import { send } from '../response/respond.ts'
-import { readBody } from './body.ts'
-import { checkContentType, FHIR_JSON, takesGzip } from './media.ts'
+import { readRequestBody } from './body.ts'
+import { acceptsGzip, checkContentType, FHIR_JSON } from './media.ts'
 import { rawBinary } from './raw-binary.ts'
 
 type Handler = (server: FhirServer, request: FastifyRequest<any>, reply: FastifyReply) => unknown
@@ -31,13 +31,13 @@ export interface RouteParts {
   readonly server: () => FhirServer
   readonly bodyBytes: number
   /** Complete when the routes are mounted. */
-  readonly operations: Operations<OwnInvocation>
+  readonly operations: Operations<BuiltInInvocation>
 }
 
 const metadata: Handler = async (server, request, reply) => {
-  const { text } = await capabilities(server, request as Asked)
+  const { text } = await capabilities(server, request as InteractionRequest)
   reply.header('content-type', FHIR_JSON).header('vary', 'accept-encoding')
-  if (!takesGzip(request.headers['accept-encoding'])) return reply.send(text)
+  if (!acceptsGzip(request.headers['accept-encoding'])) return reply.send(text)
   return reply.header('content-encoding', 'gzip').send(await packed(text as string))
 }
 
@@ -46,14 +46,21 @@ const operate =
   (code: string): Handler =>
   async (server, request, reply) => {
     const { ctx, headers, method, url, params, body } = request
-    const asked: Asked = { ctx, headers, method, url, params: { ...(params as AskedParams), operation: code }, body }
+    const asked: InteractionRequest = {
+      ctx,
+      headers,
+      method,
+      url,
+      params: { ...(params as PathParams), operation: code },
+      body,
+    }
     return send(request, reply, await perform(server, 'operation', asked))
   }
 
 const interact =
   (name: InteractionName): Handler =>
   (server, request, reply) => {
-    const answer = perform(server, name, request as Asked)
+    const answer = perform(server, name, request as InteractionRequest)
     // Not returned: Fastify takes a reply for a promise to wait for, and waits longer for a promise than we have to.
     if (answer instanceof Promise)
       answer.then((one) => void send(request, reply, one)).catch((error) => void reply.send(error))
@@ -61,7 +68,7 @@ const interact =
   }
 
 const postBundle: Handler = async (server, request, reply) =>
-  send(request, reply, await bundle(server, request as Asked))
+  send(request, reply, await bundle(server, request as InteractionRequest))
 
 const classOf = (name: InteractionName, method: string): RequestClass =>
   name === 'search' || name === 'operation' ? name : method === 'GET' ? 'read' : 'write'
@@ -76,7 +83,7 @@ interface Taken {
 const PATH_OF: Readonly<Record<OperationLevel, string>> = { system: '', type: '/:type', instance: '/:type/:id' }
 
 /** Routes of their own, for their class and for what each takes. Operations of one code share them. */
-const operationsOf = (all: readonly OwnOperation[]): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => {
+const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => {
   const table = new Map<string, Map<string, Taken>>()
   for (const operation of all)
     for (const level of operation.levels) {
@@ -134,12 +141,12 @@ const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
       else if (FORM.test(request.routeOptions.url ?? '')) checkForm(type)
       else if (rawBinary.concerns(request)) {
         rawBinary.check(request, type)
-        readBody(request.raw, payload, bodyBytes)
+        readRequestBody(request.raw, payload, bodyBytes)
           .then((bytes) => rawBinary.read(request, type, bytes))
           .then((bytes) => done(null, bytes), done)
         return
       } else checkContentType(type)
-      readBody(request.raw, payload, bodyBytes).then((bytes) => done(null, bytes), done)
+      readRequestBody(request.raw, payload, bodyBytes).then((bytes) => done(null, bytes), done)
     } catch (error) {
       done(error as Error)
     }

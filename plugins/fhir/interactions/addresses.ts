@@ -3,14 +3,14 @@
  * https://hl7.org/fhir/R4/http.html#summary
  */
 
-import type { AskedParams } from './request.ts'
+import type { PathParams } from './request.ts'
 
-export type LookName = 'read' | 'vread' | 'history' | 'search'
+export type ReadName = 'read' | 'vread' | 'history' | 'search'
 export type ChangeName = 'create' | 'update' | 'patch' | 'delete'
-export type InteractionName = LookName | ChangeName | 'operation'
+export type InteractionName = ReadName | ChangeName | 'operation'
 
-export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-export type AddressMethod = (typeof METHODS)[number]
+export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type AddressMethod = (typeof HTTP_METHODS)[number]
 
 export interface Address {
   /** Fastify's spelling: `/:type/:id`. */
@@ -42,12 +42,12 @@ const segmentsOf = (path: string): readonly string[] => path.split('/').filter((
 interface Segment {
   readonly text: string
   readonly colon: number
-  readonly param: keyof AskedParams
+  readonly param: keyof PathParams
 }
 
 const toSegment = (text: string): Segment => {
   const colon = text.indexOf(':')
-  return { text, colon, param: text.slice(colon + 1) as keyof AskedParams }
+  return { text, colon, param: text.slice(colon + 1) as keyof PathParams }
 }
 
 const PATTERNS = ADDRESSES.map((address) => ({ address, pattern: segmentsOf(address.path).map(toSegment) }))
@@ -65,12 +65,12 @@ const fits = ({ text, colon }: Segment, segment: string): boolean => {
 /** The address that segments of a path name, and the parameters in it; undefined when there is none. */
 export const findAddress = (
   segments: readonly string[],
-): { readonly address: Address; readonly params: AskedParams } | undefined => {
+): { readonly address: Address; readonly params: PathParams } | undefined => {
   for (const { address, pattern } of PATTERNS) {
     if (pattern.length !== segments.length) continue
     if (!pattern.every((one, at) => fits(one, segments[at] as string))) continue
     // `:id` and `/Patient/1` → id and 1; `$:operation` and `$meta` → operation and meta.
-    const params: { -readonly [Name in keyof AskedParams]: AskedParams[Name] } = {}
+    const params: { -readonly [Name in keyof PathParams]: PathParams[Name] } = {}
     for (const [at, { colon, param }] of pattern.entries())
       if (colon !== -1) params[param] = (segments[at] as string).slice(colon)
     return { address, params }

@@ -3,7 +3,7 @@ import type { FactDetails, Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/service.ts'
 import type { StoredVersion, WriteGuard } from '../../storage/service.ts'
 import type { Prefer, Presentation } from '../presentation/presentation-parameters.ts'
-import type { Content } from '../response/binary-content.ts'
+import type { BinaryContent } from '../response/binary-content.ts'
 
 export interface Answer {
   readonly status: number
@@ -16,7 +16,7 @@ export interface Answer {
   /** How to show the version. */
   readonly type?: ResourceType
   readonly presentation?: Presentation
-  readonly content?: Content
+  readonly content?: BinaryContent
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>
   /** For the trail. */

@@ -1,45 +1,45 @@
 /** A batch or transaction sent to the base. https://hl7.org/fhir/R4/http.html#transaction */
 import { batch } from '../bundle/batch.ts'
-import { type Envelope, readEnvelope, readLargeEnvelope } from '../bundle/envelope.ts'
+import { type BundleRequest, readBundleRequest, readLargeEnvelope } from '../bundle/bundle-request.ts'
 import { transaction } from '../bundle/transaction.ts'
-import { authorize, refused } from '../dispatch.ts'
+import { authorize, emitRefused } from '../dispatch.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
-import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './request.ts'
+import type { InteractionRequest } from './request.ts'
 
 /** Preferences go on to the entries; unless asked for, what was sent is not sent back. */
-const toEntryHeaders = ({ headers }: Asked): Record<string, string> => {
+const toEntryHeaders = ({ headers }: InteractionRequest): Record<string, string> => {
   const { prefer = '' } = headers
   const given = Array.isArray(prefer) ? prefer.join(', ') : prefer
   return { prefer: /\breturn\s*=/i.test(given) ? given : `${given}${given === '' ? '' : ', '}return=minimal` }
 }
 
-export const bundle = async (server: FhirServer, asked: Asked): Promise<Answer> => {
-  const { ctx, headers, url, body } = asked
+export const bundle = async (server: FhirServer, request: InteractionRequest): Promise<Answer> => {
+  const { ctx, headers, url, body } = request
   const { run } = server
-  const { presentation } = readQuery(url, [], readPrefer(headers.prefer).lenient)
+  const { presentation } = readQueryParameters(url, [], readPrefer(headers.prefer).lenient)
   checkAccept(headers.accept, presentation.format)
-  let kind: Envelope['kind'] = 'batch'
+  let kind: BundleRequest['kind'] = 'batch'
   try {
     const { large } = server
     // A refusal of its entries as a whole, too, is that of a batch or of a transaction.
-    const known = (one: Envelope['kind']): void => {
+    const known = (one: BundleRequest['kind']): void => {
       kind = one
     }
     const envelope = large.concerns(body)
       ? await readLargeEnvelope(await large.read(ctx, body), ctx, known)
-      : readEnvelope(body, known)
+      : readBundleRequest(body, known)
     // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
     await authorize(run, ctx, { kind })
     const perform = kind === 'batch' ? batch : transaction
-    const text = await perform(server, ctx, envelope, toEntryHeaders(asked))
+    const text = await perform(server, ctx, envelope, toEntryHeaders(request))
     // That of a transaction is told inside it.
     if (kind === 'batch') await run.onAudit?.({ request: ctx, interaction: { kind }, status: 200 })
     return { status: 200, shows: 'text', text }
   } catch (error) {
-    await refused(run, ctx, { kind }, error)
+    await emitRefused(run, ctx, { kind }, error)
     throw error
   }
 }

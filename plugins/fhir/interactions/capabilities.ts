@@ -1,25 +1,25 @@
 /** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
 
-import { ParameterValue } from '../../search/service.ts'
+import { QueryParameterValue } from '../../search/service.ts'
 import { toCapabilityStatement } from '../capability.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
-import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { toTerminologyCapabilities } from '../terminology-capabilities.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './request.ts'
+import type { InteractionRequest } from './request.ts'
 
 const MODES = ['full', 'normative', 'terminology'] as const
 type Mode = (typeof MODES)[number]
 
 const readMode = (mode = 'full'): Mode => {
-  if (!MODES.includes(mode as Mode)) throw ParameterValue('mode', 'full, normative or terminology')
+  if (!MODES.includes(mode as Mode)) throw QueryParameterValue('mode', 'full, normative or terminology')
   return mode as Mode
 }
 
 /** Throws 400, 406. */
-export const capabilities = async (server: FhirServer, { ctx, headers, url }: Asked): Promise<Answer> => {
-  const { presentation, values } = readQuery(url, ['mode'], readPrefer(headers.prefer).lenient)
+export const capabilities = async (server: FhirServer, { ctx, headers, url }: InteractionRequest): Promise<Answer> => {
+  const { presentation, values } = readQueryParameters(url, ['mode'], readPrefer(headers.prefer).lenient)
   const mode = readMode(values.get('mode'))
   checkAccept(headers.accept, presentation.format)
   const statement =

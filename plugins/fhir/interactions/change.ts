@@ -5,23 +5,23 @@
  */
 
 import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
-import { andThen, type Transaction } from '../../database/service.ts'
+import { chain, type Transaction } from '../../database/service.ts'
 import type { Change, Changed, StoredVersion, WriteGuard } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
-import { detailsOf } from '../audit-details.ts'
+import { auditDetailsOf } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
-import { change } from '../dispatch.ts'
-import { takesGzip } from '../http/media.ts'
+import { dispatchChange } from '../dispatch.ts'
+import { acceptsGzip } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
 import { type FhirServer, within } from '../parts.ts'
-import { needsWork } from '../presentation/present.ts'
+import { isTransformed } from '../presentation/present.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './request.ts'
+import type { InteractionRequest } from './request.ts'
 import { guardChange } from './server-owned-types.ts'
 
 /** The resource a change is about. */
-export interface Target {
+export interface ChangeTarget {
   readonly id: string
   /** What a condition found. */
   readonly found?: StoredVersion | undefined
@@ -33,44 +33,49 @@ export interface Target {
   confirm?: ((server: FhirServer) => Promise<void>) | undefined
 }
 
-export type Prepared =
+export type PreparedChange =
   | { readonly change: Change; answer(changed: Changed): Answer }
   /** Several, of an operation. */
   | { readonly change?: undefined; readonly changes: readonly Change[]; answerAll(changed: readonly Changed[]): Answer }
   /** There is nothing to change, and this is the answer. */
   | { readonly change?: undefined; readonly changes?: undefined; readonly settled: Answer }
 
-export interface Addressed {
+export interface AddressedChange {
   readonly interaction: Interaction
   /** `body` as it was asked. Throws 400, 412. */
-  locate(body: unknown): Target | Promise<Target>
+  locate(body: unknown): ChangeTarget | Promise<ChangeTarget>
   /** Reads the body and checks it. `guard` goes with a change of the type addressed. Throws 4xx. */
-  prepare(guard: WriteGuard, target: Target, body: unknown, ruling: Ruling): Prepared | Promise<Prepared>
+  prepare(
+    guard: WriteGuard,
+    target: ChangeTarget,
+    body: unknown,
+    ruling: Ruling,
+  ): PreparedChange | Promise<PreparedChange>
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
-export type AddressChange = (server: FhirServer, asked: Asked) => Addressed
+export type AddressChange = (server: FhirServer, request: InteractionRequest) => AddressedChange
 
 /** The interaction with the resource that its condition found. */
-export const interactionAbout = ({ interaction }: Addressed, { id, found }: Target): Interaction =>
+export const interactionAbout = ({ interaction }: AddressedChange, { id, found }: ChangeTarget): Interaction =>
   found === undefined ? interaction : { ...interaction, id }
 
 /** Others may change, between locating and the transaction, what was located; then all is done again, so often, */
-const MOST_ATTEMPTS = 10
+const MAX_ATTEMPTS = 10
 /** and so long: an attempt may have waited for a lock. */
 const PATIENCE_MS = 3_000
 
-export const isContended = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
+export const isContention = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
 
 /** Repeats `work` while others were faster. */
-export const untilUncontended = async <T>({ store, clock }: FhirServer, work: () => Promise<T>): Promise<T> => {
+export const retryOnContention = async <T>({ store, clock }: FhirServer, work: () => Promise<T>): Promise<T> => {
   const { database } = store
   const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !isContended(error) || clock.monotonic() > until) throw error
+      if (attempt === MAX_ATTEMPTS || !isContention(error) || clock.monotonic() > until) throw error
       // On SQLite it met changes of a group that is not committed yet: a search before that would not find them either.
       // On PostgreSQL they are committed: it waited for their lock.
       if (database.kind !== 'postgres') await database.transact(() => undefined)
@@ -79,7 +84,7 @@ export const untilUncontended = async <T>({ store, clock }: FhirServer, work: ()
 }
 
 /** The fact of an operation, unless one of the changes it made says all of it. */
-export const tellOperation = async (
+export const emitOperation = async (
   { run }: FhirServer,
   request: RequestContext,
   interaction: Interaction,
@@ -93,14 +98,14 @@ export const tellOperation = async (
   if (!isTold) await run.onAudit({ request, interaction, status, details, transaction })
 }
 
-type Several = Extract<Prepared, { readonly changes: readonly Change[] }>
+type Several = Extract<PreparedChange, { readonly changes: readonly Change[] }>
 
 /** The changes of an operation or of a conditional deletion, in one transaction. */
 const performSeveral = async (
   server: FhirServer,
   ctx: RequestContext,
   interaction: Interaction,
-  target: Target,
+  target: ChangeTarget,
   { changes, answerAll }: Several,
 ): Promise<Answer> => {
   const { store, write } = server
@@ -109,9 +114,9 @@ const performSeveral = async (
     await target.verify?.(within(server, transaction), transaction)
     const made: Changed[] = []
     for (const one of ready) made.push(await write.apply(transaction, one))
-    await write.settle(ctx, transaction, made, issuesOfRefusal)
+    await write.complete(ctx, transaction, made, issuesOfRefusal)
     const answered = answerAll(made)
-    await tellOperation(server, ctx, interaction, changes, answered, transaction)
+    await emitOperation(server, ctx, interaction, changes, answered, transaction)
     return { changed: made, answer: answered }
   })
   const later = write.committed(ctx, changed)
@@ -120,26 +125,35 @@ const performSeveral = async (
 }
 
 /** Where a large version is shown other than by its stored bytes. */
-const prepareAnswer = async (server: FhirServer, { ctx, headers }: Asked, answer: Answer): Promise<void> => {
+const prepareAnswer = async (
+  server: FhirServer,
+  { ctx, headers }: InteractionRequest,
+  answer: Answer,
+): Promise<void> => {
   const { shows, version, type, presentation } = answer
   if (shows !== 'version' || version === undefined || type === undefined) return
-  if (presentation !== undefined && needsWork(presentation)) await prepareVersions(server, ctx, [version], presentation)
-  else if (server.large.concernsVersion(version) && !(version.gzip && takesGzip(headers['accept-encoding'])))
-    await version.unpack()
+  if (presentation !== undefined && isTransformed(presentation))
+    await prepareVersions(server, ctx, [version], presentation)
+  else if (server.large.concernsVersion(version) && !(version.gzip && acceptsGzip(headers['accept-encoding'])))
+    await version.decompress()
 }
 
 /** A change that is a transaction of its own. */
-export const performChange = (server: FhirServer, asked: Asked, addressed: Addressed): Promise<Answer> => {
+export const performChange = (
+  server: FhirServer,
+  request: InteractionRequest,
+  addressed: AddressedChange,
+): Promise<Answer> => {
   const { interaction, locate, prepare } = addressed
-  const { ctx } = asked
+  const { ctx } = request
   const { run, store, write } = server
   const takesResource = interaction.kind === 'create' || interaction.kind === 'update'
   const type = interaction.type ?? ''
-  let { body } = asked
-  return change(run, ctx, interaction, async (ruling, tellFound) => {
+  let { body } = request
+  return dispatchChange(run, ctx, interaction, async (ruling, tellFound) => {
     const guarded = guardChange(server, ctx, ruling, interaction)
     const guard = guarded instanceof Promise ? await guarded : guarded
-    return untilUncontended(server, async () => {
+    return retryOnContention(server, async () => {
       tellFound(interaction)
       if (takesResource) {
         const ready = prepareBody(server, ctx, { type, id: interaction.id, guard }, body)
@@ -160,7 +174,7 @@ export const performChange = (server: FhirServer, asked: Asked, addressed: Addre
         return performSeveral(server, ctx, interaction, target, prepared)
       if (prepared.change === undefined) {
         const { status, version } = prepared.settled
-        const details = detailsOf(server, version, ctx.ownUrl)
+        const details = auditDetailsOf(server, version, ctx.ownUrl)
         if (run.onAudit !== null)
           await run.onAudit({ request: ctx, interaction: about, status, version: version?.version, details })
         return prepared.settled
@@ -168,16 +182,16 @@ export const performChange = (server: FhirServer, asked: Asked, addressed: Addre
       const completing = prepareChange(server, ctx, prepared.change)
       const ready = completing instanceof Promise ? await completing : completing
       const changed = await store.database.transact((transaction) =>
-        andThen(target.verify?.(within(server, transaction), transaction), () =>
-          andThen(write.apply(transaction, ready), (one) =>
-            andThen(write.settle(ctx, transaction, [one], issuesOfRefusal), () => one),
+        chain(target.verify?.(within(server, transaction), transaction), () =>
+          chain(write.apply(transaction, ready), (one) =>
+            chain(write.complete(ctx, transaction, [one], issuesOfRefusal), () => one),
           ),
         ),
       )
       const later = write.committed(ctx, [changed])
       if (later !== undefined) await later
       const answer = prepared.answer(changed)
-      await prepareAnswer(server, asked, answer)
+      await prepareAnswer(server, request, answer)
       return answer
     })
   })

@@ -4,7 +4,7 @@ import type { WriteGuard } from '../../storage/service.ts'
 import { issuesFound } from '../large/findings.ts'
 import type { FhirServer } from '../parts.ts'
 import type { Prefer } from '../presentation/presentation-parameters.ts'
-import type { Incoming } from './incoming.ts'
+import type { IncomingResource } from './incoming-resource.ts'
 
 const then = (before: undefined | Promise<void>, next: () => unknown): undefined | Promise<void> => {
   if (before !== undefined) return before.then(next).then(() => undefined)
@@ -19,10 +19,10 @@ const keep = (warnings: Issue[], found: readonly Issue[] | Promise<readonly Issu
 }
 
 /** What did not refuse a change is kept only for who asks for it: `Prefer: return=OperationOutcome`. */
-export const warningsFor = (prefer: Prefer): Issue[] | undefined =>
+export const warningsList = (prefer: Prefer): Issue[] | undefined =>
   prefer.return === 'OperationOutcome' ? [] : undefined
 
-export interface Examining {
+export interface ContentCheck {
   readonly guard: WriteGuard
   /** The id it is to have. */
   readonly id: string
@@ -34,25 +34,25 @@ export interface Examining {
  * What the resource itself shows, then whether the caller's access covers it. Throws 4xx. A promise only when a check is
  * one: then it cannot be asked inside a transaction.
  */
-export const examine = (
+export const checkContent = (
   { validator, checks, references }: FhirServer,
   request: RequestContext,
   interaction: Interaction,
-  { resource, sent, refusal }: Pick<Incoming, 'resource' | 'sent' | 'refusal'>,
-  { guard, id, warnings }: Examining,
+  { resource, sent, refusal }: Pick<IncomingResource, 'resource' | 'sent' | 'refusal'>,
+  { guard, id, warnings }: ContentCheck,
 ): undefined | Promise<void> => {
   let all: undefined | Promise<void>
   if (validator !== undefined)
     all = then(all, () => {
       if (refusal !== undefined) throw refusal
       const known = validator.remote === undefined ? undefined : issuesFound(resource)
-      const found = validator.admit(resource, known === undefined ? { text: sent.text } : { found: known })
+      const found = validator.validateWrite(resource, known === undefined ? { text: sent.text } : { found: known })
       return warnings === undefined ? found : keep(warnings, found)
     })
   for (const check of checks)
-    if (check.examine !== undefined && (check.type === undefined || check.type === resource.resourceType))
+    if (check.checkContent !== undefined && (check.type === undefined || check.type === resource.resourceType))
       all = then(all, () =>
-        check.examine?.({
+        check.checkContent?.({
           request,
           interaction,
           resource,

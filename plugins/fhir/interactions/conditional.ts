@@ -13,7 +13,7 @@
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import type { Matching } from '../../search/service.ts'
+import type { ConditionalSearch } from '../../search/service.ts'
 import { ConditionalCriteria, ConditionalParameter, findMatches, readSearch } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
@@ -21,7 +21,7 @@ import { authorize } from '../dispatch.ts'
 import { ManyMatches } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
-import { type Asked, interactionOf } from './request.ts'
+import { type InteractionRequest, interactionOf } from './request.ts'
 
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
 
@@ -44,9 +44,9 @@ export const matching = async (
   ruling: Ruling,
   type: string,
   query: string,
-): Promise<Matching> => findMatches(server, context, ruling, type, readCriteria(query))
+): Promise<ConditionalSearch> => findMatches(server, context, ruling, type, readCriteria(query))
 
-export interface Match {
+export interface LocatedMatch {
   /** The one resource that matches. */
   readonly found: StoredVersion | undefined
   /** Inside the transaction, before it changes anything: throws Contended when that is no longer so. */
@@ -55,25 +55,25 @@ export interface Match {
   confirm(server: FhirServer): Promise<void>
 }
 
-export interface Matches {
+export interface LocatedMatches {
   /** Newest first. */
   readonly found: readonly StoredVersion[]
-  verify: Match['verify']
-  confirm: Match['confirm']
+  verify: LocatedMatch['verify']
+  confirm: LocatedMatch['confirm']
 }
 
 /** The resources of a type that match; of more than `most`, `most` and one. */
 export const locateMatches = async (
   server: FhirServer,
-  asked: Asked,
+  request: InteractionRequest,
   type: string,
   query: string,
   most: number,
-): Promise<Matches> => {
-  const { ctx } = asked
+): Promise<LocatedMatches> => {
+  const { ctx } = request
   // As it is now: a conditional deletion finds again, inside the transaction, what it adds there itself.
-  const gone = new Set(asked.gone)
-  const searching: Interaction = interactionOf(asked, { kind: 'search-type', type })
+  const gone = new Set(request.gone)
+  const searching: Interaction = interactionOf(request, { kind: 'search-type', type })
   const ruling = await authorize(server.run, ctx, searching)
   const match = await matching(server, ctx, ruling, type, query)
   const isLeft = (version: StoredVersion): boolean => !gone.has(`${version.type}/${version.id}`)
@@ -83,7 +83,7 @@ export const locateMatches = async (
   return {
     found,
     async verify(here, transaction) {
-      if (found.length === 0) await here.store.hold(transaction, `conditional/${type}`)
+      if (found.length === 0) await here.store.advisoryLock(transaction, `conditional/${type}`)
       // Held first: what matches when it is asked again stays so until COMMIT. In one order everywhere.
       for (const id of found.map((version) => version.id).sort()) await here.store.lock(transaction, type, id)
       const now = await find(here)
@@ -96,8 +96,13 @@ export const locateMatches = async (
 }
 
 /** The one resource of a type that matches, or none. Throws 412 when there are several. */
-export const locateMatch = async (server: FhirServer, asked: Asked, type: string, query: string): Promise<Match> => {
-  const { found, ...others } = await locateMatches(server, asked, type, query, 1)
+export const locateMatch = async (
+  server: FhirServer,
+  request: InteractionRequest,
+  type: string,
+  query: string,
+): Promise<LocatedMatch> => {
+  const { found, ...others } = await locateMatches(server, request, type, query, 1)
   if (found.length > 1) throw ManyMatches(type)
   return { found: found[0], ...others }
 }

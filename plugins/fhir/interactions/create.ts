@@ -8,13 +8,13 @@ import { newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
-import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { changedAnswer } from './answer.ts'
-import type { AddressChange, Prepared, Target } from './change.ts'
-import { examine, warningsFor } from './check-content.ts'
+import type { AddressChange, ChangeTarget, PreparedChange } from './change.ts'
+import { checkContent, warningsList } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
-import { readIncoming } from './incoming.ts'
-import { type Asked, interactionOf } from './request.ts'
+import { readIncomingResource } from './incoming-resource.ts'
+import { type InteractionRequest, interactionOf } from './request.ts'
 
 /** `identifier=x`, also as `?identifier=x` and `Patient?identifier=x`. */
 const readNoneExist = (header: string | string[] | undefined, type: string): string | undefined => {
@@ -28,32 +28,37 @@ const readNoneExist = (header: string | string[] | undefined, type: string): str
 const BINARY_ONLY = ['_filename']
 
 /** With a condition. */
-const locateExisting = async (server: FhirServer, asked: Asked, type: string, condition: string): Promise<Target> => {
-  const { found, verify, confirm } = await locateMatch(server, asked, type, condition)
+const locateExisting = async (
+  server: FhirServer,
+  request: InteractionRequest,
+  type: string,
+  condition: string,
+): Promise<ChangeTarget> => {
+  const { found, verify, confirm } = await locateMatch(server, request, type, condition)
   return { id: found?.id ?? newId(server), found, verify, confirm: found === undefined ? confirm : undefined }
 }
 
-export const create: AddressChange = (server, asked) => {
-  const { params, headers, url, ctx } = asked
+export const create: AddressChange = (server, request) => {
+  const { params, headers, url, ctx } = request
   const type = typeOf(server, params.type)
   const prefer = readPrefer(headers.prefer)
-  const { presentation } = readQuery(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
+  const { presentation } = readQueryParameters(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
   checkAccept(headers.accept, presentation.format)
   const noneExist = readNoneExist(headers['if-none-exist'], type.name)
-  const interaction = interactionOf(asked, { kind: 'create', type: type.name })
+  const interaction = interactionOf(request, { kind: 'create', type: type.name })
   return {
     interaction,
     locate: () =>
-      noneExist === undefined ? { id: newId(server) } : locateExisting(server, asked, type.name, noneExist),
+      noneExist === undefined ? { id: newId(server) } : locateExisting(server, request, type.name, noneExist),
     prepare(guard, { id, found }, body) {
       // A match answers whatever was sent: R4 ignores the body then.
       if (found !== undefined)
         return { settled: { ...changedAnswer(200, found, type, guard, prefer, presentation), isMatch: true } }
-      const content = readIncoming(server, body, type.name)
-      const warnings = warningsFor(prefer)
-      const examined = examine(server, ctx, interaction, content, { guard, id, warnings })
+      const content = readIncomingResource(server, body, type.name)
+      const warnings = warningsList(prefer)
+      const examined = checkContent(server, ctx, interaction, content, { guard, id, warnings })
       const { resource, template, sent } = content
-      const prepared: Prepared = {
+      const prepared: PreparedChange = {
         change: {
           kind: 'create',
           interaction: { ...interaction, id },

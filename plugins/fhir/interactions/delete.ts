@@ -4,18 +4,18 @@
  * https://hl7.org/fhir/R4/http.html#delete
  */
 import { counted } from '../../../kernel/index.ts'
-import { isId, typeOf } from '../../model/service.ts'
+import { isResourceId, typeOf } from '../../model/service.ts'
 import type { Change } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
 import { ManyMatches, TooManyDeleted } from '../errors.ts'
-import { readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import type { AddressChange } from './change.ts'
 import { locateMatches } from './conditional.ts'
 import { queryOf } from './query-of.ts'
 import { interactionOf } from './request.ts'
 
-const MOST_DELETED = 1_000 // by one condition, in one transaction
+const MAX_DELETED = 1_000 // by one condition, in one transaction
 
 const countOutcome = (type: string, count: number): string =>
   JSON.stringify({
@@ -29,24 +29,24 @@ const countOutcome = (type: string, count: number): string =>
     ],
   })
 
-export const remove: AddressChange = (server, asked) => {
-  const { params, headers, url } = asked
+export const deleteResource: AddressChange = (server, request) => {
+  const { params, headers, url } = request
   const { id } = params
   const type = typeOf(server, params.type)
-  if (id !== undefined && !isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
   const prefer = readPrefer(headers.prefer)
-  if (id !== undefined) readQuery(url, [], prefer.lenient)
+  if (id !== undefined) readQueryParameters(url, [], prefer.lenient)
   const precondition = readPrecondition(headers)
-  const interaction = interactionOf(asked, { kind: 'delete', type: type.name, id })
+  const interaction = interactionOf(request, { kind: 'delete', type: type.name, id })
   const told = prefer.return === 'OperationOutcome'
   return {
     interaction,
     async locate() {
       if (id !== undefined) return { id }
-      const { found, verify } = await locateMatches(server, asked, type.name, queryOf(url), MOST_DELETED)
+      const { found, verify } = await locateMatches(server, request, type.name, queryOf(url), MAX_DELETED)
       const [first, ...others] = found
       if (others.length > 0 && !server.deletesMany) throw ManyMatches(type.name)
-      if (found.length > MOST_DELETED) throw TooManyDeleted(type.name, MOST_DELETED)
+      if (found.length > MAX_DELETED) throw TooManyDeleted(type.name, MAX_DELETED)
       return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
     },
     prepare(guard, { id: one, others = [] }) {

@@ -9,7 +9,7 @@ import { NotFound } from '../../storage/service.ts'
 import { HistoryTooLong } from '../errors.ts'
 import type { FhirServer } from '../parts.ts'
 
-const LEAST_READ = 100 // versions read at once, however small the page is
+const MIN_READ = 100 // versions read at once, however small the page is
 const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as of any history
 
 /** The versions that may be seen, newest first, as far as they are asked for. `passed` is told of each that may not. */
@@ -29,7 +29,7 @@ async function* seenVersions(
   let { before } = query
   try {
     do {
-      const page = await store.history({ ...query, before, count: Math.max(query.count, LEAST_READ) }, signal)
+      const page = await store.history({ ...query, before, count: Math.max(query.count, MIN_READ) }, signal)
       for (const version of page.versions) {
         const allowed = evaluator.allows(request, ruling, right, version)
         if (allowed instanceof Promise ? await allowed : allowed) yield version
@@ -69,7 +69,7 @@ export const findSeen = async (
   const versions: StoredVersion[] = []
   let bytes = 0
   for await (const version of seenVersions(server, request, ruling, query)) {
-    if (versions.length === query.count || bytes > PAGE_BYTES) return { versions, next: versions.at(-1)?.stamp }
+    if (versions.length === query.count || bytes > PAGE_BYTES) return { versions, next: versions.at(-1)?.versionTime }
     versions.push(version)
     bytes += version.bytes.length
   }

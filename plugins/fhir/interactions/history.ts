@@ -1,45 +1,45 @@
 /** history of an instance, a type and the whole server. https://hl7.org/fhir/R4/http.html#history */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { isId, readSpan, typeOf } from '../../model/service.ts'
-import { extent, openPage, ParameterValue, sealPage } from '../../search/service.ts'
+import { isResourceId, readDateRange, typeOf } from '../../model/service.ts'
+import { extent, QueryParameterValue, signPageToken, verifyPageToken } from '../../search/service.ts'
 import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
-import { patientsIn, withDetails } from '../audit-details.ts'
+import { patientsOf, withAuditDetails } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import type { FhirServer } from '../parts.ts'
-import { needsWork, presentVersion } from '../presentation/present.ts'
-import { type Presentation, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { isTransformed, presentVersion } from '../presentation/present.ts'
+import { type Presentation, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { toETag } from '../response/etag.ts'
 import { urlOf } from '../response/url-of.ts'
 import { findSeen } from './history-seen.ts'
 import { presentationOf } from './presentation-of.ts'
 import { queryOf } from './query-of.ts'
-import type { AddressLook } from './read-interaction.ts'
+import type { AddressRead } from './read-interaction.ts'
 import { interactionOf } from './request.ts'
 
 const KNOWN = ['_count', '_since', '_at', '_page']
 const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
 const STATUS = { POST: '201 Created', PUT: '200 OK', PATCH: '200 OK', DELETE: '204 No Content' } as const
 
-const readCount = (value: string | undefined, { usual, most }: FhirServer['page']): number => {
+const readCount = (value: string | undefined, { default: usual, max }: FhirServer['page']): number => {
   if (value === undefined) return usual
-  if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw ParameterValue('_count', 'a positive integer')
-  return Math.min(Number(value), most)
+  if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw QueryParameterValue('_count', 'a positive integer')
+  return Math.min(Number(value), max)
 }
 
 const readMoment = (name: string, value: string | undefined): { from: number; to: number } | undefined => {
   if (value === undefined) return undefined
   // A plus sign in a URL may arrive as a space; only the zone of an instant has one.
-  const span = readSpan(value.replace(' ', '+'))
-  if (span === undefined) throw ParameterValue(name, 'a date or instant such as 2024-02-29T12:00:00Z')
+  const span = readDateRange(value.replace(' ', '+'))
+  if (span === undefined) throw QueryParameterValue(name, 'a date or instant such as 2024-02-29T12:00:00Z')
   return span
 }
 
 /** Throws 400 for a moment to come: what is current then is not known yet. */
 const readPast = (name: string, value: string | undefined, now: number): { from: number; to: number } | undefined => {
   const span = readMoment(name, value)
-  if (span !== undefined && span.from > now) throw ParameterValue(name, 'a moment that is not in the future')
+  if (span !== undefined && span.from > now) throw QueryParameterValue(name, 'a moment that is not in the future')
   return span
 }
 
@@ -64,7 +64,7 @@ const toEntry = (
 ): string => {
   const { type, id, method } = version
   const described = server.catalog.types.get(type)
-  const isWorked = described !== undefined && needsWork(presentation)
+  const isWorked = described !== undefined && isTransformed(presentation)
   const shown = version.deleted ? '' : isWorked ? presentVersion(version, described, presentation) : version.text
   const resource = shown === '' ? '' : `,"resource":${shown}`
   const url = method === 'POST' ? type : `${type}/${id}`
@@ -86,7 +86,7 @@ const fill = (
   const texts: string[] = []
   let chars = 0
   for (const [at, version] of versions.entries()) {
-    if (chars > PAGE_CHARS) return { entries: texts.join(','), next: versions[at - 1]?.stamp }
+    if (chars > PAGE_CHARS) return { entries: texts.join(','), next: versions[at - 1]?.versionTime }
     const text = toText(version)
     chars += text.length
     texts.push(text)
@@ -101,7 +101,7 @@ const find = async (
 ): Promise<HistoryPage & { total?: number }> => {
   const { type, id } = query
   if (type === undefined || id === undefined) return server.store.history(query, request.signal)
-  const current = isId(id) ? await server.store.read(type, id) : undefined
+  const current = isResourceId(id) ? await server.store.read(type, id) : undefined
   if (current === undefined) throw NotFound(type, id.slice(0, 64))
   const page = await server.store.history(query, request.signal)
   // Versions are numbered without gaps, so the newest number is the total.
@@ -120,7 +120,8 @@ const pageOf = (
   { caller }: RequestContext,
   bound: string,
   page: string | undefined,
-): number | undefined => (page === undefined ? undefined : openPage(registry.key, clock, caller, bound, page).rid)
+): number | undefined =>
+  page === undefined ? undefined : verifyPageToken(registry.key, clock, caller, bound, page).rid
 
 const linksOf = (
   { search: { registry }, clock }: FhirServer,
@@ -131,7 +132,7 @@ const linksOf = (
 ): string => {
   const links = [{ relation: 'self', url: baseUrl + bound + (given === undefined ? '' : `&_page=${given}`) }]
   if (next !== undefined) {
-    const page = sealPage(registry.key, clock, caller, bound, { pin: 0, rid: next, keys: [] })
+    const page = signPageToken(registry.key, clock, caller, bound, { snapshotKey: 0, rid: next, keys: [] })
     links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${page}` })
   }
   return links.map((link) => JSON.stringify(link)).join(',')
@@ -150,11 +151,11 @@ export const findHistory = (
 ): Promise<HistoryPage & { total?: number }> =>
   isOpen(ruling, query.type, query.id) ? find(server, request, query) : findSeen(server, request, ruling, query)
 
-export const history: AddressLook = (server, about) => {
+export const history: AddressRead = (server, about) => {
   const { ctx, params, headers, url } = about
   const { type, id } = params
   const { lenient } = readPrefer(headers.prefer)
-  const { presentation: asked, values } = readQuery(url, KNOWN, lenient)
+  const { presentation: asked, values } = readQueryParameters(url, KNOWN, lenient)
   const presentation = type === undefined ? asked : presentationOf(asked, typeOf(server, type), lenient)
   checkAccept(headers.accept, presentation.format)
   const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
@@ -176,8 +177,8 @@ export const history: AddressLook = (server, about) => {
       const text =
         `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
         `"link":[${linksOf(server, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
-      const patients = (): readonly string[] => patientsIn(here, page.versions, ctx.ownUrl)
-      return { status: 200, shows: 'text', text, ...withDetails(here, patients, () => queryOf(url)) }
+      const patients = (): readonly string[] => patientsOf(here, page.versions, ctx.ownUrl)
+      return { status: 200, shows: 'text', text, ...withAuditDetails(here, patients, () => queryOf(url)) }
     },
   }
 }

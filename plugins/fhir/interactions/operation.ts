@@ -1,35 +1,35 @@
 /** An invocation of an operation, as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
 import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
-import type { ReadResource } from '../../model/service.ts'
-import { isId, typeOf } from '../../model/service.ts'
+import type { ParsedResource } from '../../model/service.ts'
+import { isResourceId, typeOf } from '../../model/service.ts'
 import { NotFound } from '../../storage/service.ts'
-import { withDetails } from '../audit-details.ts'
+import { withAuditDetails } from '../audit-details.ts'
 import { checkOperation } from '../dispatch.ts'
 import { checkAccept } from '../http/media.ts'
+import type { BuiltInOperation } from '../operations/built-in.ts'
 import { toChange, toOperationChanged } from '../operations/changes.ts'
 import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
 import { isChanging, type OperationAnswer } from '../operations/operation.ts'
-import type { OwnOperation } from '../operations/own.ts'
-import type { FhirServer, OwnInvocation } from '../parts.ts'
+import type { BuiltInInvocation, FhirServer } from '../parts.ts'
 import { prettyText } from '../presentation/present.ts'
-import { readPairs, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { readPairs, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { createReads } from '../session/reads.ts'
 import { invokedSeat } from '../session/seat.ts'
 import { createShown } from '../session/shown.ts'
 import type { Answer } from './answer.ts'
-import type { Addressed } from './change.ts'
-import { readBody } from './incoming.ts'
+import type { AddressedChange } from './change.ts'
+import { parseBody } from './incoming-resource.ts'
 import { queryOf } from './query-of.ts'
-import type { AddressedLook } from './read-interaction.ts'
-import { type Asked, type AskedParams, interactionOf } from './request.ts'
+import type { AddressedRead } from './read-interaction.ts'
+import { type InteractionRequest, interactionOf, type PathParams } from './request.ts'
 
 export type AddressedOperation =
-  | { readonly kind: 'look'; readonly addressed: AddressedLook }
-  | { readonly kind: 'change'; readonly addressed: Addressed }
+  | { readonly kind: 'read'; readonly addressed: AddressedRead }
+  | { readonly kind: 'change'; readonly addressed: AddressedChange }
 
 /** The operation that an address names. Throws 404 with those there are. */
-export const operationOf = (server: FhirServer, { type, id, operation: code = '' }: AskedParams): OwnOperation => {
+export const operationOf = (server: FhirServer, { type, id, operation: code = '' }: PathParams): BuiltInOperation => {
   if (type !== undefined) typeOf(server, type)
   const at = { level: type === undefined ? 'system' : id === undefined ? 'type' : 'instance', type } as const
   const found = server.operations.find(code, at)
@@ -39,12 +39,11 @@ export const operationOf = (server: FhirServer, { type, id, operation: code = ''
 }
 
 /** True when the operation changes nothing. Throws 404. */
-export const isAnswering = (server: FhirServer, params: AskedParams): boolean =>
-  !isChanging(operationOf(server, params))
+export const isAnswering = (server: FhirServer, params: PathParams): boolean => !isChanging(operationOf(server, params))
 
 /** A body that is empty stands for no parameters. */
-const bodyOf = (body: unknown): ReadResource | undefined =>
-  body === undefined || body === null || (body instanceof Uint8Array && body.length === 0) ? undefined : readBody(body)
+const bodyOf = (body: unknown): ParsedResource | undefined =>
+  body === undefined || body === null || (body instanceof Uint8Array && body.length === 0) ? undefined : parseBody(body)
 
 const toAnswer = ({ status = 200, headers, resource, json }: OperationAnswer, pretty: boolean): Answer => {
   const text = json ?? (resource === undefined ? undefined : JSON.stringify(resource))
@@ -54,11 +53,11 @@ const toAnswer = ({ status = 200, headers, resource, json }: OperationAnswer, pr
 }
 
 /** Reads address, method and the parameters that steer the answer. Throws 404, 405, 400, 406. */
-export const addressOperation = (server: FhirServer, asked: Asked): AddressedOperation => {
-  const { ctx, headers, url, params, method } = asked
+export const addressOperation = (server: FhirServer, request: InteractionRequest): AddressedOperation => {
+  const { ctx, headers, url, params, method } = request
   const { type, id, operation: code } = params
   const operation = operationOf(server, params)
-  if (id !== undefined && !isId(id)) throw NotFound(type as string, id.slice(0, 64))
+  if (id !== undefined && !isResourceId(id)) throw NotFound(type as string, id.slice(0, 64))
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
     throw MethodRefused(method).with({ headers: { allow: isChanging(operation) ? 'POST' : 'GET, HEAD, POST' } })
   if (isChanging(operation) && method !== 'POST')
@@ -69,18 +68,18 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
   const isSteering = ([name]: readonly [string, string]): boolean =>
     (name === '_format' || name === '_pretty') && !declared.has(name)
   const steering = new URLSearchParams(pairs.filter(isSteering) as [string, string][])
-  const { presentation } = readQuery(`?${steering}`, [], lenient)
+  const { presentation } = readQueryParameters(`?${steering}`, [], lenient)
   checkAccept(headers.accept, presentation.format)
-  const interaction: Interaction = interactionOf(asked, { kind: 'operation', type, id, operation: code })
+  const interaction: Interaction = interactionOf(request, { kind: 'operation', type, id, operation: code })
 
   const given = createShown(server, ctx.ownUrl)
-  const details = (here: FhirServer) => withDetails(here, given.patients, () => queryOf(url))
+  const details = (here: FhirServer) => withAuditDetails(here, given.patients, () => queryOf(url))
 
-  const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => {
+  const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => {
     checkOperation(ruling, interaction, operation.rights)
     return toInvocation(here, ruling, body)
   }
-  const toInvocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<OwnInvocation> => ({
+  const toInvocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => ({
     request: ctx,
     interaction,
     inputs: await readInputs({
@@ -94,18 +93,18 @@ export const addressOperation = (server: FhirServer, asked: Asked): AddressedOpe
     data: createReads(invokedSeat(here, ctx, ruling.restrictions, given.add)),
     server: here,
     ruling,
-    asked,
+    interactionRequest: request,
     shown: given.add,
   })
 
   if (!isChanging(operation))
     return {
-      kind: 'look',
+      kind: 'read',
       addressed: {
         interaction,
         async answer(here, ruling) {
           given.clear()
-          const answered = await operation.answer(await invocation(here, ruling, asked.body))
+          const answered = await operation.answer(await invocation(here, ruling, request.body))
           return { ...toAnswer(answered, presentation.pretty), ...details(here) }
         },
       },

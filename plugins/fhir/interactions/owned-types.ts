@@ -1,7 +1,7 @@
 /** Types that a plugin of the server writes and nobody else: clients read them only. */
 import { ServerOwned, TypeOwnedTwice } from '../errors.ts'
 
-export interface OwnedTypes {
+export interface ServerOwnedTypes {
   /** In setup only. `why` follows the name of the type in the refusal: `is written by the audit trail`. */
   add(type: string, why: string): void
   has(type: string): boolean
@@ -9,7 +9,7 @@ export interface OwnedTypes {
   check(type: string): void
 }
 
-export const createOwnedTypes = (): OwnedTypes => {
+export const createServerOwnedTypes = (): ServerOwnedTypes => {
   const reasons = new Map<string, string>()
   return {
     add(type, why) {

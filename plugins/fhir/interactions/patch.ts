@@ -3,7 +3,7 @@
  * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
 import { isServerError } from '../../../kernel/index.ts'
-import { isId, NotLoaded, typeOf } from '../../model/service.ts'
+import { isResourceId, NotLoaded, typeOf } from '../../model/service.ts'
 import type { Change } from '../../storage/service.ts'
 import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
@@ -12,15 +12,15 @@ import { checkAccept } from '../http/media.ts'
 import type { FhirServer } from '../parts.ts'
 import { PatchMalformed } from '../patch/errors.ts'
 import { formOf, type Patch, readPatch, readPatchText } from '../patch/patch.ts'
-import { AS_STORED, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange } from './change.ts'
-import { warningsFor } from './check-content.ts'
+import { warningsList } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
+import { type Modification, type SentPatch, toModification } from './modify.ts'
 import { queryOf } from './query-of.ts'
-import { type Asked, interactionOf } from './request.ts'
-import { type Revision, type SentPatch, toRevision } from './revise.ts'
+import { type InteractionRequest, interactionOf } from './request.ts'
 
 const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 
@@ -40,7 +40,7 @@ const readEntry = ({ text, resource, relink }: PatchEntry): SentPatch => {
   return { form, bytes: Buffer.from(data, 'base64'), relink }
 }
 
-const readBody = ({ headers }: Asked, body: unknown): SentPatch =>
+const readPatchBody = ({ headers }: InteractionRequest, body: unknown): SentPatch =>
   body === undefined || body instanceof Uint8Array
     ? { form: formOf(headers['content-type'] ?? 'none'), bytes: body ?? new Uint8Array() }
     : readEntry(body as PatchEntry)
@@ -58,32 +58,32 @@ const prepareLoading = async ({ elements }: FhirServer, prepare: () => Promise<C
     }
 }
 
-export const patch: AddressChange = (server, asked) => {
-  const { params, headers, url, ctx } = asked
+export const patch: AddressChange = (server, request) => {
+  const { params, headers, url, ctx } = request
   const { id } = params
   const type = typeOf(server, params.type)
-  if (id !== undefined && !isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
   const prefer = readPrefer(headers.prefer)
-  const { presentation } = id === undefined ? { presentation: AS_STORED } : readQuery(url, [], prefer.lenient)
+  const { presentation } = id === undefined ? { presentation: AS_STORED } : readQueryParameters(url, [], prefer.lenient)
   checkAccept(headers.accept, presentation.format)
   const precondition = readPrecondition(headers)
-  const interaction = interactionOf(asked, { kind: 'patch', type: type.name, id })
+  const interaction = interactionOf(request, { kind: 'patch', type: type.name, id })
   return {
     interaction,
     async locate() {
       if (id !== undefined) return { id }
-      const { found, verify } = await locateMatch(server, asked, type.name, queryOf(url))
+      const { found, verify } = await locateMatch(server, request, type.name, queryOf(url))
       if (found === undefined) throw NoneMatches(type.name)
       return { id: found.id, found, verify }
     },
     async prepare(guard, target, body) {
-      const patch = readBody(asked, body)
+      const patch = readPatchBody(request, body)
       const isLarge = server.large.concerns(patch.bytes)
       const apply: Patch | undefined = isLarge
         ? undefined
         : readPatch(server.elements, type.name, patch.form, readPatchText(patch.bytes))
-      const warnings = warningsFor(prefer)
-      const revision: Revision = {
+      const warnings = warningsList(prefer)
+      const revision: Modification = {
         request: ctx,
         interaction: { ...interaction, id: target.id },
         type: type.name,
@@ -91,18 +91,18 @@ export const patch: AddressChange = (server, asked) => {
         guard,
         precondition,
         warnings,
-        revise(json) {
+        modify(json) {
           const patched = apply?.(json)
           return patched === undefined || patch.relink === undefined ? patched : patch.relink.apply(patched, json)
         },
         patch,
       }
-      const change = await prepareLoading(server, () => toRevision(server, revision)).catch((error) => {
+      const change = await prepareLoading(server, () => toModification(server, revision)).catch((error) => {
         // Found a moment ago, and gone: the condition is asked again.
         throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
       })
       return {
-        change: change.kind === 'revise' ? { ...change, redo: redoOr(change.redo) } : change,
+        change: change.kind === 'modify' ? { ...change, rebase: redoOr(change.rebase) } : change,
         answer: ({ version }) => ({
           ...changedAnswer(200, version, type, guard, prefer, presentation, warnings),
           isMatch: id === undefined,

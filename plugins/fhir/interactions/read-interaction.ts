@@ -3,33 +3,33 @@
  * asked), and answered once it was ruled on.
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
-import { andThen, type Eventually } from '../../database/service.ts'
-import { detailsOf } from '../audit-details.ts'
-import { type Done, read } from '../dispatch.ts'
+import { chain, type MaybePromise } from '../../database/service.ts'
+import { auditDetailsOf } from '../audit-details.ts'
+import { dispatchRead, type ReadResult } from '../dispatch.ts'
 import type { FhirServer } from '../parts.ts'
 import type { Answer } from './answer.ts'
-import type { Asked } from './request.ts'
+import type { InteractionRequest } from './request.ts'
 
-export interface AddressedLook {
+export interface AddressedRead {
   readonly interaction: Interaction
   /** `server` may be one that reads inside a transaction. Throws 4xx. */
-  answer(server: FhirServer, ruling: Ruling): Eventually<Answer>
+  answer(server: FhirServer, ruling: Ruling): MaybePromise<Answer>
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
-export type AddressLook = (server: FhirServer, asked: Asked) => AddressedLook
+export type AddressRead = (server: FhirServer, request: InteractionRequest) => AddressedRead
 
-const toDone = (server: FhirServer, { ctx }: Asked, result: Answer): Done<Answer> => {
-  const { status, version, details = detailsOf(server, version, ctx.ownUrl) } = result
+const toDone = (server: FhirServer, { ctx }: InteractionRequest, result: Answer): ReadResult<Answer> => {
+  const { status, version, details = auditDetailsOf(server, version, ctx.ownUrl) } = result
   return { result, status, version: version?.version, details }
 }
 
-export const performLook = (
+export const performRead = (
   server: FhirServer,
-  asked: Asked,
-  { interaction, answer }: AddressedLook,
-): Eventually<Answer> => {
-  return read(server.run, asked.ctx, interaction, (ruling) => {
-    return andThen(answer(server, ruling), (answered) => toDone(server, asked, answered))
+  request: InteractionRequest,
+  { interaction, answer }: AddressedRead,
+): MaybePromise<Answer> => {
+  return dispatchRead(server.run, request.ctx, interaction, (ruling) => {
+    return chain(answer(server, ruling), (answered) => toDone(server, request, answered))
   })
 }

@@ -1,11 +1,11 @@
 /** A version that a ruling lets be read. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { isId } from '../../model/service.ts'
+import { isResourceId } from '../../model/service.ts'
 import { Deleted, NotFound, type StoredVersion, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 
 /** The current one, or one by its number. Throws 404 and 410; what may not be seen is not there. */
-export const readSeen = async (
+export const readVisible = async (
   { store, evaluator }: FhirServer,
   request: RequestContext,
   ruling: Ruling,
@@ -15,7 +15,7 @@ export const readSeen = async (
 ): Promise<StoredVersion> => {
   const look = (): ReturnType<typeof store.read> =>
     number === undefined ? store.read(type, id) : store.vread(type, id, number)
-  const version = isId(id) ? await look() : undefined
+  const version = isResourceId(id) ? await look() : undefined
   const isSeen =
     version !== undefined &&
     (ruling.restrictions.length === 0 || (await evaluator.allows(request, ruling, 'r', version)))

@@ -7,7 +7,7 @@ import type { Interaction, RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 
 /** What the address names: `/[type]/[id]/_history/[version]`, `/[type]/[id]/[other]`, `/[type]/[id]/$[operation]`. */
-export interface AskedParams {
+export interface PathParams {
   readonly type?: string
   readonly id?: string
   readonly version?: string
@@ -16,13 +16,13 @@ export interface AskedParams {
   readonly operation?: string
 }
 
-export interface Asked {
+export interface InteractionRequest {
   readonly ctx: RequestContext
   readonly headers: IncomingHttpHeaders
   readonly method: string
   /** Path and query. */
   readonly url: string
-  readonly params: AskedParams
+  readonly params: PathParams
   /** Bytes of an HTTP request; the resource of an entry, read already. */
   readonly body?: unknown
   /** What is current at the address of a read, where that is known already. */
@@ -34,5 +34,5 @@ export interface Asked {
 }
 
 /** The interaction with the entry it came from. */
-export const interactionOf = ({ entry }: Asked, interaction: Interaction): Interaction =>
+export const interactionOf = ({ entry }: InteractionRequest, interaction: Interaction): Interaction =>
   entry === undefined ? interaction : { ...interaction, entry }

@@ -1,38 +1,38 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
-import type { Eventually } from '../../database/service.ts'
+import type { MaybePromise } from '../../database/service.ts'
 import { scopeOf } from '../../search/service.ts'
-import { withDetails } from '../audit-details.ts'
-import { findUsual } from '../search/fast-path.ts'
-import { findPlanned } from '../search/planned-search.ts'
-import type { FoundPage } from '../search/searchset-page.ts'
+import { withAuditDetails } from '../audit-details.ts'
+import { searchFast } from '../search/fast-path.ts'
+import { searchPage } from '../search/planned-search.ts'
+import type { SearchsetPage } from '../search/searchset-page.ts'
 import type { Answer } from './answer.ts'
 import { queryOf } from './query-of.ts'
-import type { AddressLook } from './read-interaction.ts'
-import { type Asked, interactionOf } from './request.ts'
+import type { AddressRead } from './read-interaction.ts'
+import { type InteractionRequest, interactionOf } from './request.ts'
 
 /** As it was sent, in the address and in the form. */
-const queryIn = ({ url, body }: Asked): string => {
+const queryIn = ({ url, body }: InteractionRequest): string => {
   const form = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : ''
   return [queryOf(url), form].filter((part) => part !== '').join('&')
 }
 
-export const search: AddressLook = (server, asked) => {
-  const scope = scopeOf(server, asked.params)
+export const search: AddressRead = (server, request) => {
+  const scope = scopeOf(server, request.params)
   const kind = scope.type === undefined ? 'search-system' : 'search-type'
   return {
-    interaction: interactionOf(asked, { kind, type: scope.type }),
+    interaction: interactionOf(request, { kind, type: scope.type }),
     answer(here, ruling) {
-      const toAnswer = ({ text, length, patients }: FoundPage): Answer => ({
+      const toAnswer = ({ text, length, patients }: SearchsetPage): Answer => ({
         status: 200,
         shows: 'text',
         text,
         length,
-        ...withDetails(here, patients, () => queryIn(asked)),
+        ...withAuditDetails(here, patients, () => queryIn(request)),
       })
-      const later = async (usual: Eventually<FoundPage | undefined>): Promise<Answer> =>
-        toAnswer((await usual) ?? (await findPlanned(here, asked, scope, ruling)))
+      const later = async (usual: MaybePromise<SearchsetPage | undefined>): Promise<Answer> =>
+        toAnswer((await usual) ?? (await searchPage(here, request, scope, ruling)))
       const type = scope.compartment === undefined ? scope.type : undefined
-      const usual = findUsual(here, asked, type, ruling)
+      const usual = searchFast(here, request, type, ruling)
       return usual === undefined || usual instanceof Promise ? later(usual) : toAnswer(usual)
     },
   }

@@ -1,6 +1,6 @@
 /** Types that a plugin of the server writes and nobody else: clients read them only. */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
+import type { MaybePromise } from '../../database/service.ts'
 import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
 
@@ -18,7 +18,7 @@ export const guardChange = (
   request: RequestContext,
   ruling: Ruling,
   { kind, type = '' }: Pick<Interaction, 'kind' | 'type'>,
-): Eventually<WriteGuard> => {
+): MaybePromise<WriteGuard> => {
   const rights = RIGHTS[kind]
   // An operation says what it changes, and each of these changes gets a guard of its own.
   if (rights === undefined) return UNGUARDED

@@ -3,47 +3,48 @@
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
 
-import { isId, typeOf } from '../../model/service.ts'
+import { isResourceId, typeOf } from '../../model/service.ts'
 import { NotFound, newId } from '../../storage/service.ts'
 import { MethodNotAllowed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
-import { AS_STORED, readPrefer, readQuery } from '../presentation/presentation-parameters.ts'
+import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange } from './change.ts'
-import { examine, warningsFor } from './check-content.ts'
+import { checkContent, warningsList } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
-import { readBody, readIncoming } from './incoming.ts'
+import { parseBody, readIncomingResource } from './incoming-resource.ts'
 import { queryOf } from './query-of.ts'
 import { interactionOf } from './request.ts'
 
-export const update: AddressChange = (server, asked) => {
-  const { params, headers, url, ctx } = asked
+export const update: AddressChange = (server, request) => {
+  const { params, headers, url, ctx } = request
   const { id } = params
   const type = typeOf(server, params.type)
-  if (id !== undefined && !isId(id)) throw NotFound(type.name, id.slice(0, 64))
+  if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
   const criteria = id === undefined ? queryOf(url) : undefined
   if (criteria === '') throw MethodNotAllowed('PUT').with({ headers: { allow: 'GET, HEAD, POST' } })
   const prefer = readPrefer(headers.prefer)
-  const { presentation } = criteria === undefined ? readQuery(url, [], prefer.lenient) : { presentation: AS_STORED }
+  const { presentation } =
+    criteria === undefined ? readQueryParameters(url, [], prefer.lenient) : { presentation: AS_STORED }
   checkAccept(headers.accept, presentation.format)
   const precondition = readPrecondition(headers)
-  const interaction = interactionOf(asked, { kind: 'update', type: type.name, id })
+  const interaction = interactionOf(request, { kind: 'update', type: type.name, id })
   return {
     interaction,
     async locate(body) {
       if (id !== undefined) return { id }
-      const { found, verify, confirm } = await locateMatch(server, asked, type.name, criteria as string)
-      const { resource } = readBody(body)
-      const own = typeof resource.id === 'string' && isId(resource.id) ? resource.id : undefined
+      const { found, verify, confirm } = await locateMatch(server, request, type.name, criteria as string)
+      const { resource } = parseBody(body)
+      const own = typeof resource.id === 'string' && isResourceId(resource.id) ? resource.id : undefined
       const meant = found?.id ?? own ?? newId(server)
       return { id: meant, found, verify, confirm: found === undefined ? confirm : undefined }
     },
     async prepare(guard, target, body) {
       const isFound = id === undefined
-      const content = readIncoming(server, body, type.name, target.id, isFound)
-      const warnings = warningsFor(prefer)
-      await examine(server, ctx, interaction, content, { guard, id: target.id, warnings })
+      const content = readIncomingResource(server, body, type.name, target.id, isFound)
+      const warnings = warningsList(prefer)
+      await checkContent(server, ctx, interaction, content, { guard, id: target.id, warnings })
       // None matches and the client names no id: a create, whatever update_as_create says.
       const creates = isFound && target.found === undefined && content.resource.id === undefined
       return {

@@ -1,20 +1,27 @@
 /** What a thread does with one task: the same functions that the main thread has for small bodies, in the same order. */
 import type { Issue, OwnUrl } from '../../../kernel/index.ts'
-import type { Links, Slots } from '../../model/service.ts'
+import type { ReferenceWalker, Slots } from '../../model/service.ts'
 import {
   type Elements,
   NotLoaded,
   outlineOf,
+  type ParsedResource,
+  parseResource,
   piecesOf,
-  type ReadResource,
   readReferences,
-  readResource,
   slotsOf,
   templateOf,
 } from '../../model/service.ts'
-import type { Extraction, Patients, ResourceWords, Rows, WordMode } from '../../search/service.ts'
-import { addKeys, indexedOf, toContainedRows, toRowLists, toSharedLists, wordsOf } from '../../search/thread-service.ts'
-import { packPart, toInstant, unpackBody } from '../../storage/service.ts'
+import type { Extraction, FullTextMode, IndexEntries, PatientSubjects, ResourceText } from '../../search/service.ts'
+import {
+  addKeys,
+  indexedOf,
+  resourceTextOf,
+  toContainedRows,
+  toRowLists,
+  toSharedLists,
+} from '../../search/thread-service.ts'
+import { decompressBody, packPart, toInstant } from '../../storage/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { relinkPatched, resolveFrom } from '../bundle/patch-links.ts'
 import { readPatch, readPatchText } from '../patch/patch.ts'
@@ -25,24 +32,24 @@ import type { PackedVersion, Task } from './task.ts'
 
 type Json = Record<string, unknown>
 
-const LEAST_PACKED = 64 * 1024 // characters that are packed here; fewer are packed with the version
+const MIN_PACKED = 64 * 1024 // characters that are packed here; fewer are packed with the version
 const REFERENCES_OF_A_PART = 1_000
 const CONTAINED_OF_A_PART = 20
 
 export interface ExaminationParts {
-  readonly links: Links
+  readonly referenceWalker: ReferenceWalker
   readonly isType: (name: string) => boolean
   readonly extraction: Extraction
-  readonly patients: Patients
+  readonly patients: PatientSubjects
   readonly elements: Elements
-  readonly wordMode: WordMode
+  readonly fullTextMode: FullTextMode
   readonly validator: Validator | undefined
 }
 
-const NO_WORDS: ResourceWords = { narrative: '', content: '' }
+const NO_WORDS: ResourceText = { narrative: '', content: '' }
 
-const textOf = ({ bytes, form }: PackedVersion): string =>
-  unpackBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), form).toString('utf8')
+const versionTextOf = ({ bytes, encoding }: PackedVersion): string =>
+  decompressBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), encoding).toString('utf8')
 
 const toShared = (text: string): Uint8Array => {
   const shared = Buffer.from(new SharedArrayBuffer(Buffer.byteLength(text)))
@@ -51,7 +58,7 @@ const toShared = (text: string): Uint8Array => {
 }
 
 /** Undefined where meta is no object, which is refused when the body is told apart from its address. */
-const trySlots = (read: ReadResource): Slots | undefined => {
+const trySlots = (read: ParsedResource): Slots | undefined => {
   try {
     return slotsOf(read)
   } catch (error) {
@@ -64,19 +71,19 @@ const slices = <T>(list: readonly T[], size: number): (readonly T[])[] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
 
 export const createExamination = (parts: ExaminationParts) => {
-  const { links, isType, extraction, patients, elements, wordMode, validator } = parts
-  const readWords = (resource: Json): ResourceWords =>
-    wordMode === 'none' ? NO_WORDS : wordsOf(resource, wordMode === 'all')
+  const { referenceWalker, isType, extraction, patients, elements, fullTextMode, validator } = parts
+  const readWords = (resource: Json): ResourceText =>
+    fullTextMode === 'none' ? NO_WORDS : resourceTextOf(resource, fullTextMode === 'all')
 
   /** Index rows, words and references. */
   const index = (
     { type, id, ownUrl, before, isGuarded }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
-    read: ReadResource | undefined,
+    read: ParsedResource | undefined,
     slots: Slots | undefined,
     issues: readonly Issue[],
   ): Outcome => {
     const resource = read?.resource
-    const textBefore = before && textOf(before)
+    const textBefore = before && versionTextOf(before)
     const earlier = textBefore === undefined ? undefined : (JSON.parse(textBefore) as Json)
     const indexed = read && indexedOf(read.resource, read.text)
     const indexedBefore = earlier && indexedOf(earlier, textBefore as string)
@@ -88,7 +95,11 @@ export const createExamination = (parts: ExaminationParts) => {
     const lists: Part[] = []
     if (isGuarded && rows !== undefined && old !== undefined)
       for (const one of toSharedLists(rows, old)) lists.push({ list: 'shared', rows: one })
-    const addRows = (list: 'added' | 'removed', some: Rows | undefined, others: Rows | undefined): void => {
+    const addRows = (
+      list: 'added' | 'removed',
+      some: IndexEntries | undefined,
+      others: IndexEntries | undefined,
+    ): void => {
       if (some !== undefined) for (const one of toRowLists(some, others)) lists.push({ list, rows: one })
     }
     addRows('removed', old, rows)
@@ -98,18 +109,18 @@ export const createExamination = (parts: ExaminationParts) => {
     for (const contained of slices(toContainedRows(extraction, indexedBefore), CONTAINED_OF_A_PART))
       lists.push({ list: 'containedBefore', contained })
     if (resource !== undefined) {
-      const references = readReferences(links, isType, resource, ownUrl)
-      const paths = links.paths(resource)
+      const references = readReferences(referenceWalker, isType, resource, ownUrl)
+      const paths = referenceWalker.paths(resource)
       for (const [at, some] of slices(references, REFERENCES_OF_A_PART).entries()) {
         const from = at * REFERENCES_OF_A_PART
         lists.push({ list: 'references', references: some, paths: paths.slice(from, from + some.length) })
       }
     }
     if (earlier !== undefined && isGuarded)
-      for (const some of slices(readReferences(links, isType, earlier, ownUrl), REFERENCES_OF_A_PART))
+      for (const some of slices(readReferences(referenceWalker, isType, earlier, ownUrl), REFERENCES_OF_A_PART))
         lists.push({ list: 'referencesBefore', references: some })
     const template = read && slots && templateOf(slots, () => read.text)
-    const isPacked = read !== undefined && read.text.length >= LEAST_PACKED
+    const isPacked = read !== undefined && read.text.length >= MIN_PACKED
     return {
       head: {
         findings: {
@@ -132,7 +143,7 @@ export const createExamination = (parts: ExaminationParts) => {
           before: before &&
             earlier && {
               version: before.version,
-              isSame: template?.fill(before.id, before.version, toInstant(before.stamp)) === textBefore,
+              isSame: template?.fill(before.id, before.version, toInstant(before.versionTime)) === textBefore,
               present: old?.present ?? [],
               words: readWords(earlier),
             },
@@ -147,7 +158,7 @@ export const createExamination = (parts: ExaminationParts) => {
     bytes: Uint8Array,
     more: Partial<Head> = {},
   ): Promise<Outcome> => {
-    const read = readResource(bytes)
+    const read = parseResource(bytes)
     const { text, resource, members } = read
     const slots = trySlots(read)
     const head: Head = { ...more, members, pieces: piecesOf(text, members), slots }
@@ -155,7 +166,7 @@ export const createExamination = (parts: ExaminationParts) => {
     if (resource.resourceType !== task.type) return { head, parts: [] }
     let issues: readonly Issue[] = []
     try {
-      issues = (await validator?.admit(resource, { text })) ?? []
+      issues = (await validator?.validateWrite(resource, { text })) ?? []
     } catch (error) {
       const refusal = toFailure(error)
       if (refusal === undefined) throw error
@@ -175,12 +186,12 @@ export const createExamination = (parts: ExaminationParts) => {
   }: Extract<Task, { task: 'patch' }>): Promise<string | undefined> => {
     const loaded = new Set<string>()
     const text = readPatchText(patch)
-    const current = before === undefined ? '' : textOf(before)
+    const current = before === undefined ? '' : versionTextOf(before)
     for (;;)
       try {
         const made = readPatch(elements, type, form, text)(current)
         if (made === undefined || source === undefined) return made
-        return relinkPatched(links, resolveFrom(source), made, current)
+        return relinkPatched(referenceWalker, resolveFrom(source), made, current)
       } catch (error) {
         if (!(error instanceof NotLoaded) || loaded.has(error.type)) throw error
         loaded.add(error.type)
@@ -191,7 +202,7 @@ export const createExamination = (parts: ExaminationParts) => {
   const patientsOf = (version: PackedVersion | undefined, ownUrl: OwnUrl | undefined): readonly string[] =>
     version === undefined
       ? []
-      : patients.ofResource(version.type, version.id, JSON.parse(textOf(version)) as Json, ownUrl)
+      : patients.ofResource(version.type, version.id, JSON.parse(versionTextOf(version)) as Json, ownUrl)
 
   const perform = async (task: Task): Promise<Outcome> => {
     switch (task.task) {
@@ -206,18 +217,21 @@ export const createExamination = (parts: ExaminationParts) => {
       case 'remove':
         return index(task, undefined, undefined, [])
       case 'read': {
-        const { text, members } = readResource(task.body)
+        const { text, members } = parseResource(task.body)
         return { head: { members, pieces: piecesOf(text, members), outline: outlineOf(text) }, parts: [] }
       }
       case 'check': {
-        const { text, resource } = readResource(task.body)
+        const { text, resource } = parseResource(task.body)
         return {
           head: { issues: (await validator?.check(resource, { text, profiles: task.profiles })) ?? [] },
           parts: [],
         }
       }
       case 'present':
-        return { head: { text: toShared(present(textOf(task.version), task.type, task.presentation)) }, parts: [] }
+        return {
+          head: { text: toShared(present(versionTextOf(task.version), task.type, task.presentation)) },
+          parts: [],
+        }
       case 'patients':
         return { head: { patients: patientsOf(task.version, task.ownUrl) }, parts: [] }
     }

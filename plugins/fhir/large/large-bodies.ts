@@ -3,7 +3,7 @@
  * done by a thread, and given on in the shape that small bodies have.
  */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
-import { type ReadResource, type ResourceType, type Template, templateOf } from '../../model/service.ts'
+import { type ParsedResource, type ResourceTemplate, type ResourceType, templateOf } from '../../model/service.ts'
 import { type FoundRows, rowsOfBefore } from '../../search/service.ts'
 import type { LargeVersions, StoredVersion } from '../../storage/service.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
@@ -27,13 +27,13 @@ export class UnreadableBody {
 }
 
 /** A large body that was read. Its text is decoded when it is asked for: a write mostly needs none. */
-export interface LargeBody extends ReadResource {
+export interface LargeBody extends ParsedResource {
   /** In shared memory where it is large. */
   readonly bytes: Uint8Array
   /** Makes the text, which takes about a millisecond for each megabyte. */
   decode(): void
   /** Undefined where its meta is no object. */
-  readonly template?: Template | undefined
+  readonly template?: ResourceTemplate | undefined
   /** Why it may not be written. */
   readonly refusal?: ServerError | undefined
 }
@@ -77,29 +77,29 @@ export interface LargeBodies extends LargeVersions {
   close(): Promise<void>
 }
 
-const MOST_NOTED = 10_000 // resources
+const MAX_NOTED = 10_000 // resources
 
 const toText = (bytes: Uint8Array): string => {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
 }
 
-const isRead = (body: unknown): body is ReadResource | LargeBody =>
+const isRead = (body: unknown): body is ParsedResource | LargeBody =>
   typeof body === 'object' && body !== null && 'text' in body
 
 /** Of a body; those that were read here are encoded. */
 const bytesOf = async (body: unknown): Promise<Uint8Array> => {
   if (body instanceof Uint8Array) return body
-  return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : shareText((body as ReadResource).text)
+  return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : shareText((body as ParsedResource).text)
 }
 
-const pack = ({ type, id, version, stamp, bytes, form }: StoredVersion): PackedVersion => ({
+const pack = ({ type, id, version, versionTime, bytes, encoding }: StoredVersion): PackedVersion => ({
   type,
   id,
   version,
-  stamp,
+  versionTime,
   bytes,
-  form,
+  encoding,
 })
 
 const toFindings = ({ head: { findings }, parts, source }: Examined): LargeFindings | undefined => {
@@ -222,7 +222,7 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
       )
     },
     note(type, id) {
-      if (noted.size >= MOST_NOTED) noted.clear()
+      if (noted.size >= MAX_NOTED) noted.clear()
       noted.add(`${type}/${id}`)
     },
     isNoted: (type, id) => noted.size > 0 && noted.has(`${type}/${id}`),

@@ -2,7 +2,7 @@
  * A large resource as hooks and checks are given it: its members are parsed when they are first asked for, so that
  * nobody waits for what nobody reads. It carries what a thread has found about it.
  */
-import type { Member, Outline } from '../../model/service.ts'
+import type { JsonMember, Outline } from '../../model/service.ts'
 import { objectFromPieces } from '../../model/service.ts'
 import { carryFindings, type Findings } from '../../storage/service.ts'
 
@@ -11,7 +11,7 @@ type Json = Record<string, unknown>
 /** `members` lie in `text`, which was read strictly; `pieces` are those that are short. */
 export const toLargeResource = (
   text: () => string,
-  members: readonly Member[],
+  members: readonly JsonMember[],
   pieces: readonly (string | undefined)[],
   findings: Findings | undefined,
   outline: Outline | undefined,

@@ -3,7 +3,7 @@
  * unpacks all of them in one turn.
  */
 import type { Issue } from '../../../kernel/index.ts'
-import type { Member, Outline, Slots } from '../../model/service.ts'
+import type { JsonMember, Outline, Slots } from '../../model/service.ts'
 import type { Before, ContainedList } from '../../search/service.ts'
 import type { Failure } from './failure.ts'
 import type { LargeFindings } from './findings.ts'
@@ -19,7 +19,7 @@ export interface FindingsHead
 export interface Head {
   /** Why it cannot be read. */
   readonly failure?: Failure
-  readonly members?: readonly Member[]
+  readonly members?: readonly JsonMember[]
   /** Those that are short. */
   readonly pieces?: readonly (string | undefined)[]
   /** Undefined where its meta is no object. */

@@ -5,22 +5,22 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
-import { needsWork } from '../presentation/present.ts'
+import { isTransformed } from '../presentation/present.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 
 const prepareOne = async (
-  { large, run, patients, catalog, transaction }: FhirServer,
+  { large, run, patientSubjects, catalog, transaction }: FhirServer,
   ctx: RequestContext,
   version: StoredVersion,
   presentation: Presentation,
 ): Promise<void> => {
   // A transaction waits for no thread: it holds up whoever writes.
-  if (transaction !== undefined) return version.unpack()
-  const described = needsWork(presentation) ? catalog.types.get(version.type) : undefined
-  if (described === undefined) await version.unpack()
+  if (transaction !== undefined) return version.decompress()
+  const described = isTransformed(presentation) ? catalog.types.get(version.type) : undefined
+  if (described === undefined) await version.decompress()
   else
     version.keepPresented(presentation, (await large.present(ctx, version, described, presentation)).toString('utf8'))
-  if (run.onAudit === null || !patients.mayHave(version)) return
+  if (run.onAudit === null || !patientSubjects.mayHave(version)) return
   const found = await large.patients(ctx, version)
   version.patients(ctx.ownUrl, () => found)
 }

@@ -3,7 +3,7 @@
  * index holds of the version that is replaced. Small writes pass, at once.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
+import type { MaybePromise } from '../../database/service.ts'
 import type { Change, WriteGuard } from '../../storage/service.ts'
 import { findingsOf } from '../../storage/service.ts'
 import type { FhirServer } from '../parts.ts'
@@ -22,7 +22,7 @@ export const prepareBody = (
   ctx: RequestContext,
   { type, id, guard }: Address,
   body: unknown,
-): Eventually<unknown> => {
+): MaybePromise<unknown> => {
   const { large, store } = server
   const isLarge = large.concerns(body) || (id !== undefined && body !== undefined && large.isNoted(type, id))
   if (!isLarge) return body
@@ -34,11 +34,11 @@ export const prepareBody = (
 }
 
 /** A change with what is known of a large version that it replaces or removes. */
-export const prepareChange = (server: FhirServer, ctx: RequestContext, change: Change): Eventually<Change> => {
+export const prepareChange = (server: FhirServer, ctx: RequestContext, change: Change): MaybePromise<Change> => {
   const { large, store } = server
   const { type, id, kind } = change
   if (kind === 'create' || !large.isNoted(type, id)) return change
-  const content = kind === 'revise' ? change.content : kind === 'update' ? change : undefined
+  const content = kind === 'modify' ? change.content : kind === 'update' ? change : undefined
   if (findingsOf(content?.resource) !== undefined) return change
   const complete = async (): Promise<Change> => {
     const before = await store.read(type, id)

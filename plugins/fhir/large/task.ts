@@ -10,9 +10,9 @@ export interface PackedVersion {
   readonly type: string
   readonly id: string
   readonly version: number
-  readonly stamp: number
+  readonly versionTime: number
   readonly bytes: Uint8Array
-  readonly form: number
+  readonly encoding: number
 }
 
 /** What is written: the address it was sent to, and what is replaced. */

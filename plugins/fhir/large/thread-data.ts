@@ -1,19 +1,19 @@
 /** What a thread is started with, and the messages between it and the main thread. All of it is plain data. */
 
-import type { StoredLinks } from '../../model/service.ts'
+import type { ReferencePaths } from '../../model/service.ts'
 import type { Definition } from '../../packages/service.ts'
-import type { ExtractionSource, WordMode } from '../../search/service.ts'
+import type { ExtractionSource, FullTextMode } from '../../search/service.ts'
 import type { RemoteValidator } from '../../validation/service.ts'
 import type { Head, Part } from './outcome.ts'
 import type { Task } from './task.ts'
 
 export interface ThreadData {
-  readonly links: StoredLinks
+  readonly referencePaths: ReferencePaths
   readonly types: readonly string[]
   readonly packages: readonly { readonly name: string; readonly version: string }[]
   /** Of the installed packages. */
   readonly fingerprint: string
-  readonly wordMode: WordMode
+  readonly fullTextMode: FullTextMode
   readonly extraction: ExtractionSource
   /** Undefined when nothing validates. */
   readonly validator: RemoteValidator | undefined

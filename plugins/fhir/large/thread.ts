@@ -1,14 +1,14 @@
 /** A thread for large bodies: one task at a time. Definitions are asked of the main thread, which has the database. */
 import { platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { createElements, createLinks, loadExotic } from '../../model/service.ts'
+import { createElements, createReferenceWalker, loadPathInterpreter } from '../../model/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
 import {
   createConverters,
   createExtraction,
   createHasher,
-  createPatients,
-  createState,
+  createParameterState,
+  createPatientSubjects,
 } from '../../search/thread-service.ts'
 import { openValidator } from '../../validation/service.ts'
 import { createExamination } from './examination.ts'
@@ -46,19 +46,25 @@ const createAsking = ({ packages, fingerprint }: ThreadData, post: (message: Fro
 
 const open = async (data: ThreadData, definitions: Definitions) => {
   const { seed, caseless, model, held, packaged, posted } = data.extraction
-  const links = createLinks(data.links)
+  const walker = createReferenceWalker(data.referencePaths)
   const hasher = createHasher(seed, new Set(caseless))
-  const state = createState(model, held, packaged, posted)
-  const toNodes = model.columns.some(({ exotic }) => exotic === true) ? await loadExotic() : undefined
+  const state = createParameterState(model, held, packaged, posted)
+  const toNodes = model.columns.some(({ exotic }) => exotic === true) ? await loadPathInterpreter() : undefined
   const converters = createConverters(hasher)
   const types = new Set(data.types)
   return createExamination({
-    links,
+    referenceWalker: walker,
     isType: (name) => types.has(name),
-    extraction: createExtraction({ hasher, links, converters, state: () => state, toNodes: () => toNodes }),
-    patients: createPatients(model),
+    extraction: createExtraction({
+      hasher,
+      referenceWalker: walker,
+      converters,
+      state: () => state,
+      toNodes: () => toNodes,
+    }),
+    patients: createPatientSubjects(model),
     elements: createElements(definitions),
-    wordMode: data.wordMode,
+    fullTextMode: data.fullTextMode,
     validator: data.validator && (await openValidator(data.validator, definitions)),
   })
 }

@@ -11,7 +11,7 @@ import type { Task } from './task.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-data.ts'
 
 /** One core is left to the main thread. */
-const MOST_THREADS = 2
+const MAX_THREADS = 2
 /** What a body of some ten megabytes takes at most; a thread that needs more ends, and not the server. */
 const HEAP_MEGABYTES = 2_048
 
@@ -46,7 +46,7 @@ const left = (): Error => RequestLeft()
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url)
 
 export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
-  const size = Math.max(1, Math.min(MOST_THREADS, availableParallelism() - 1))
+  const size = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))
   const threads = new Set<Thread>()
   const waiting: Job[] = []
   let isClosed = false

@@ -3,9 +3,9 @@ import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.
 import { typeOf } from '../../model/service.ts'
 import type { Change, Changed, ChangeRights } from '../../storage/service.ts'
 import { newId } from '../../storage/service.ts'
-import { examine } from '../interactions/check-content.ts'
-import { readIncoming } from '../interactions/incoming.ts'
-import { toRevision } from '../interactions/revise.ts'
+import { checkContent } from '../interactions/check-content.ts'
+import { readIncomingResource } from '../interactions/incoming-resource.ts'
+import { toModification } from '../interactions/modify.ts'
 import { prepareBody } from '../large/prepare-write.ts'
 import type { FhirServer } from '../parts.ts'
 import type { OperationChange, OperationChanged } from './operation.ts'
@@ -13,7 +13,7 @@ import type { OperationChange, OperationChanged } from './operation.ts'
 const RIGHTS: Readonly<Record<OperationChange['kind'], ChangeRights>> = {
   create: ['c'],
   update: ['u'],
-  revise: ['u'],
+  modify: ['u'],
   delete: ['d'],
 }
 
@@ -31,12 +31,12 @@ export const toChange = async (
   server.owned.check(type)
   const guard = await server.evaluator.guardFor(request, ruling, type, RIGHTS[wanted.kind])
   if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
-  if (wanted.kind === 'revise')
-    return toRevision(server, { request, interaction, type, id, guard, revise: wanted.revise })
+  if (wanted.kind === 'modify')
+    return toModification(server, { request, interaction, type, id, guard, modify: wanted.modify })
   const given = wanted.kind === 'update' ? id : undefined
   const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
-  const content = readIncoming(server, body, type, given, true)
-  await examine(server, request, interaction, content, { guard, id })
+  const content = readIncomingResource(server, body, type, given, true)
+  await checkContent(server, request, interaction, content, { guard, id })
   return { kind: wanted.kind, interaction, type, id, guard, ...content }
 }
 

@@ -4,22 +4,22 @@ import { type Issue, isServerError, toIssues } from '../../../kernel/index.ts'
 import type { Change, ChangeRights } from '../../storage/service.ts'
 import { newId } from '../../storage/service.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
-import { examine } from '../interactions/check-content.ts'
-import { readIncoming } from '../interactions/incoming.ts'
+import { checkContent } from '../interactions/check-content.ts'
+import { readIncomingResource } from '../interactions/incoming-resource.ts'
 import { prepareBody } from '../large/prepare-write.ts'
-import type { OwnInvocation } from '../parts.ts'
+import type { BuiltInInvocation } from '../parts.ts'
 
-export type Rehearsed =
+export type DryRunResult =
   | { readonly kind: 'create'; readonly json: string }
   | { readonly kind: 'update'; readonly id: string; readonly json: string }
   | { readonly kind: 'delete'; readonly id: string }
 
-const RIGHTS: Readonly<Record<Rehearsed['kind'], ChangeRights>> = { create: ['c'], update: ['u'], delete: ['d'] }
+const RIGHTS: Readonly<Record<DryRunResult['kind'], ChangeRights>> = { create: ['c'], update: ['u'], delete: ['d'] }
 
 /** Thrown to undo what would have been taken. */
 class Undone extends Error {}
 
-const toChange = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<Change> => {
+const toChange = async (invocation: BuiltInInvocation, wanted: DryRunResult): Promise<Change> => {
   const { server, request, ruling } = invocation
   const { type = '' } = invocation.interaction
   server.owned.check(type)
@@ -29,13 +29,13 @@ const toChange = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<C
   if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
   const given = wanted.kind === 'update' ? id : undefined
   const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
-  const content = readIncoming(server, body, type, given)
-  await examine({ ...server, validator: undefined }, request, interaction, content, { guard, id })
+  const content = readIncomingResource(server, body, type, given)
+  await checkContent({ ...server, validator: undefined }, request, interaction, content, { guard, id })
   return { kind: wanted.kind, interaction, type, id, guard, ...content }
 }
 
 /** Why a change would be refused; nothing when it would be taken. */
-export const rehearse = async (invocation: OwnInvocation, wanted: Rehearsed): Promise<readonly Issue[]> => {
+export const dryRun = async (invocation: BuiltInInvocation, wanted: DryRunResult): Promise<readonly Issue[]> => {
   const { server, request } = invocation
   const { write, store } = server
   try {

@@ -4,20 +4,20 @@
  */
 
 import { typeOf } from '../../model/service.ts'
-import { type CompartmentQuery, findCompartment, ParameterValue } from '../../search/service.ts'
-import { readSeen } from '../interactions/read-seen.ts'
+import { type CompartmentQuery, findCompartment, QueryParameterValue } from '../../search/service.ts'
+import { readVisible } from '../interactions/read-seen.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
-import type { OwnInvocation } from '../parts.ts'
-import { toSearchSet } from '../search/searchset.ts'
+import type { BuiltInInvocation } from '../parts.ts'
+import { toSearchset } from '../search/searchset.ts'
+import type { BuiltInOperation } from './built-in.ts'
 import type { OperationAnswer } from './operation.ts'
 import type { OperationParameter } from './operation-parameter.ts'
-import type { OwnOperation } from './own.ts'
 
-type Wanted = Pick<CompartmentQuery, 'start' | 'end' | 'since' | 'types' | 'count' | 'page'>
+type EverythingParameters = Pick<CompartmentQuery, 'start' | 'end' | 'since' | 'types' | 'count' | 'page'>
 
-const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
+const readEverythingParameters = ({ server, inputs }: BuiltInInvocation): EverythingParameters => {
   const count = inputs.get<number>('_count')
-  if (count !== undefined && count < 1) throw ParameterValue('_count', 'a positive integer')
+  if (count !== undefined && count < 1) throw QueryParameterValue('_count', 'a positive integer')
   const types = inputs
     .all<string>('_type')
     .flatMap((list) => list.split(','))
@@ -28,12 +28,12 @@ const readWanted = ({ server, inputs }: OwnInvocation): Wanted => {
     since: inputs.get('_since'),
     types: types.length === 0 ? undefined : [...new Set(types)],
     // R4: all of it at once, unless pages are asked for. What a page may hold is bounded all the same.
-    count: Math.min(count ?? server.page.most, server.page.most),
+    count: Math.min(count ?? server.page.max, server.page.max),
     page: inputs.get('_page'),
   }
 }
 
-const linkOf = ({ request, interaction, inputs }: OwnInvocation, count: number): string => {
+const linkOf = ({ request, interaction, inputs }: BuiltInInvocation, count: number): string => {
   const { type, id } = interaction
   const parameters = new URLSearchParams()
   for (const name of ['start', 'end', '_since', '_type'])
@@ -42,12 +42,12 @@ const linkOf = ({ request, interaction, inputs }: OwnInvocation, count: number):
   return `${request.baseUrl}/${type}${id === undefined ? '' : `/${id}`}/$everything?${parameters}`
 }
 
-const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
+const answer = async (invocation: BuiltInInvocation): Promise<OperationAnswer> => {
   const { server, request, ruling, interaction } = invocation
   const { clock, catalog } = server
   const { type = '', id } = interaction
-  const wanted = readWanted(invocation)
-  const focus = id === undefined ? undefined : await readSeen(server, request, ruling, type, id)
+  const wanted = readEverythingParameters(invocation)
+  const focus = id === undefined ? undefined : await readVisible(server, request, ruling, type, id)
   const address = linkOf(invocation, wanted.count)
   const { matches, included, next } = await findCompartment(server, {
     ...wanted,
@@ -64,7 +64,7 @@ const answer = async (invocation: OwnInvocation): Promise<OperationAnswer> => {
   invocation.shown(focus === undefined ? [...matches, ...included] : [focus, ...matches, ...included])
   const presentation = { pretty: false }
   await prepareVersions(server, request, [...matches, ...included], presentation)
-  const json = toSearchSet({
+  const json = toSearchset({
     id: server.random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: request.baseUrl,
@@ -92,7 +92,7 @@ const PARAMETERS: readonly OperationParameter[] = [
   { name: '_page', type: 'string', documentation: 'Where a page goes on: part of a next link.' },
 ]
 
-export const everythingOperations: readonly OwnOperation[] = [
+export const everythingOperations: readonly BuiltInOperation[] = [
   {
     code: 'everything',
     definition: 'http://hl7.org/fhir/OperationDefinition/Patient-everything',

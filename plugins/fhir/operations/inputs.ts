@@ -4,7 +4,7 @@
  */
 
 import { type ServerError, withArticle } from '../../../kernel/index.ts'
-import type { Member, ReadResource } from '../../model/service.ts'
+import type { JsonMember, ParsedResource } from '../../model/service.ts'
 import { itemsAt, membersAt } from '../../model/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import {
@@ -95,7 +95,7 @@ const contentOf = (item: Json, place: string): { readonly key: string; readonly 
 }
 
 /** The text that inputs are read from; the outline has what is large in it. */
-type Written = Pick<ReadResource, 'text' | 'outline'>
+type Written = Pick<ParsedResource, 'text' | 'outline'>
 
 const startsIn = ({ text, outline }: Written, start: number): readonly number[] => {
   const known = outline?.items.get(start)
@@ -103,7 +103,7 @@ const startsIn = ({ text, outline }: Written, start: number): readonly number[] 
     ? itemsAt(text, start).map((span) => span.start)
     : Array.from(known).filter((_, at) => at % 2 === 0)
 }
-const membersIn = ({ text, outline }: Written, start: number): readonly Member[] =>
+const membersIn = ({ text, outline }: Written, start: number): readonly JsonMember[] =>
   outline?.members.get(start) ?? membersAt(text, start)
 
 const readItems = (
@@ -156,7 +156,7 @@ const readItems = (
   return given
 }
 
-const fromBody = (about: About, declared: readonly OperationParameter[], body: ReadResource): readonly Given[] => {
+const fromBody = (about: About, declared: readonly OperationParameter[], body: ParsedResource): readonly Given[] => {
   const { resource, text, members } = body
   const { resourceType, parameter } = resource
   if (resourceType === 'Parameters') {
@@ -179,7 +179,7 @@ export interface InputParts {
   readonly validator: Validator | undefined
   readonly query: readonly (readonly [string, string])[]
   /** Of a POST. */
-  readonly body: ReadResource | undefined
+  readonly body: ParsedResource | undefined
   /** Prefer: handling=lenient passes over what is not known in a query. */
   readonly lenient: boolean
 }
@@ -205,6 +205,6 @@ export const readInputs = async (parts: InputParts): Promise<Inputs> => {
   checkCounts(about, parameters, given, '')
   const { resourceType, parameter } = body?.resource ?? {}
   if (validator !== undefined && resourceType === 'Parameters' && Array.isArray(parameter) && isResource('Parameters'))
-    await validator.admit({ resourceType, parameter: withoutResources(parameter) })
+    await validator.validateWrite({ resourceType, parameter: withoutResources(parameter) })
   return toInputs(given)
 }

@@ -3,28 +3,28 @@
  * https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
  */
 
-import { isExactObject, parseExactly } from '../../model/service.ts'
+import { isObject, parseExact } from '../../model/service.ts'
 import { findLabelled } from '../../search/service.ts'
 import { refuseRestricted } from '../dispatch.ts'
-import type { OwnInvocation } from '../parts.ts'
+import type { BuiltInInvocation } from '../parts.ts'
+import type { BuiltInOperation } from './built-in.ts'
 import { MetaTooMany } from './errors.ts'
 import type { OperationChanges } from './operation.ts'
-import type { OwnOperation } from './own.ts'
 
 type Json = Record<string, unknown>
 
 const KINDS = ['profile', 'tag', 'security'] as const
 type Kind = (typeof KINDS)[number]
-const MOST_LABELLED = 10_000 // resources looked into for one answer: one for each label there is
+const MAX_LABELLED = 10_000 // resources looked into for one answer: one for each label there is
 
 const listOf = (meta: unknown, kind: Kind): readonly unknown[] => {
-  const list = isExactObject(meta) ? meta[kind] : undefined
+  const list = isObject(meta) ? meta[kind] : undefined
   return Array.isArray(list) ? list : []
 }
 
 /** A profile is its URL, a tag or label its system and code: what else is said of it does not count. */
 const identityOf = (label: unknown): string => {
-  if (!isExactObject(label)) return JSON.stringify(label)
+  if (!isObject(label)) return JSON.stringify(label)
   const { system, code, display } = label
   return JSON.stringify(code === undefined ? [system, null, display] : [system, code])
 }
@@ -39,13 +39,13 @@ const asParameters = (valueMeta: unknown): object => ({
 })
 
 /** All labels of a type or of every type. */
-const summary = async (invocation: OwnInvocation): Promise<object> => {
+const summary = async (invocation: BuiltInInvocation): Promise<object> => {
   const { server, request, ruling, interaction } = invocation
   // Which labels there are is known of all resources, not of those that somebody may see.
   refuseRestricted(ruling, interaction.type)
   const types = interaction.type === undefined ? await server.search.usedTypes() : [interaction.type]
-  const rids = await findLabelled(server, types, MOST_LABELLED, request)
-  if (rids.length > MOST_LABELLED) throw MetaTooMany(MOST_LABELLED)
+  const rids = await findLabelled(server, types, MAX_LABELLED, request)
+  if (rids.length > MAX_LABELLED) throw MetaTooMany(MAX_LABELLED)
   const found: Record<Kind, unknown[]> = { profile: [], tag: [], security: [] }
   for (const { text } of await server.search.executor.versions(rids, request)) {
     const { meta } = JSON.parse(text) as Json
@@ -59,15 +59,15 @@ const summary = async (invocation: OwnInvocation): Promise<object> => {
   return meta
 }
 
-const metaOf = (json: string): unknown => (parseExactly(json) as Json).meta
+const metaOf = (json: string): unknown => (parseExact(json) as Json).meta
 
 /** A resource with its labels changed; undefined when they stay as they are. */
 const relabel = (
   json: string,
   change: (held: readonly unknown[], kind: Kind) => readonly unknown[],
 ): string | undefined => {
-  const resource = parseExactly(json) as Json
-  const meta = isExactObject(resource.meta) ? resource.meta : {}
+  const resource = parseExact(json) as Json
+  const meta = isObject(resource.meta) ? resource.meta : {}
   let isChanged = false
   for (const kind of KINDS) {
     const held = listOf(meta, kind)
@@ -83,17 +83,17 @@ const relabel = (
 
 const changing =
   (change: (held: readonly unknown[], given: readonly unknown[]) => readonly unknown[]) =>
-  async ({ interaction, inputs, data }: OwnInvocation): Promise<OperationChanges> => {
+  async ({ interaction, inputs, data }: BuiltInInvocation): Promise<OperationChanges> => {
     const { type = '', id = '' } = interaction
     const given = inputs.get<Json>('meta')
     const current = await data.read(type, id)
     return {
       changes: [
         {
-          kind: 'revise',
+          kind: 'modify',
           type,
           id,
-          revise: (json) => relabel(json, (held, kind) => change(held, listOf(given, kind))),
+          modify: (json) => relabel(json, (held, kind) => change(held, listOf(given, kind))),
         },
       ],
       answer: ([made]) => ({ resource: asParameters(metaOf(made?.json ?? current.json)) }),
@@ -103,7 +103,7 @@ const changing =
 const definition = (code: string): string => `http://hl7.org/fhir/OperationDefinition/Resource-${code}`
 const META = { name: 'meta', type: 'Meta', min: 1 }
 
-export const metaOperations: readonly OwnOperation[] = [
+export const metaOperations: readonly BuiltInOperation[] = [
   {
     code: 'meta',
     definition: definition('meta'),

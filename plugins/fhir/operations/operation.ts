@@ -38,10 +38,10 @@ export type OperationChange =
   | { readonly kind: 'delete'; readonly type: string; readonly id: string }
   | {
       /** Makes the next version from the current one, whichever that is by then; undefined leaves it. */
-      readonly kind: 'revise'
+      readonly kind: 'modify'
       readonly type: string
       readonly id: string
-      revise(json: string): string | undefined
+      modify(json: string): string | undefined
     }
 
 /** The version a change led to; the current one when there was nothing to change. */

@@ -1,5 +1,5 @@
 /** Values of FHIR primitives: from a query as text, from JSON as they are. https://hl7.org/fhir/R4/datatypes.html */
-import { readSpan } from '../../model/service.ts'
+import { readDateRange } from '../../model/service.ts'
 
 const URI = /^\S+$/
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -10,7 +10,7 @@ const matches =
 const isSpan =
   (pattern: RegExp) =>
   (value: unknown): boolean =>
-    isText(value) && pattern.test(value) && readSpan(value) !== undefined
+    isText(value) && pattern.test(value) && readDateRange(value) !== undefined
 const isInteger =
   (least: number) =>
   (value: unknown): boolean =>

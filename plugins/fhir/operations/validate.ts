@@ -3,10 +3,10 @@ import { errorsFirst, type Issue } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { TypeMismatch } from '../errors.ts'
-import type { OwnInvocation } from '../parts.ts'
-import { rehearse } from './dry-run.ts'
+import type { BuiltInInvocation } from '../parts.ts'
+import type { BuiltInOperation } from './built-in.ts'
+import { dryRun } from './dry-run.ts'
 import { OperationParameterMissing, ValidateMode, ValidateProfile } from './errors.ts'
-import type { OwnOperation } from './own.ts'
 
 type Json = Record<string, unknown>
 
@@ -15,7 +15,7 @@ type Mode = (typeof MODES)[number]
 
 const ALL_OK: Issue = { severity: 'information', code: 'informational', diagnostics: 'No issues were found.' }
 
-const readMode = ({ inputs, interaction }: OwnInvocation): Mode | undefined => {
+const readMode = ({ inputs, interaction }: BuiltInInvocation): Mode | undefined => {
   const mode = inputs.get<Mode>('mode')
   if (mode === undefined) return undefined
   if (!MODES.includes(mode)) throw ValidateMode(String(mode).slice(0, 64), `none of ${MODES.join(', ')}`)
@@ -29,8 +29,8 @@ export interface ValidateParts {
   readonly definitions: Pick<Definitions, 'find'>
 }
 
-export const validateOperation = ({ validator, definitions }: ValidateParts): OwnOperation => {
-  const profilesOf = async ({ inputs }: OwnInvocation): Promise<readonly string[]> => {
+export const validateOperation = ({ validator, definitions }: ValidateParts): BuiltInOperation => {
+  const profilesOf = async ({ inputs }: BuiltInInvocation): Promise<readonly string[]> => {
     const profiles = inputs.all<string>('profile')
     for (const profile of profiles) {
       const [url = '', version] = profile.split('|')
@@ -43,7 +43,7 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Ow
 
   /** What is to be validated: what was sent, or what is stored at the address. */
   const subjectOf = async (
-    { inputs, interaction, data }: OwnInvocation,
+    { inputs, interaction, data }: BuiltInInvocation,
     mode: Mode | undefined,
   ): Promise<{ readonly resource: Json; readonly json: string }> => {
     const { type = '', id } = interaction
@@ -60,7 +60,7 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Ow
 
   /** A large one by a thread; checks that others added are made here. */
   const check = async (
-    { server: { large }, request }: OwnInvocation,
+    { server: { large }, request }: BuiltInInvocation,
     resource: Json,
     text: string,
     profiles: readonly string[],
@@ -86,15 +86,15 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Ow
       const profiles = await profilesOf(invocation)
       const issues: Issue[] = []
       const { id } = invocation.interaction
-      if (mode === 'delete') issues.push(...(await rehearse(invocation, { kind: 'delete', id: id as string })))
+      if (mode === 'delete') issues.push(...(await dryRun(invocation, { kind: 'delete', id: id as string })))
       else {
         const { resource, json } = await subjectOf(invocation, mode)
         issues.push(...(await check(invocation, resource, json, profiles)))
         const isSound = !issues.some(({ severity }) => severity === 'error' || severity === 'fatal')
         // What is refused for itself is not asked about again.
-        if (isSound && mode === 'create') issues.push(...(await rehearse(invocation, { kind: 'create', json })))
+        if (isSound && mode === 'create') issues.push(...(await dryRun(invocation, { kind: 'create', json })))
         if (isSound && mode === 'update')
-          issues.push(...(await rehearse(invocation, { kind: 'update', id: id as string, json })))
+          issues.push(...(await dryRun(invocation, { kind: 'update', id: id as string, json })))
       }
       return {
         resource: { resourceType: 'OperationOutcome', issue: issues.length === 0 ? [ALL_OK] : errorsFirst(issues) },

@@ -3,20 +3,20 @@
 import type { ElementShape, Elements, Place } from '../../model/service.ts'
 import {
   choiceIn,
-  copyExactly,
-  followPath as follow,
-  isExactObject,
-  readPath,
-  type Spot,
-  type PatchStep as Step,
+  copyExact,
+  isObject,
+  type PatchStep,
+  type PatchTarget,
+  parsePatchPath,
+  resolvePath,
 } from '../../model/service.ts'
 import { PatchImmutable, PatchPath, PatchTooLarge } from './errors.ts'
 import { type Exact, type PathOperation, partsOf, valueKey } from './path-operations.ts'
-import { prune } from './prune.ts'
+import { removeEmpty } from './remove-empty.ts'
 
 const IMMUTABLE: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta.versionId', 'meta.lastUpdated'])
 
-const MOST_VISITED = 1_000_000 // elements that the paths of one patch look at: a second at most
+const MAX_VISITED = 1_000_000 // elements that the paths of one patch look at: a second at most
 
 /** Splices a list and, beside it, the ids and extensions of its primitives. */
 const spliceList = (holder: Exact, key: string, start: number, count: number, items: readonly unknown[]): void => {
@@ -47,32 +47,32 @@ export const applyPathPatch = (
   // Paths compare values, so they look at a copy with plain numbers, which is changed in step.
   const plain = JSON.parse(JSON.stringify(exact)) as Exact
   const emptied = new Set<unknown>()
-  const budget = { left: MOST_VISITED, spent: () => PatchTooLarge('its paths look at too many elements') }
+  const budget = { left: MAX_VISITED, spent: () => PatchTooLarge('its paths look at too many elements') }
   const both = (work: (root: Exact, toOwn: (content: unknown) => unknown) => void): void => {
     work(plain, (content) => JSON.parse(JSON.stringify(content)))
-    work(exact, copyExactly)
+    work(exact, copyExact)
   }
 
   for (const [number, operation] of operations.entries()) {
     const { kind, path, name, index, source, destination } = operation
     const fail = (why: string) => PatchPath(number, path.slice(0, 200), why)
-    const steps = readPath(path, type)
+    const steps = parsePatchPath(path, type)
     if (steps === undefined)
       throw fail(`a path begins with ${type} and leads to its elements by names, indexes, where, first, last, ofType`)
 
-    const find = (some: readonly Step[]): readonly Spot[] =>
-      follow(elements, [{ keys: [], value: plain, inside: { type, path: '' } }], some, budget)
-    const one = (spots: readonly Spot[]): Spot => {
+    const find = (some: readonly PatchStep[]): readonly PatchTarget[] =>
+      resolvePath(elements, [{ keys: [], value: plain, inside: { type, path: '' } }], some, budget)
+    const one = (spots: readonly PatchTarget[]): PatchTarget => {
       const [only] = spots
       if (only === undefined) throw fail('there is no such element')
       if (spots.length > 1) throw fail('it leads to several elements')
       return only
     }
-    const placeOf = ({ value, inside }: Spot): Place => {
-      if (!isExactObject(value) || inside === undefined) throw fail('it leads to a value that has no parts')
+    const placeOf = ({ value, inside }: PatchTarget): Place => {
+      if (!isObject(value) || inside === undefined) throw fail('it leads to a value that has no parts')
       return inside.type === 'Resource' ? { type: String(value.resourceType), path: '' } : inside
     }
-    const shapeOf = (spot: Spot, child: string): ElementShape => {
+    const shapeOf = (spot: PatchTarget, child: string): ElementShape => {
       const shape = elements.find(placeOf(spot), child)
       if (shape === undefined) throw fail(`${placeOf(spot).type} has no element "${child.slice(0, 64)}" there`)
       return shape
@@ -134,7 +134,12 @@ export const applyPathPatch = (
     }
 
     /** The list that a path names by its last step. */
-    const list = (): { readonly parent: Spot; readonly key: string; readonly shape: ElementShape; length: number } => {
+    const list = (): {
+      readonly parent: PatchTarget
+      readonly key: string
+      readonly shape: ElementShape
+      length: number
+    } => {
       const last = steps.at(-1)
       if (last?.kind !== 'name') throw fail('it names no list')
       const parent = one(find(steps.slice(0, -1)))
@@ -214,6 +219,6 @@ export const applyPathPatch = (
       if (spots.length > 0) remove(one(spots).keys)
     }
   }
-  prune(exact, emptied)
+  removeEmpty(exact, emptied)
   return exact
 }

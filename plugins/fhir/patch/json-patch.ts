@@ -1,10 +1,10 @@
 /** JSON Patch. RFC 6902; pointers RFC 6901. */
-import { copyExactly, equalExactly, isExactObject } from '../../model/service.ts'
+import { copyExact, equalExact, isObject } from '../../model/service.ts'
 import { PatchImmutable, PatchMalformed, PatchPath, PatchTestFailed, PatchTooLarge } from './errors.ts'
-import { prune } from './prune.ts'
+import { removeEmpty } from './remove-empty.ts'
 
-export const MOST_OPERATIONS = 1_000
-const MOST_COPIED_CHARS = 4 * 1024 * 1024 // of all copies of a patch: one that doubles itself must not fill the memory
+export const MAX_OPERATIONS = 1_000
+const MAX_COPIED_CHARS = 4 * 1024 * 1024 // of all copies of a patch: one that doubles itself must not fill the memory
 
 type Pointer = readonly string[]
 
@@ -31,7 +31,7 @@ const readPointer = (value: unknown, at: number, member: string): Pointer => {
 }
 
 const readOperation = (one: unknown, at: number): JsonOperation => {
-  if (!isExactObject(one)) throw PatchMalformed(`operation ${at} is no object`)
+  if (!isObject(one)) throw PatchMalformed(`operation ${at} is no object`)
   const { op } = one
   const path = readPointer(one.path, at, 'path')
   switch (op) {
@@ -53,8 +53,8 @@ const readOperation = (one: unknown, at: number): JsonOperation => {
 /** Throws 400 for what is no patch, 413 for one that is too long. `value` was parsed exactly. */
 export const readJsonPatch = (value: unknown): readonly JsonOperation[] => {
   if (!Array.isArray(value)) throw PatchMalformed('it is a list of operations')
-  if (value.length > MOST_OPERATIONS)
-    throw PatchTooLarge(`it has ${value.length} operations, at most ${MOST_OPERATIONS} are taken`)
+  if (value.length > MAX_OPERATIONS)
+    throw PatchTooLarge(`it has ${value.length} operations, at most ${MAX_OPERATIONS} are taken`)
   return value.map(readOperation)
 }
 
@@ -87,7 +87,7 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonOpera
         if (!INDEX.test(token) || Number(token) >= holder.length) throw fail(path, 'the list has no such item')
         return holder[Number(token)]
       }
-      if (!isExactObject(holder) || !Object.hasOwn(holder, token)) throw fail(path, 'there is no such element')
+      if (!isObject(holder) || !Object.hasOwn(holder, token)) throw fail(path, 'there is no such element')
       return holder[token]
     }
     const find = (path: Pointer): unknown => path.reduce((holder, token) => child(holder, token, path), root)
@@ -114,7 +114,7 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonOpera
         const index = token === '-' ? holder.length : INDEX.test(token) ? Number(token) : holder.length + 1
         if (index > holder.length) throw fail(path, 'the list is shorter')
         holder.splice(index, 0, value)
-      } else if (isExactObject(holder)) {
+      } else if (isObject(holder)) {
         if (INHERITED.has(token)) throw fail(path, 'no element has that name')
         holder[token] = value
       } else throw fail(path, 'it is inside of a value that has no parts')
@@ -124,16 +124,16 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonOpera
     const { path } = operation
     switch (operation.op) {
       case 'test':
-        if (!equalExactly(find(path), operation.value)) throw PatchTestFailed(number, show(path))
+        if (!equalExact(find(path), operation.value)) throw PatchTestFailed(number, show(path))
         break
       case 'add':
-        add(path, copyExactly(operation.value))
+        add(path, copyExact(operation.value))
         break
       case 'remove':
         remove(path)
         break
       case 'replace': {
-        const value = copyExactly(operation.value)
+        const value = copyExact(operation.value)
         const token = path.at(-1)
         if (token === undefined) root = value
         else {
@@ -153,12 +153,12 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonOpera
       case 'copy': {
         const value = find(operation.from)
         copied += JSON.stringify(value)?.length ?? 0
-        if (copied > MOST_COPIED_CHARS) throw PatchTooLarge('its copies grow without end')
-        add(path, copyExactly(value))
+        if (copied > MAX_COPIED_CHARS) throw PatchTooLarge('its copies grow without end')
+        add(path, copyExact(value))
         break
       }
     }
   }
-  prune(root, emptied)
+  removeEmpty(root, emptied)
   return root
 }

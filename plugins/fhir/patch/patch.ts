@@ -1,7 +1,7 @@
 /** A patch that was sent, in one of three forms, as a function from one version to the next. */
 
 import type { Elements } from '../../model/service.ts'
-import { isExactObject, parseExactly, readJson } from '../../model/service.ts'
+import { isObject, parseExact, parseJson } from '../../model/service.ts'
 import { PatchEmpty, PatchImmutable, PatchMalformed, PatchType } from './errors.ts'
 import { applyPathPatch } from './fhirpath-patch.ts'
 import { applyJsonPatch, readJsonPatch } from './json-patch.ts'
@@ -47,29 +47,29 @@ export type Patch = (json: string) => string | undefined
 const SERVER_OWNED = ['versionId', 'lastUpdated'] as const
 
 const checkOwn = (before: Record<string, unknown>, after: unknown): void => {
-  if (!isExactObject(after)) throw PatchMalformed('what it makes is no resource')
+  if (!isObject(after)) throw PatchMalformed('what it makes is no resource')
   for (const name of ['resourceType', 'id']) if (after[name] !== before[name]) throw PatchImmutable(name)
   const [one, other] = [before.meta, after.meta]
-  if (!isExactObject(one) || !isExactObject(other)) return
+  if (!isObject(one) || !isObject(other)) return
   for (const name of SERVER_OWNED)
     if (other[name] !== undefined && other[name] !== one[name]) throw PatchImmutable(`meta.${name}`)
 }
 
 /** JSON is a name of FHIR's own type, so Parameters are a FHIRPath Patch. The other forms have types of their own: 415. */
 const formOfPlain = (value: unknown): PatchForm =>
-  isExactObject(value) && value.resourceType === 'Parameters' ? 'fhirpath' : refuseType('application/json')
+  isObject(value) && value.resourceType === 'Parameters' ? 'fhirpath' : refuseType('application/json')
 
 /** `text` is strict JSON. Throws 400 for what is no patch of its form, 413 for too large a one, 415. */
 export const readPatch = (elements: Elements, type: string, given: PatchForm, text: string): Patch => {
-  const value = parseExactly(text)
+  const value = parseExact(text)
   const form = given === 'plain' ? formOfPlain(value) : given
   const json = form === 'json' ? readJsonPatch(value) : []
   const merge = form === 'merge' ? readMergePatch(value) : {}
   const path = form === 'fhirpath' ? readPathPatch(value) : []
   return (current) => {
-    const document = parseExactly(current) as Record<string, unknown>
+    const document = parseExact(current) as Record<string, unknown>
     const { resourceType, id, meta } = document
-    const before = { resourceType, id, meta: isExactObject(meta) ? { ...meta } : meta }
+    const before = { resourceType, id, meta: isObject(meta) ? { ...meta } : meta }
     // The stored text may be spaced otherwise than what a patch makes of it.
     const unpatched = JSON.stringify(document)
     const after =
@@ -87,5 +87,5 @@ export const readPatch = (elements: Elements, type: string, given: PatchForm, te
 /** Bytes of a patch as strict JSON. Throws 400. */
 export const readPatchText = (bytes: Uint8Array): string => {
   if (bytes.length === 0) throw PatchEmpty()
-  return readJson(bytes).text
+  return parseJson(bytes).text
 }

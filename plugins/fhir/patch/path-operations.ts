@@ -1,7 +1,7 @@
 /** The operations of a FHIRPath Patch, from the Parameters that hold them. https://hl7.org/fhir/R4/fhirpatch.html */
-import { digitsOf, isExactObject } from '../../model/service.ts'
+import { decimalText, isObject } from '../../model/service.ts'
 import { PatchMalformed, PatchTooLarge } from './errors.ts'
-import { MOST_OPERATIONS } from './json-patch.ts'
+import { MAX_OPERATIONS } from './json-patch.ts'
 
 export type Exact = Record<string, unknown>
 
@@ -30,7 +30,7 @@ const PARTS = new Set(['type', 'path', 'name', 'index', 'source', 'destination',
 /** A list of parameters; undefined for what is none. */
 export const partsOf = (holder: Exact, key: string): readonly Exact[] | undefined => {
   const list = holder[key]
-  return Array.isArray(list) && list.every((one) => isExactObject(one) && typeof one.name === 'string')
+  return Array.isArray(list) && list.every((one) => isObject(one) && typeof one.name === 'string')
     ? (list as Exact[])
     : undefined
 }
@@ -60,7 +60,7 @@ const readOperation = (parameter: Exact, at: number): PathOperation => {
   }
   const numberOf = (name: string): number => {
     const part = given.get(name)
-    const digits = part === undefined ? '0' : digitsOf(part[valueKey(part) ?? ''])
+    const digits = part === undefined ? '0' : decimalText(part[valueKey(part) ?? ''])
     if (digits === undefined || !/^\d{1,9}$/.test(digits)) throw malformed(`has no index as ${name}`)
     return Number(digits)
   }
@@ -80,11 +80,11 @@ const readOperation = (parameter: Exact, at: number): PathOperation => {
 
 /** Throws 400 for what is no patch, 413 for one that is too long. `value` was parsed exactly. */
 export const readPathPatch = (value: unknown): readonly PathOperation[] => {
-  if (!isExactObject(value) || value.resourceType !== 'Parameters')
+  if (!isObject(value) || value.resourceType !== 'Parameters')
     throw PatchMalformed('in FHIR JSON it is a Parameters resource')
   const parameters = value.parameter === undefined ? [] : partsOf(value, 'parameter')
   if (parameters === undefined) throw PatchMalformed('its parameters are a list of objects with names')
-  if (parameters.length > MOST_OPERATIONS)
-    throw PatchTooLarge(`it has ${parameters.length} operations, at most ${MOST_OPERATIONS} are taken`)
+  if (parameters.length > MAX_OPERATIONS)
+    throw PatchTooLarge(`it has ${parameters.length} operations, at most ${MAX_OPERATIONS} are taken`)
   return parameters.map(readOperation)
 }

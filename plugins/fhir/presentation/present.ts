@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/search.html#summary
  */
 import type { ResourceType } from '../../model/service.ts'
-import { parseExactly } from '../../model/service.ts'
+import { parseExact } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { Presentation } from './presentation-parameters.ts'
 
@@ -51,15 +51,15 @@ const subset = (
 }
 
 /** True when the stored bytes are not what was asked for. */
-export const needsWork = ({ pretty, summary, elements }: Presentation): boolean =>
+export const isTransformed = ({ pretty, summary, elements }: Presentation): boolean =>
   pretty || summary !== undefined || elements !== undefined
 
 /** The same JSON, indented. */
-export const prettyText = (text: string): string => JSON.stringify(parseExactly(text), null, 2)
+export const prettyText = (text: string): string => JSON.stringify(parseExact(text), null, 2)
 
 /** The text to send. `_summary=count` is for searches; a single resource answers it like `true`. */
 export const present = (text: string, type: ResourceType, presentation: Presentation): string => {
-  const resource = parseExactly(text) as Record<string, unknown>
+  const resource = parseExact(text) as Record<string, unknown>
   const { summary, elements, pretty } = presentation
   const wanted: Presentation = summary === 'count' ? { ...presentation, summary: 'true' } : presentation
   const shown = summary === undefined && elements === undefined ? resource : subset(resource, type, wanted)
@@ -75,7 +75,7 @@ export const containedText = (
   text: string,
   at: number,
 ): { readonly type: string; readonly id: string; readonly text: string } => {
-  const { contained } = parseExactly(text) as { contained: readonly { resourceType: string; id: string }[] }
+  const { contained } = parseExact(text) as { contained: readonly { resourceType: string; id: string }[] }
   const one = contained[at] as { resourceType: string; id: string }
   return { type: one.resourceType, id: one.id, text: JSON.stringify(one) }
 }

@@ -1,14 +1,14 @@
 /** Parameters of the query that steer an answer: `_format`, `_pretty`, `_summary`, `_elements`, and those of history. */
-import { ParameterUnknown, ParameterValue } from '../../search/service.ts'
+import { QueryParameterUnknown, QueryParameterValue } from '../../search/service.ts'
 
-export type Summary = 'true' | 'text' | 'data' | 'count' | 'false'
+export type SummaryMode = 'true' | 'text' | 'data' | 'count' | 'false'
 const SUMMARIES = new Set<string>(['true', 'text', 'data', 'count', 'false'])
 
 /** How to send a resource. All unset on the fast path: then stored bytes go out as they are. */
 export interface Presentation {
   readonly format?: string | undefined
   readonly pretty: boolean
-  readonly summary?: Summary | undefined
+  readonly summary?: SummaryMode | undefined
   readonly elements?: readonly string[] | undefined
 }
 
@@ -16,31 +16,31 @@ export const AS_STORED: Presentation = Object.freeze({ pretty: false })
 
 const PRESENTATION = ['_format', '_pretty', '_summary', '_elements']
 
-export interface Query {
+export interface QueryParameters {
   readonly presentation: Presentation
   /** The other parameters, one value each. */
   readonly values: ReadonlyMap<string, string>
 }
 
-const NO_QUERY: Query = Object.freeze({ presentation: AS_STORED, values: new Map<string, string>() })
+const NO_QUERY: QueryParameters = Object.freeze({ presentation: AS_STORED, values: new Map<string, string>() })
 
 const readPretty = (value: string | undefined): boolean => {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true
-  throw ParameterValue('_pretty', 'true or false')
+  throw QueryParameterValue('_pretty', 'true or false')
 }
 
-const readSummary = (value: string | undefined): Summary | undefined => {
+const readSummary = (value: string | undefined): SummaryMode | undefined => {
   if (value === undefined || value === 'false') return undefined
-  if (!SUMMARIES.has(value)) throw ParameterValue('_summary', 'true, text, data, count or false')
-  return value as Summary
+  if (!SUMMARIES.has(value)) throw QueryParameterValue('_summary', 'true, text, data, count or false')
+  return value as SummaryMode
 }
 
 const readElements = (value: string | undefined): readonly string[] | undefined => {
   if (value === undefined) return undefined
   const elements = value.split(',').map((one) => one.trim())
   if (elements.some((one) => !/^([A-Z][A-Za-z]*\.)?[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)*$/.test(one)))
-    throw ParameterValue('_elements', 'names of elements, separated by commas')
+    throw QueryParameterValue('_elements', 'names of elements, separated by commas')
   return elements
 }
 
@@ -71,11 +71,11 @@ const isDecodable = (text: string): boolean => {
  * that are no UTF-8 become U+FFFD there.
  */
 export const readPairs = (text: string): readonly (readonly [string, string])[] => {
-  if (!isDecodable(text)) throw ParameterValue('in the query', 'UTF-8')
+  if (!isDecodable(text)) throw QueryParameterValue('in the query', 'UTF-8')
   const pairs = [...new URLSearchParams(text)]
   if (text.includes('%00') || text.includes('\0'))
     for (const [name, value] of pairs)
-      if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
+      if (name.includes('\0') || value.includes('\0')) throw QueryParameterValue('in the query', 'no NUL character')
   return pairs
 }
 
@@ -83,16 +83,16 @@ export const readPairs = (text: string): readonly (readonly [string, string])[] 
  * Reads the query of a request that is no search: an unknown parameter is refused, or ignored with
  * `Prefer: handling=lenient`. https://hl7.org/fhir/R4/search.html#errors
  */
-export const readQuery = (url: string, known: readonly string[], lenient: boolean): Query => {
+export const readQueryParameters = (url: string, known: readonly string[], lenient: boolean): QueryParameters => {
   const start = url.indexOf('?')
   if (start === -1 || start === url.length - 1) return NO_QUERY
   const values = new Map<string, string>()
   for (const [name, value] of readPairs(url.slice(start + 1))) {
     if (!PRESENTATION.includes(name) && !known.includes(name)) {
       if (lenient) continue
-      throw ParameterUnknown(name.slice(0, 64), [...known, ...PRESENTATION].join(', '))
+      throw QueryParameterUnknown(name.slice(0, 64), [...known, ...PRESENTATION].join(', '))
     }
-    if (values.has(name)) throw ParameterValue(name, 'one value; it is given twice')
+    if (values.has(name)) throw QueryParameterValue(name, 'one value; it is given twice')
     values.set(name, value)
   }
   return { presentation: toPresentation(values), values }

@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip, type ZlibOptions } from 'node:zlib'
-import { andThen, type Eventually } from '../../database/service.ts'
+import { chain, type MaybePromise } from '../../database/service.ts'
 import { topLevelStrings } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { prefersFhir } from '../http/media.ts'
@@ -14,21 +14,21 @@ import { prefersFhir } from '../http/media.ts'
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]{1,127}"
 const PARAMETER = `[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[ !#-[\\]-~]{0,200}")`
 const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:${PARAMETER}){0,10}$`)
-const MOST_CHARACTERS = 250 // of a media type with its parameters
+const MAX_CHARACTERS = 250 // of a media type with its parameters
 const UNKNOWN = 'application/octet-stream'
 
-const LEAST_APART = 128 * 1024 // stored bytes from which on the content is unpacked and decoded in parts
+const MIN_APART = 128 * 1024 // stored bytes from which on the content is unpacked and decoded in parts
 const UNPACKED_AT_ONCE = 256 * 1024
 const PART = 1024 * 1024 // characters of base64 that are decoded at once
 
-export interface Content {
+export interface BinaryContent {
   /** A media type that is safe in a header, whatever the resource says. */
   readonly type: string
   readonly bytes: Buffer
 }
 
 /** A media type with or without parameters that is safe in a header. RFC 9110, section 8.3.1. */
-export const isMediaType = (text: string): boolean => text.length <= MOST_CHARACTERS && MEDIA_TYPE.test(text.trim())
+export const isMediaType = (text: string): boolean => text.length <= MAX_CHARACTERS && MEDIA_TYPE.test(text.trim())
 
 const typeOf = (contentType: unknown): string =>
   typeof contentType === 'string' && isMediaType(contentType) ? contentType.trim() : UNKNOWN
@@ -36,7 +36,7 @@ const typeOf = (contentType: unknown): string =>
 interface Found {
   readonly type: string
   /** The content is decoded only when it is to be sent. */
-  decode(): Eventually<Buffer>
+  decode(): MaybePromise<Buffer>
 }
 
 const findSmall = ({ text }: StoredVersion): Found => {
@@ -61,10 +61,10 @@ const decodeInParts = async (bytes: Buffer, start: number, end: number): Promise
 const unpack = promisify<Buffer, ZlibOptions, Buffer>(gunzip)
 
 const findLarge = async (version: StoredVersion): Promise<Found> => {
-  const { form, gzip } = version
+  const { encoding, gzip } = version
   const bytes = gzip
     ? await unpack(version.bytes, { chunkSize: UNPACKED_AT_ONCE })
-    : form === 0
+    : encoding === 0
       ? version.bytes
       : Buffer.from(version.text)
   const found = await topLevelStrings(bytes, ['contentType', 'data'])
@@ -76,10 +76,13 @@ const findLarge = async (version: StoredVersion): Promise<Found> => {
 }
 
 /** Undefined when the client asks for FHIR. Throws 406 when it takes neither that nor the type of the content. */
-export const readContent = (version: StoredVersion, accept: string | undefined): Eventually<Content | undefined> => {
-  const found = version.bytes.length < LEAST_APART ? findSmall(version) : findLarge(version)
-  return andThen(found, ({ type, decode }) =>
-    prefersFhir(accept, type) ? undefined : andThen(decode(), (bytes): Content => ({ type, bytes })),
+export const readBinaryContent = (
+  version: StoredVersion,
+  accept: string | undefined,
+): MaybePromise<BinaryContent | undefined> => {
+  const found = version.bytes.length < MIN_APART ? findSmall(version) : findLarge(version)
+  return chain(found, ({ type, decode }) =>
+    prefersFhir(accept, type) ? undefined : chain(decode(), (bytes): BinaryContent => ({ type, bytes })),
   )
 }
 
@@ -87,7 +90,7 @@ export const readContent = (version: StoredVersion, accept: string | undefined):
  * Headers: a document of unknown origin must not run in a browser on this server's origin. That its type must not be
  * guessed, the kernel says of every answer.
  */
-export const GUARDS: readonly string[] = Object.freeze([
+export const SAFETY_HEADERS: readonly string[] = Object.freeze([
   ...['content-security-policy', "sandbox; default-src 'none'"],
   ...['content-disposition', 'attachment'],
 ])

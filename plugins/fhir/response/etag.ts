@@ -4,7 +4,7 @@ import type { Precondition, StoredVersion } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 
 const TAG = /^\s*(?:W\/)?"([^"]*)"\s*$/
-const MOST_CHARS = 1_000
+const MAX_CHARS = 1_000
 /** No version has this number: a tag of another server's making matches nothing. */
 const NO_VERSION = -1
 
@@ -12,7 +12,7 @@ export const toETag = (version: number): string => `W/"${version}"`
 
 const readTags = (name: string, value: string): readonly number[] | '*' => {
   if (value.trim() === '*') return '*'
-  if (value.length > MOST_CHARS) throw HeaderMalformed(name, 'W/"3"')
+  if (value.length > MAX_CHARS) throw HeaderMalformed(name, 'W/"3"')
   return value.split(',').map((one) => {
     const tag = TAG.exec(one)?.[1]
     if (tag === undefined) throw HeaderMalformed(name, 'W/"3"')

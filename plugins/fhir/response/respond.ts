@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { FHIR_JSON, takesGzip } from '../http/media.ts'
+import { acceptsGzip, FHIR_JSON } from '../http/media.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
-import { needsWork, presentVersion } from '../presentation/present.ts'
+import { isTransformed, presentVersion } from '../presentation/present.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
-import { GUARDS } from './binary-content.ts'
+import { SAFETY_HEADERS } from './binary-content.ts'
 import { toETag } from './etag.ts'
 
 const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
@@ -18,7 +18,8 @@ const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
 const contentHead = (version: StoredVersion): string[] => {
   const head = versionHead(version)
   head.push('content-type', FHIR_JSON)
-  if (version.type === 'Binary') head.push(...GUARDS, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
+  if (version.type === 'Binary')
+    head.push(...SAFETY_HEADERS, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
   return head
 }
 
@@ -48,20 +49,20 @@ export const changeOutcome = (
 
 /** Stored bytes go out as they are unless another form was asked for. */
 const showVersion = (
-  { headers }: Sent,
+  { headers }: SentResponse,
   version: StoredVersion,
   { type, presentation = AS_STORED }: Answer,
 ): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
   if (type === undefined) return { headers: versionHead(version) }
-  if (needsWork(presentation))
+  if (isTransformed(presentation))
     return { headers: contentHead(version), body: presentVersion(version, type, presentation) }
-  if (version.gzip && takesGzip(headers['accept-encoding']))
+  if (version.gzip && acceptsGzip(headers['accept-encoding']))
     return { headers: version.head('bytes', storedHead), body: version.bytes, length: version.bytes.length }
   return { headers: version.head('text', storedHead), body: version.text, length: version.length }
 }
 
 /** Headers and body of what is shown. */
-const show = (sent: Sent, answer: Answer): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
+const show = (sent: SentResponse, answer: Answer): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
   const { version, shows, content } = answer
   if (shows === 'version' && version !== undefined) return showVersion(sent, version, answer)
   // Version 0 stands for what never was.
@@ -69,7 +70,7 @@ const show = (sent: Sent, answer: Answer): Pick<DirectAnswer, 'headers' | 'body'
   if (shows === 'nothing') return { headers: head }
   if (shows === 'content') {
     // The content of a Binary instead of the resource.
-    head.push('content-type', content?.type ?? '', ...GUARDS, 'vary', 'accept')
+    head.push('content-type', content?.type ?? '', ...SAFETY_HEADERS, 'vary', 'accept')
     return { headers: head, body: content?.bytes }
   }
   head.push('content-type', FHIR_JSON)
@@ -78,13 +79,13 @@ const show = (sent: Sent, answer: Answer): Pick<DirectAnswer, 'headers' | 'body'
 }
 
 /** The request that is answered. */
-export interface Sent {
+export interface SentResponse {
   readonly ctx: RequestContext
   readonly headers: IncomingHttpHeaders
 }
 
 /** What became of an interaction, as it goes out. */
-export const toHttp = (sent: Sent, answer: Answer): DirectAnswer => {
+export const toHttpResponse = (sent: SentResponse, answer: Answer): DirectAnswer => {
   const { status, version } = answer
   const { headers, body, length } = show(sent, answer)
   const isTold = version !== undefined && isLocated(answer)
@@ -96,4 +97,4 @@ export const toHttp = (sent: Sent, answer: Answer): DirectAnswer => {
 
 /** Sends what became of an interaction. */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
-  sendAnswer(reply, toHttp(request, answer))
+  sendAnswer(reply, toHttpResponse(request, answer))

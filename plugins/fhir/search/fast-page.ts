@@ -1,32 +1,32 @@
 /** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
 import type { RequestContext } from '../../../kernel/index.ts'
-import type { FastPage, KeptEntries } from '../../search/service.ts'
+import type { CachedEntries, FastPage } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { patientsIn } from '../audit-details.ts'
+import { patientsOf } from '../audit-details.ts'
 import type { FhirServer } from '../parts.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
-import { toEnd, toHead } from './searchset.ts'
-import type { FoundPage } from './searchset-page.ts'
+import { searchsetHead, searchsetTail } from './searchset.ts'
+import type { SearchsetPage } from './searchset-page.ts'
 
 /** Of the first `count` that were found. */
-export const entriesOf = (
+export const searchsetEntries = (
   server: FhirServer,
   { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
   found: readonly StoredVersion[],
   count: number,
-): KeptEntries => {
+): CachedEntries => {
   const versions = found.length <= count ? found : found.slice(0, count)
   const { types } = server.catalog
   const entries = versions.map((version) => ({ version, mode: 'match' as const }))
-  const text = toEnd({ baseUrl, entries, issues: [], presentation: AS_STORED, types })
+  const text = searchsetTail({ baseUrl, entries, issues: [], presentation: AS_STORED, types })
   // Counted by the resources, whose bytes are known: around them all is ASCII, but for an address that is not.
   let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
   for (const version of versions) length += version.length - version.text.length
-  return { text, length, patients: () => patientsIn(server, versions, ownUrl) }
+  return { text, length, patients: () => patientsOf(server, versions, ownUrl) }
 }
 
 /** The same to be kept, for as long as none of them changes. */
-export const toKeep = ({ run }: FhirServer, { text, patients }: KeptEntries): KeptEntries => {
+export const toCacheEntry = ({ run }: FhirServer, { text, patients }: CachedEntries): CachedEntries => {
   const known = run.onAudit === null ? [] : patients()
   // Counting flattens the text, which otherwise holds each resource for itself.
   return { text, length: Buffer.byteLength(text), patients: () => known }
@@ -36,9 +36,9 @@ export const toPage = (
   { clock, random }: FhirServer,
   { baseUrl }: RequestContext,
   { entries: { text, length, patients }, address, total, next }: FastPage,
-): FoundPage => {
+): SearchsetPage => {
   const links = [{ relation: 'self', url: baseUrl + address }]
   if (next !== undefined) links.push({ relation: 'next', url: `${baseUrl}${address}&_page=${next()}` })
-  const head = toHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total, links })
+  const head = searchsetHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total, links })
   return { text: head + text, length: Buffer.byteLength(head) + length, patients }
 }

@@ -2,21 +2,21 @@
 import { isUtf8 } from 'node:buffer'
 import type { Ruling } from '../../../kernel/index.ts'
 import { NotUtf8 } from '../../model/service.ts'
-import type { Scope, Shown } from '../../search/service.ts'
+import type { SearchScope, Shown } from '../../search/service.ts'
 import { findPage, readSearch } from '../../search/service.ts'
-import { patientsIn } from '../audit-details.ts'
+import { patientsOf } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
 import { queryOf } from '../interactions/query-of.ts'
-import type { Asked } from '../interactions/request.ts'
+import type { InteractionRequest } from '../interactions/request.ts'
 import { prepareVersions } from '../large/prepare-versions.ts'
 import type { FhirServer } from '../parts.ts'
 import { type Presentation, readPairs, readPrefer, toPresentation } from '../presentation/presentation-parameters.ts'
 import { withKnownElements } from '../presentation/requested-elements.ts'
-import { toSearchSet } from './searchset.ts'
-import type { FoundPage } from './searchset-page.ts'
+import { toSearchset } from './searchset.ts'
+import type { SearchsetPage } from './searchset-page.ts'
 
 /** Parameters of the query, then those of the form. Empty ones are no error and are ignored: fields of a form, say. */
-const parametersOf = ({ url, body }: Asked): readonly (readonly [string, string])[] => {
+const searchParametersOf = ({ url, body }: InteractionRequest): readonly (readonly [string, string])[] => {
   if (body instanceof Uint8Array && !isUtf8(body)) throw NotUtf8()
   const form = body instanceof Uint8Array ? readPairs(Buffer.from(body).toString('utf8')) : []
   // A page link that lost its end is none: without it the search would begin again.
@@ -35,15 +35,15 @@ const toParameters = ({ summary, elements, format, pretty }: Presentation): read
 }
 
 /** Throws 400, 403, 406. */
-export const findPlanned = async (
+export const searchPage = async (
   server: FhirServer,
-  asked: Asked,
-  scope: Scope,
+  asked: InteractionRequest,
+  scope: SearchScope,
   ruling: Ruling,
-): Promise<FoundPage> => {
+): Promise<SearchsetPage> => {
   const { random, clock, catalog } = server
   const { ctx, headers } = asked
-  const request = readSearch(parametersOf(asked), scope.type === undefined)
+  const request = readSearch(searchParametersOf(asked), scope.type === undefined)
   let presentation = toPresentation(request.handedOn)
   const { lenient } = readPrefer(headers.prefer)
   checkAccept(headers.accept, presentation.format)
@@ -67,7 +67,7 @@ export const findPlanned = async (
   })
   const versions = entries.map(({ version }) => version)
   await prepareVersions(server, ctx, versions, presentation)
-  const text = toSearchSet({
+  const text = toSearchset({
     id: random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: ctx.baseUrl,
@@ -78,5 +78,5 @@ export const findPlanned = async (
     presentation,
     types: catalog.types,
   })
-  return { text, patients: () => patientsIn(server, versions, ctx.ownUrl) }
+  return { text, patients: () => patientsOf(server, versions, ctx.ownUrl) }
 }

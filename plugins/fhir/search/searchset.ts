@@ -2,10 +2,10 @@
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/service.ts'
 import type { SearchEntry } from '../../search/service.ts'
-import { containedText, needsWork, present, presentVersion } from '../presentation/present.ts'
+import { containedText, isTransformed, present, presentVersion } from '../presentation/present.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
 
-export interface SearchSet {
+export interface Searchset {
   readonly id: string
   readonly lastUpdated: string
   readonly baseUrl: string
@@ -21,18 +21,18 @@ const MATCH = ',"search":{"mode":"match"}}'
 const INCLUDE = ',"search":{"mode":"include"}}'
 const OUTCOME = ',"search":{"mode":"outcome"}}'
 
-export type SearchSetHead = Pick<SearchSet, 'id' | 'lastUpdated' | 'total' | 'links'>
+export type SearchSetHead = Pick<Searchset, 'id' | 'lastUpdated' | 'total' | 'links'>
 
-/** What a searchset begins with; `toEnd` makes the rest. */
-export const toHead = ({ id, lastUpdated, total, links }: SearchSetHead): string =>
+/** What a searchset begins with; `searchsetTail` makes the rest. */
+export const searchsetHead = ({ id, lastUpdated, total, links }: SearchSetHead): string =>
   `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
   `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
 
 /** Its entries, and what closes it. */
-export const toEnd = (set: Omit<SearchSet, keyof SearchSetHead>): string => {
+export const searchsetTail = (set: Omit<Searchset, keyof SearchSetHead>): string => {
   const { baseUrl, entries, issues, presentation, types } = set
   let text = ''
-  const worked = needsWork(presentation)
+  const worked = isTransformed(presentation)
   let separator = ',"entry":['
   const base = JSON.stringify(baseUrl).slice(0, -1)
   /** `path` as JSON: types and ids have nothing to escape. */
@@ -62,4 +62,4 @@ export const toEnd = (set: Omit<SearchSet, keyof SearchSetHead>): string => {
   return text + (separator === ',' ? ']}' : '}')
 }
 
-export const toSearchSet = (set: SearchSet): string => toHead(set) + toEnd(set)
+export const toSearchset = (set: Searchset): string => searchsetHead(set) + searchsetTail(set)

@@ -4,22 +4,22 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
-import { andThen, type Transaction } from '../../database/service.ts'
-import type { Changed, Progress, StoredVersion, WriteGuard } from '../../storage/service.ts'
-import { detailsOf } from '../audit-details.ts'
+import { chain, type Transaction } from '../../database/service.ts'
+import type { Changed, CurrentChange, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { auditDetailsOf } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
-import { authorize, refused } from '../dispatch.ts'
+import { authorize, emitRefused } from '../dispatch.ts'
 import {
-  type Addressed,
+  type AddressedChange,
+  type ChangeTarget,
   interactionAbout,
-  isContended,
-  type Prepared,
-  type Target,
-  untilUncontended,
+  isContention,
+  type PreparedChange,
+  retryOnContention,
 } from '../interactions/change.ts'
 import { create } from '../interactions/create.ts'
-import { remove } from '../interactions/delete.ts'
-import type { Asked } from '../interactions/request.ts'
+import { deleteResource } from '../interactions/delete.ts'
+import type { InteractionRequest } from '../interactions/request.ts'
 import { guardChange } from '../interactions/server-owned-types.ts'
 import { update } from '../interactions/update.ts'
 import { prepareBody, prepareChange } from '../large/prepare-write.ts'
@@ -30,27 +30,27 @@ import { addressRevision } from './revise.ts'
 import type { Opened, Seat } from './seat.ts'
 import type { Beside, Made, Session, SessionChange, SessionChanged } from './session.ts'
 
-const METHODS = { create: 'POST', update: 'PUT', revise: 'PATCH', delete: 'DELETE' } as const
+const METHODS = { create: 'POST', update: 'PUT', modify: 'PATCH', delete: 'DELETE' } as const
 /** Deletions, creates, then what is there already: as the entries of a Bundle. */
-const RANKS: Readonly<Record<SessionChange['kind'], number>> = { delete: 0, create: 1, update: 2, revise: 2 }
+const RANKS: Readonly<Record<SessionChange['kind'], number>> = { delete: 0, create: 1, update: 2, modify: 2 }
 
 interface Ruled {
   readonly at: number
   readonly wanted: SessionChange
-  readonly addressed: Addressed
+  readonly addressed: AddressedChange
   readonly ruling: Ruling
   readonly guard: WriteGuard
 }
 interface Located extends Ruled {
-  readonly target: Target
+  readonly target: ChangeTarget
   readonly body: unknown
 }
 interface Ready extends Located {
-  readonly prepared: Prepared
+  readonly prepared: PreparedChange
 }
 
 /** The same change as a request would ask for it. */
-const toAsked = (ctx: RequestContext, wanted: SessionChange, gone: ReadonlySet<string>): Asked => {
+const toAsked = (ctx: RequestContext, wanted: SessionChange, gone: ReadonlySet<string>): InteractionRequest => {
   const { kind, type, condition } = wanted
   const id = kind === 'create' ? undefined : wanted.id
   const query = kind === 'create' || condition === undefined ? '' : `?${condition}`
@@ -70,16 +70,16 @@ const toAsked = (ctx: RequestContext, wanted: SessionChange, gone: ReadonlySet<s
   }
 }
 
-const addressOf = (server: FhirServer, asked: Asked, wanted: SessionChange): Addressed => {
+const addressOf = (server: FhirServer, request: InteractionRequest, wanted: SessionChange): AddressedChange => {
   switch (wanted.kind) {
     case 'create':
-      return create(server, asked)
+      return create(server, request)
     case 'update':
-      return update(server, asked)
+      return update(server, request)
     case 'delete':
-      return remove(server, asked)
-    case 'revise':
-      return addressRevision(server, asked, wanted.revise)
+      return deleteResource(server, request)
+    case 'modify':
+      return addressRevision(server, request, wanted.revise)
   }
 }
 
@@ -117,7 +117,7 @@ const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
     try {
       return await work()
     } catch (error) {
-      if (!isContended(error)) await refused(run, request, interaction, error)
+      if (!isContention(error)) await emitRefused(run, request, interaction, error)
       throw error
     }
   }
@@ -175,7 +175,7 @@ const applyAll = async (
   { server, request }: Opened,
   transaction: Transaction,
   ready: readonly Ready[],
-  progress: Progress,
+  progress: CurrentChange,
 ): Promise<{ readonly changed: readonly Changed[]; readonly made: Made }> => {
   const here = within(server, transaction)
   const { write } = server
@@ -191,13 +191,13 @@ const applyAll = async (
       results[at] = toChanged(made.version, guard, made.created && made.written, made.written)
     } else if (prepared.changes === undefined) {
       const { status, version } = prepared.settled
-      const details = detailsOf(here, version, request.ownUrl)
+      const details = auditDetailsOf(here, version, request.ownUrl)
       const { interaction } = progress
       await here.run.onAudit?.({ request, interaction, status, version: version?.version, details })
       if (version !== undefined) results[at] = toChanged(version, guard, false, false)
     }
   }
-  await write.settle(request, transaction, changed, issuesOfRefusal, progress)
+  await write.complete(request, transaction, changed, issuesOfRefusal, progress)
   for (const { addressed, target, wanted } of ready) {
     if (target.confirm === undefined || ready.filter((one) => one.wanted.type === wanted.type).length === 1) continue
     progress.interaction = addressed.interaction
@@ -229,7 +229,7 @@ export const createChange = (seat: Seat): Session['change'] => {
       for (const one of ruled) if (!isDeletion(one)) located.push(await steps.locate(one))
       return located.sort(inOrder)
     }
-    return untilUncontended(server, async () => {
+    return retryOnContention(server, async () => {
       const located = await locateAll()
       const twice = findTwice(located)
       if (twice !== undefined)
@@ -238,7 +238,7 @@ export const createChange = (seat: Seat): Session['change'] => {
         })
       const ready: Ready[] = []
       for (const one of located) ready.push(await steps.prepare(one))
-      const progress: Progress = { interaction: undefined }
+      const progress: CurrentChange = { interaction: undefined }
       const work = async (transaction: Transaction) => {
         progress.interaction = undefined
         const applied = await applyAll(opened, transaction, ready, progress)
@@ -247,10 +247,11 @@ export const createChange = (seat: Seat): Session['change'] => {
       }
       const { changed, made } = await server.store.database.transact(work).catch(async (error) => {
         const { interaction } = progress
-        if (interaction !== undefined && !isContended(error)) await refused(server.run, request, interaction, error)
+        if (interaction !== undefined && !isContention(error))
+          await emitRefused(server.run, request, interaction, error)
         throw error
       })
-      return andThen(server.write.committed(request, changed), () => made)
+      return chain(server.write.committed(request, changed), () => made)
     })
   }
 }

@@ -1,7 +1,13 @@
 /** The query of a stream or matcher: parameters that select, and what they stand for within a ruling. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { typeOf } from '../../model/service.ts'
-import { findMatches, type Matching, readSearch, type SearchRequest, type Shown } from '../../search/service.ts'
+import {
+  type ConditionalSearch,
+  findMatches,
+  readSearch,
+  type SearchRequest,
+  type Shown,
+} from '../../search/service.ts'
 import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import { SessionParameter } from './errors.ts'
@@ -43,4 +49,4 @@ export const matchingOf = (
   ruling: Ruling,
   type: string,
   pairs: Pairs,
-): Promise<Matching> => findMatches(server, request, ruling, typeOf(server, type).name, pairs)
+): Promise<ConditionalSearch> => findMatches(server, request, ruling, typeOf(server, type).name, pairs)

@@ -1,8 +1,8 @@
 /** A stored version as plugins see it. */
 import type { StoredVersion } from '../../storage/service.ts'
-import type { Held, PastVersion, Streamed } from './session.ts'
+import type { CurrentResource, PastVersion, Streamed } from './session.ts'
 
-class HeldVersion implements Held {
+class HeldVersion implements CurrentResource {
   readonly #version: StoredVersion
   readonly type: string
   readonly id: string
@@ -35,7 +35,7 @@ class StreamedVersion extends HeldVersion implements Streamed {
   }
 }
 
-export const toHeld = (version: StoredVersion): Held => new HeldVersion(version)
+export const toHeld = (version: StoredVersion): CurrentResource => new HeldVersion(version)
 
 export const toStreamed = (version: StoredVersion, key: string): Streamed => new StreamedVersion(version, key)
 
@@ -45,7 +45,7 @@ export const toPast = (version: StoredVersion): PastVersion => ({
   version: version.version,
   lastUpdated: version.lastUpdated,
   method: version.method,
-  key: String(version.stamp),
+  key: String(version.versionTime),
   get json() {
     return version.deleted ? undefined : version.text
   },

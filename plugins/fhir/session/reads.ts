@@ -2,14 +2,14 @@
 import type { Interaction } from '../../../kernel/index.ts'
 import { typeOf } from '../../model/service.ts'
 import { findPage, type SearchEntry, scopeOf, toMatcher, toSubject } from '../../search/service.ts'
-import { detailsOf, patientsIn, withDetails } from '../audit-details.ts'
-import { authorize, read, refused } from '../dispatch.ts'
-import { readSeen } from '../interactions/read-seen.ts'
+import { auditDetailsOf, patientsOf, withAuditDetails } from '../audit-details.ts'
+import { authorize, dispatchRead, emitRefused } from '../dispatch.ts'
+import { readVisible } from '../interactions/read-seen.ts'
 import { matchingOf, readPaged, readSelecting } from './criteria.ts'
 import { toHeld } from './held.ts'
 import { createHistory } from './history.ts'
 import type { Seat } from './seat.ts'
-import type { Held, SessionReads } from './session.ts'
+import type { CurrentResource, SessionReads } from './session.ts'
 import { createStream } from './stream.ts'
 
 const PAGE_PARAMETER = '_page='
@@ -22,23 +22,23 @@ export const createReads = (seat: Seat): SessionReads => ({
     const { server, request } = seat.open()
     const { name } = typeOf(server, type)
     const kind = version === undefined ? 'read' : 'vread'
-    return read(server.run, request, { kind, type: name, id, version }, async (ruling) => {
-      const found = await readSeen(server, request, ruling, name, id, version)
+    return dispatchRead(server.run, request, { kind, type: name, id, version }, async (ruling) => {
+      const found = await readVisible(server, request, ruling, name, id, version)
       seat.shown?.([found])
-      const details = detailsOf(server, found, request.ownUrl)
+      const details = auditDetailsOf(server, found, request.ownUrl)
       return { result: toHeld(found), status: 200, version: found.version, details }
     })
   },
   async search(type, query, { after } = {}) {
     const { server, request } = seat.open()
     const scope = scopeOf(server, { type })
-    return read(server.run, request, { kind: 'search-type', type: scope.type }, async (ruling) => {
+    return dispatchRead(server.run, request, { kind: 'search-type', type: scope.type }, async (ruling) => {
       const { asked, shown } = readPaged(query, after)
       const found = { context: request, scope, request: asked, ruling, lenient: false, shown }
       const { entries, total, links, issues } = await findPage(server, found)
       const versions = entries.map(({ version }) => version)
       seat.shown?.(versions)
-      const heldAs = (mode: SearchEntry['mode']): readonly Held[] =>
+      const heldAs = (mode: SearchEntry['mode']): readonly CurrentResource[] =>
         entries.filter((entry) => entry.mode === mode).map(({ version }) => toHeld(version))
       const next = links.find(({ relation }) => relation === 'next')
       const result = {
@@ -48,8 +48,8 @@ export const createReads = (seat: Seat): SessionReads => ({
         next: next === undefined ? undefined : pageIn(next.address),
         issues,
       }
-      const patients = (): readonly string[] => patientsIn(server, versions, request.ownUrl)
-      return { result, status: 200, ...withDetails(server, patients, () => query) }
+      const patients = (): readonly string[] => patientsOf(server, versions, request.ownUrl)
+      return { result, status: 200, ...withAuditDetails(server, patients, () => query) }
     })
   },
   stream: createStream(seat),
@@ -58,7 +58,7 @@ export const createReads = (seat: Seat): SessionReads => ({
     const { server, request } = seat.open()
     const { name } = typeOf(server, type)
     const pairs = readSelecting(query)
-    return read(server.run, request, { kind: 'search-type', type: name }, async (ruling) => {
+    return dispatchRead(server.run, request, { kind: 'search-type', type: name }, async (ruling) => {
       // Taken first: what parameters mean may change while this waits.
       const { registry } = server.search
       const { state } = registry
@@ -67,7 +67,7 @@ export const createReads = (seat: Seat): SessionReads => ({
       return {
         result,
         status: 200,
-        ...withDetails(
+        ...withAuditDetails(
           server,
           () => [],
           () => query,
@@ -82,7 +82,7 @@ export const createReads = (seat: Seat): SessionReads => ({
     try {
       return (await authorize(server.run, request, interaction)).restrictions
     } catch (error) {
-      await refused(server.run, request, interaction, error)
+      await emitRefused(server.run, request, interaction, error)
       throw error
     }
   },

@@ -1,6 +1,6 @@
 /** What a plugin may do with the data: the same interactions as over HTTP, by the same code, for whom it says. */
 import type { Caller, Issue, RequestContext, Restriction } from '../../../kernel/index.ts'
-import type { Eventually, Transaction } from '../../database/service.ts'
+import type { MaybePromise, Transaction } from '../../database/service.ts'
 import type { Matcher, MatchSubject } from '../../search/service.ts'
 
 /** For whom. A plugin says it once, and every call of the session is ruled on and told accordingly. */
@@ -31,7 +31,7 @@ export type Who =
     }
 
 /** A version with content. */
-export interface Held {
+export interface CurrentResource {
   readonly type: string
   readonly id: string
   readonly version: number
@@ -44,9 +44,9 @@ export interface Held {
 }
 
 export interface Page {
-  readonly matches: readonly Held[]
+  readonly matches: readonly CurrentResource[]
   /** What `_include` and `_revinclude` add. */
-  readonly included: readonly Held[]
+  readonly included: readonly CurrentResource[]
   /** Where `_total` asks for it, and where it costs nothing. */
   readonly total: number | undefined
   /** For `after`; undefined on the last page. Good for a day, for this caller and query. */
@@ -56,7 +56,7 @@ export interface Page {
 }
 
 /** `key` continues the stream behind it, in any process. It is for this server: it names how many resources there are. */
-export type Streamed = Held & { readonly key: string }
+export type Streamed = CurrentResource & { readonly key: string }
 
 /** Resources by their numbers, which are the part of a key behind the point. */
 export interface NumberRange {
@@ -110,7 +110,7 @@ export type SessionChange =
   | ({ readonly kind: 'delete'; readonly type: string } & Target & Precondition)
   | ({
       /** Makes the next version from the current one, whichever that is by then; undefined leaves it. May run several times. */
-      readonly kind: 'revise'
+      readonly kind: 'modify'
       readonly type: string
       revise(json: string): string | undefined
     } & Target &
@@ -135,11 +135,11 @@ export interface Made {
 }
 
 /** Statements of the plugin's own, in the transaction of the changes. They may run twice: keep nothing outside. */
-export type Beside = (transaction: Transaction, made: Made) => Eventually<void>
+export type Beside = (transaction: Transaction, made: Made) => MaybePromise<void>
 
 export interface SessionReads {
   /** The current version, or one by its number. Throws 404 and 410, also for what this caller may not see. */
-  read(type: string, id: string, version?: number): Promise<Held>
+  read(type: string, id: string, version?: number): Promise<CurrentResource>
   /** One page, by the parameters of a search over HTTP; `after` is the `next` of a page. Throws 400, 403. */
   search(type: string, query: string, options?: { readonly after?: string }): Promise<Page>
   /**
@@ -160,7 +160,7 @@ export interface SessionReads {
   matches(type: string, query: string): Promise<Matcher | null>
   /** A version for matchers. `resource` is its content, parsed; `json`, where it is given, keeps the digits of long numbers. */
   subject(
-    of: Pick<Held, 'type' | 'id' | 'version' | 'lastUpdated'> & { readonly json?: string | undefined },
+    of: Pick<CurrentResource, 'type' | 'id' | 'version' | 'lastUpdated'> & { readonly json?: string | undefined },
     resource: object,
   ): MatchSubject
   /** What applies to searches of a type: to be stored, or compared. Throws 403. */

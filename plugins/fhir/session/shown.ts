@@ -1,25 +1,25 @@
 /** Whose data an invocation has shown: told to the trail as one fact, however much it read. */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { patientsIn } from '../audit-details.ts'
+import { patientsOf } from '../audit-details.ts'
 import type { FhirServer } from '../parts.ts'
 
 /** Versions are looked into when somebody asks; of more than so many only the patients are kept. */
-const MOST_VERSIONS = 1_000
+const MAX_VERSIONS = 1_000
 
 export const createShown = (server: FhirServer, ownUrl: OwnUrl | undefined) => {
   const { run } = server
   const patients = new Set<string>()
   let versions: StoredVersion[] = []
   const fold = (): void => {
-    for (const patient of patientsIn(server, versions, ownUrl)) patients.add(patient)
+    for (const patient of patientsOf(server, versions, ownUrl)) patients.add(patient)
     versions = []
   }
   return {
     add(shown: readonly StoredVersion[]): void {
       if (run.onAudit === null) return
       for (const version of shown) versions.push(version)
-      if (versions.length > MOST_VERSIONS) fold()
+      if (versions.length > MAX_VERSIONS) fold()
     },
     /** Each once. */
     patients(): readonly string[] {

@@ -23,7 +23,7 @@ export const createStream = (seat: Seat): SessionReads['stream'] =>
     const pairs = readSelecting(query)
     const { server: first } = seat.open()
     const { name } = typeOf(first, type)
-    const begun = after === undefined ? { pin: await first.search.pin(), rid: upTo + 1 } : readKey(after)
+    const begun = after === undefined ? { pin: await first.search.snapshotKey(), rid: upTo + 1 } : readKey(after)
     const { pin } = begun
     let below = Math.min(begun.rid, upTo + 1)
     const readPage: ReadPage = async ({ server, request }, ruling) => {

@@ -1,8 +1,8 @@
 /** Reads that give much, page by page: ruled on for each page, told for each page or once with the number of all. */
 import type { FactDetails, Interaction, Ruling } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { patientsIn } from '../audit-details.ts'
-import { read, refused } from '../dispatch.ts'
+import { patientsOf } from '../audit-details.ts'
+import { dispatchRead, emitRefused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'
 
 export interface VersionPage {
@@ -25,10 +25,10 @@ export async function* toldPages(
   let failed: { readonly error: unknown } | undefined
   const page = ({ server, request }: Opened): Promise<VersionPage> => {
     const run = seat.streams === 'once' ? { ...server.run, onAudit: null } : server.run
-    const done = read(run, request, interaction, async (ruling) => {
+    const done = dispatchRead(run, request, interaction, async (ruling) => {
       const result = await readPage({ server, request }, ruling)
       const shown = [...result.versions]
-      const details: FactDetails = { query: () => query, patients: () => patientsIn(server, shown, request.ownUrl) }
+      const details: FactDetails = { query: () => query, patients: () => patientsOf(server, shown, request.ownUrl) }
       seat.shown?.(shown)
       return { result, status: 200, details }
     })
@@ -53,7 +53,7 @@ export async function* toldPages(
     // Also where whoever reads it ends it early.
     if (seat.streams === 'once') {
       const { server, request } = seat.open()
-      if (failed !== undefined) await refused(server.run, request, interaction, failed.error)
+      if (failed !== undefined) await emitRefused(server.run, request, interaction, failed.error)
       else await server.run.onAudit?.({ request, interaction, status: 200, details: { query: () => query, count } })
     }
   }

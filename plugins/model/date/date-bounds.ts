@@ -1,11 +1,11 @@
 /** FHIR dates → ranges of milliseconds, without a regular expression: every write passes here. Without a zone it is UTC. */
 
 /** Ends of time: no lower or no upper bound. */
-export const EARLIEST = -1e15
-export const LATEST = 1e15
+export const MIN_TIME = -1e15
+export const MAX_TIME = 1e15
 
 /** Half-open, in milliseconds since the epoch. Reused by the caller. */
-export interface Range {
+export interface DateBounds {
   lo: number
   hi: number
 }
@@ -42,7 +42,7 @@ const readZone = (text: string, at: number): number | undefined => {
 }
 
 /** Writes the range a date or time of any precision covers; false when the text is none. */
-export const readMoment = (text: string, into: Range): boolean => {
+export const readDateBounds = (text: string, into: DateBounds): boolean => {
   const { length } = text
   if (length < 4 || length > 40) return false
   const century = two(text, 0)
@@ -73,7 +73,7 @@ export const readMoment = (text: string, into: Range): boolean => {
   return readTime(text, start, into)
 }
 
-const readTime = (text: string, day: number, into: Range): boolean => {
+const readTime = (text: string, day: number, into: DateBounds): boolean => {
   const hour = two(text, 11)
   const minute = two(text, 14)
   if (text.charCodeAt(10) !== 84 || text.charCodeAt(13) !== 58 || hour < 0 || hour > 23 || minute < 0 || minute > 59)

@@ -1,7 +1,7 @@
 /** FHIR dates and times → the range of microseconds they mean. https://hl7.org/fhir/R4/datatypes.html#dateTime */
 
 /** Half-open range of stamps (microseconds since the epoch). */
-export interface Span {
+export interface DateRange {
   readonly from: number
   readonly to: number
 }
@@ -20,7 +20,7 @@ const offsetMinutes = (zone: string): number | undefined => {
 }
 
 /** A date or time of any precision as the range it covers; undefined when it is not one. Without a zone it is UTC. */
-export const readSpan = (text: string): Span | undefined => {
+export const readDateRange = (text: string): DateRange | undefined => {
   const match = PATTERN.exec(text)
   if (match === null) return undefined
   const [, year = '', month, day, hour, minute, second, fraction, zone = 'Z'] = match

@@ -9,9 +9,9 @@ export interface Ratio {
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 /** Digits that are read of a number: a longer one is cut off there, so that its length cannot take the time of others. */
-const MOST_DIGITS = 400
+const MAX_DIGITS = 400
 /** A number whose first digit lies further behind the point than this is read as the one there. */
-const LEAST_EXPONENT = -1_000
+const MIN_EXPONENT = -1_000
 
 export const decimal = (digits: bigint, exponent = 0): Ratio => ({ digits, exponent, over: 1n })
 
@@ -22,11 +22,11 @@ export const readRatio = (text: string): Ratio | undefined => {
   const [, sign = '', whole = '', fraction = '', power = '0'] = match
   const significant = `${whole}${fraction}`.replace(/^0+/, '')
   if (significant === '') return decimal(0n)
-  const kept = significant.slice(0, MOST_DIGITS)
+  const kept = significant.slice(0, MAX_DIGITS)
   const exponent = Number(power) - fraction.length + significant.length - kept.length
   const signed = (digits: bigint): bigint => (sign === '-' ? -digits : digits)
-  return exponent + kept.length < LEAST_EXPONENT
-    ? decimal(signed(1n), LEAST_EXPONENT)
+  return exponent + kept.length < MIN_EXPONENT
+    ? decimal(signed(1n), MIN_EXPONENT)
     : decimal(signed(BigInt(kept)), exponent)
 }
 

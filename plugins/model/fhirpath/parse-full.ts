@@ -3,20 +3,25 @@
  * use; whatever it does not know it refuses, and fhirpath.js takes over. http://hl7.org/fhirpath/N1/grammar.html
  */
 
-export type Node =
+export type Expression =
   | { readonly kind: 'literal'; readonly value: string | number | boolean }
   | { readonly kind: 'empty' }
   | { readonly kind: 'this' }
   | { readonly kind: 'variable'; readonly name: string }
-  | { readonly kind: 'member'; readonly on: Node | undefined; readonly name: string }
-  | { readonly kind: 'call'; readonly on: Node | undefined; readonly name: string; readonly arguments: readonly Node[] }
-  | { readonly kind: 'item'; readonly on: Node; readonly index: Node }
-  | { readonly kind: 'binary'; readonly operator: string; readonly left: Node; readonly right: Node }
-  | { readonly kind: 'negative'; readonly of: Node }
-  | { readonly kind: 'type'; readonly operator: 'is' | 'as'; readonly on: Node; readonly type: string }
+  | { readonly kind: 'member'; readonly on: Expression | undefined; readonly name: string }
+  | {
+      readonly kind: 'call'
+      readonly on: Expression | undefined
+      readonly name: string
+      readonly arguments: readonly Expression[]
+    }
+  | { readonly kind: 'item'; readonly on: Expression; readonly index: Expression }
+  | { readonly kind: 'binary'; readonly operator: string; readonly left: Expression; readonly right: Expression }
+  | { readonly kind: 'negative'; readonly of: Expression }
+  | { readonly kind: 'type'; readonly operator: 'is' | 'as'; readonly on: Expression; readonly type: string }
 
 /** The expression, or the values it meets, are beyond what is compiled here. */
-export class Unsupported extends Error {}
+export class NotSupported extends Error {}
 
 interface Token {
   readonly kind: 'name' | 'string' | 'number' | 'symbol' | 'variable' | 'this' | 'end'
@@ -39,7 +44,7 @@ const tokens = (text: string): Token[] => {
   while (TOKEN.lastIndex < text.length) {
     const at = TOKEN.lastIndex
     const groups = TOKEN.exec(text)?.groups
-    if (groups === undefined) throw new Unsupported(`${text.slice(at, at + 20)} is not understood`)
+    if (groups === undefined) throw new NotSupported(`${text.slice(at, at + 20)} is not understood`)
     const { name, quoted, string, number, variable, self, symbol } = groups
     if (name !== undefined) list.push({ kind: 'name', text: name })
     else if (quoted !== undefined) list.push({ kind: 'name', text: `\`${unquote(quoted)}` })
@@ -71,18 +76,18 @@ const isOperator = ({ kind, text }: Token, operators: readonly string[]): boolea
   (kind === 'symbol' || kind === 'name') && operators.includes(text)
 
 /** Throws Unsupported. */
-export const parse = (expression: string): Node => {
+export const parse = (expression: string): Expression => {
   const list = tokens(expression)
   let at = 0
   const peek = (): Token => list[at]!
   const take = (): Token => list[at++]!
   const isSymbol = (text: string): boolean => peek().kind === 'symbol' && peek().text === text
   const expect = (text: string): void => {
-    if (!isSymbol(text)) throw new Unsupported(`${text} expected, not ${peek().text}`)
+    if (!isSymbol(text)) throw new NotSupported(`${text} expected, not ${peek().text}`)
     at++
   }
   const nameOf = ({ kind, text }: Token): string => {
-    if (kind !== 'name') throw new Unsupported(`a name expected, not ${text}`)
+    if (kind !== 'name') throw new NotSupported(`a name expected, not ${text}`)
     return text.startsWith('`') ? text.slice(1) : text
   }
 
@@ -95,11 +100,11 @@ export const parse = (expression: string): Node => {
     return name
   }
 
-  const invocation = (on: Node | undefined): Node => {
+  const invocation = (on: Expression | undefined): Expression => {
     const name = nameOf(take())
     if (!isSymbol('(')) return { kind: 'member', on, name }
     at++
-    const given: Node[] = []
+    const given: Expression[] = []
     while (!isSymbol(')')) {
       if (given.length > 0) expect(',')
       given.push(binary(0))
@@ -108,7 +113,7 @@ export const parse = (expression: string): Node => {
     return { kind: 'call', on, name, arguments: given }
   }
 
-  const term = (): Node => {
+  const term = (): Expression => {
     const token = peek()
     switch (token.kind) {
       case 'string':
@@ -143,12 +148,12 @@ export const parse = (expression: string): Node => {
     return inner
   }
 
-  const postfix = (): Node => {
+  const postfix = (): Expression => {
     let node = term()
     for (;;) {
       if (isSymbol('.')) {
         at++
-        if (peek().kind !== 'name') throw new Unsupported(`a name expected after a dot, not ${peek().text}`)
+        if (peek().kind !== 'name') throw new NotSupported(`a name expected after a dot, not ${peek().text}`)
         node = invocation(node)
       } else if (isSymbol('[')) {
         at++
@@ -159,7 +164,7 @@ export const parse = (expression: string): Node => {
     }
   }
 
-  const signed = (): Node => {
+  const signed = (): Expression => {
     if (isSymbol('-')) {
       at++
       return { kind: 'negative', of: signed() }
@@ -168,7 +173,7 @@ export const parse = (expression: string): Node => {
     return postfix()
   }
 
-  const binary = (level: number): Node => {
+  const binary = (level: number): Expression => {
     const operators = LEVELS[level]
     if (operators === undefined) return signed()
     let left = binary(level + 1)
@@ -183,6 +188,6 @@ export const parse = (expression: string): Node => {
   }
 
   const node = binary(0)
-  if (peek().kind !== 'end') throw new Unsupported(`${peek().text} is not expected`)
+  if (peek().kind !== 'end') throw new NotSupported(`${peek().text} is not expected`)
   return node
 }

@@ -35,7 +35,7 @@ const tokenize = (text: string): string[] => {
 const BINARY: readonly (readonly string[])[] = [['or'], ['and'], ['=', '!='], ['|']]
 
 /** Throws a SyntaxError for what is outside the subset. */
-export const parseExpression = (text: string): Expression => {
+export const parse = (text: string): Expression => {
   const tokens = tokenize(text)
   let at = 0
   const peek = (): string | undefined => tokens[at]
@@ -138,14 +138,14 @@ export const parseExpression = (text: string): Expression => {
 }
 
 /** The members of a union, in order. */
-export const unionParts = (expression: Expression): readonly Expression[] =>
+export const unionOperands = (expression: Expression): readonly Expression[] =>
   expression.kind === 'binary' && expression.operator === '|'
-    ? [...unionParts(expression.left), ...unionParts(expression.right)]
+    ? [...unionOperands(expression.left), ...unionOperands(expression.right)]
     : [expression]
 
 /** One spelling for equal expressions: the key under which a column is kept. */
-export const spell = (expression: Expression): string => {
-  const on = (one: Expression): string => (one.kind === 'this' ? '' : `${spell(one)}.`)
+export const print = (expression: Expression): string => {
+  const on = (one: Expression): string => (one.kind === 'this' ? '' : `${print(one)}.`)
   switch (expression.kind) {
     case 'this':
       return '$this'
@@ -158,14 +158,14 @@ export const spell = (expression: Expression): string => {
     case 'member':
       return `${on(expression.on)}${expression.name}`
     case 'index':
-      return `${spell(expression.on)}[${expression.at}]`
+      return `${print(expression.on)}[${expression.at}]`
     case 'call':
-      return `${on(expression.on)}${expression.name}(${expression.args.map(spell).join(', ')})`
+      return `${on(expression.on)}${expression.name}(${expression.args.map(print).join(', ')})`
     case 'type':
       return expression.operator === 'as'
         ? `${on(expression.on)}ofType(${expression.type})`
-        : `(${spell(expression.on)} is ${expression.type})`
+        : `(${print(expression.on)} is ${expression.type})`
     case 'binary':
-      return `(${spell(expression.left)} ${expression.operator} ${spell(expression.right)})`
+      return `(${print(expression.left)} ${expression.operator} ${print(expression.right)})`
   }
 }

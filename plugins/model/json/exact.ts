@@ -7,7 +7,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 }
 
 /** JSON.parse that keeps every number as its text. */
-export const parseExactly = (text: string): unknown =>
+export const parseExact = (text: string): unknown =>
   JSON.parse(text, ((_key: string, value: unknown, context: { source?: string }) =>
     typeof value === 'number' && context.source !== undefined ? rawJSON(context.source) : value) as (
     key: string,
@@ -18,10 +18,10 @@ export const parseExactly = (text: string): unknown =>
 export const keepDigits = (digits: string): unknown => rawJSON(digits)
 
 /** The digits of a number that was parsed exactly; undefined for anything else. */
-export const digitsOf = (value: unknown): string | undefined =>
+export const decimalText = (value: unknown): string | undefined =>
   isRawJSON(value) ? (value as { rawJSON: string }).rawJSON : undefined
 
-export const isExactObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value)
 
 /** Numbers that are equal have the same of it, however they are written: 1.0, 1 and 10e-1. */
@@ -37,28 +37,28 @@ const canonicalOf = (digits: string): string => {
 export const isRounded = (digits: string, value: number): boolean => canonicalOf(digits) !== canonicalOf(String(value))
 
 /** Equal as JSON: objects without regard to order, numbers by value. RFC 6902, section 4.6. */
-export const equalExactly = (one: unknown, other: unknown): boolean => {
+export const equalExact = (one: unknown, other: unknown): boolean => {
   if (one === other) return true
-  const digits = digitsOf(one)
+  const digits = decimalText(one)
   if (digits !== undefined) {
-    const others = digitsOf(other)
+    const others = decimalText(other)
     return others !== undefined && canonicalOf(digits) === canonicalOf(others)
   }
   if (Array.isArray(one))
-    return Array.isArray(other) && one.length === other.length && one.every((item, at) => equalExactly(item, other[at]))
-  if (!isExactObject(one) || !isExactObject(other)) return false
+    return Array.isArray(other) && one.length === other.length && one.every((item, at) => equalExact(item, other[at]))
+  if (!isObject(one) || !isObject(other)) return false
   const keys = Object.keys(one)
   return (
     keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && equalExactly(one[key], other[key]))
+    keys.every((key) => Object.hasOwn(other, key) && equalExact(one[key], other[key]))
   )
 }
 
 /** A copy that shares nothing that could be changed. */
-export const copyExactly = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(copyExactly)
-  if (!isExactObject(value)) return value
+export const copyExact = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(copyExact)
+  if (!isObject(value)) return value
   const copy: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) copy[key] = copyExactly(value[key])
+  for (const key of Object.keys(value)) copy[key] = copyExact(value[key])
   return copy
 }

@@ -4,24 +4,24 @@
  */
 
 import { itemsAt, membersAt } from './ranges.ts'
-import type { Member } from './scan.ts'
+import type { JsonMember } from './scan.ts'
 
 /** By the index at which an object or array begins. */
 export interface Outline {
-  readonly members: ReadonlyMap<number, readonly Member[]>
+  readonly members: ReadonlyMap<number, readonly JsonMember[]>
   /** First and last index of each item, one after the other. */
   readonly items: ReadonlyMap<number, Float64Array>
 }
 
 export const SMALL_CHARS = 16 * 1024 // what is parsed at once
-const MOST_DEPTH = 8 // each level is gone through again
+const MAX_DEPTH = 8 // each level is gone through again
 
 /** Of the object that lies in a text. */
 export const outlineOf = (text: string): Outline => {
-  const members = new Map<number, readonly Member[]>()
+  const members = new Map<number, readonly JsonMember[]>()
   const items = new Map<number, Float64Array>()
   const add = (start: number, end: number, depth: number): void => {
-    if (end - start <= SMALL_CHARS || depth > MOST_DEPTH) return
+    if (end - start <= SMALL_CHARS || depth > MAX_DEPTH) return
     if (text[start] === '{') {
       const found = membersAt(text, start)
       members.set(start, found)

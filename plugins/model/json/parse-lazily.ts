@@ -1,6 +1,6 @@
 /** Parses large JSON when it is asked for: a member of an object that is large is parsed when it is first read. */
 import { type Outline, SMALL_CHARS } from './outline.ts'
-import type { Member } from './scan.ts'
+import type { JsonMember } from './scan.ts'
 
 type Json = Record<string, unknown>
 
@@ -19,7 +19,7 @@ const defineLazily = (object: Json, key: string, read: () => unknown): void => {
 }
 
 /** An object by its members. `outline` has those of large values in it. */
-const objectLazily = (text: string, members: readonly Member[], outline?: Outline): Json => {
+const objectLazily = (text: string, members: readonly JsonMember[], outline?: Outline): Json => {
   const object: Json = {}
   for (const { key, valueStart, valueEnd } of members) {
     const read = (): unknown => parseLazily(text, valueStart, valueEnd, outline)
@@ -32,7 +32,7 @@ const objectLazily = (text: string, members: readonly Member[], outline?: Outlin
 const PIECE_CHARS = 1024
 
 /** The text of each member that is short; undefined in the place of one that is not. */
-export const piecesOf = (text: string, members: readonly Member[]): readonly (string | undefined)[] =>
+export const piecesOf = (text: string, members: readonly JsonMember[]): readonly (string | undefined)[] =>
   members.map(({ valueStart, valueEnd }) =>
     valueEnd - valueStart <= PIECE_CHARS ? text.slice(valueStart, valueEnd) : undefined,
   )
@@ -40,7 +40,7 @@ export const piecesOf = (text: string, members: readonly Member[]): readonly (st
 /** An object whose text may not be there yet: short members come from `pieces`, the text is asked for with the first other. */
 export const objectFromPieces = (
   text: () => string,
-  members: readonly Member[],
+  members: readonly JsonMember[],
   pieces: readonly (string | undefined)[],
   outline?: Outline,
 ): Json => {

@@ -16,20 +16,20 @@ import {
   NotAnObject,
   NotUtf8,
 } from '../errors.ts'
-import { locateSyntaxError } from './locate.ts'
+import { locateSyntaxError } from './locate-syntax-error.ts'
 import type { Outline } from './outline.ts'
-import { endOfString, isSpace, type Member, scan } from './scan.ts'
+import { endOfString, isSpace, type JsonMember, scan } from './scan.ts'
 
-const MOST_DEPTH = 100 // levels; real resources stay below twenty
-const MOST_MEMBERS = 1_000 // of one object; the widest type of R4 has less than a hundred
-const MOST_ITEMS = 500_000 // of one array; more than the concepts of any code system but SNOMED CT
+const MAX_DEPTH = 100 // levels; real resources stay below twenty
+const MAX_MEMBERS = 1_000 // of one object; the widest type of R4 has less than a hundred
+const MAX_ITEMS = 500_000 // of one array; more than the concepts of any code system but SNOMED CT
 
-export interface ReadResource {
+export interface ParsedResource {
   /** The text as sent, without a byte order mark. */
   readonly text: string
   readonly resource: Record<string, unknown>
   /** Where the members of the resource lie in `text`. */
-  readonly members: readonly Member[]
+  readonly members: readonly JsonMember[]
   /** Of a large text that a thread has read: where its parts lie. */
   readonly outline?: Outline | undefined
 }
@@ -37,7 +37,7 @@ export interface ReadResource {
 interface ReadJson {
   readonly text: string
   readonly value: unknown
-  readonly members: readonly Member[]
+  readonly members: readonly JsonMember[]
 }
 
 /** Where the text is broken, in words, without an excerpt of it. */
@@ -73,7 +73,7 @@ const walk = (value: unknown, checkStrings: boolean): number => {
   if (typeof value !== 'object' || value === null) return 0
   let keys = 0
   if (Array.isArray(value)) {
-    if (value.length > MOST_ITEMS) throw JsonLong(MOST_ITEMS)
+    if (value.length > MAX_ITEMS) throw JsonLong(MAX_ITEMS)
     for (const item of value) keys += walk(item, checkStrings)
     return keys
   }
@@ -84,17 +84,17 @@ const walk = (value: unknown, checkStrings: boolean): number => {
     own += 1
     keys += walk((value as Record<string, unknown>)[key], checkStrings)
   }
-  if (own > MOST_MEMBERS) throw JsonWide(MOST_MEMBERS)
+  if (own > MAX_MEMBERS) throw JsonWide(MAX_MEMBERS)
   return keys + own
 }
 
 /** Any JSON as strictly as a resource is read. Throws 400 with what is wrong. */
-export const readJson = (bytes: Uint8Array): ReadJson => {
+export const parseJson = (bytes: Uint8Array): ReadJson => {
   if (!isUtf8(bytes)) throw NotUtf8()
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
-  const { members, keys, depth } = scan(text, MOST_DEPTH)
-  if (depth > MOST_DEPTH) throw JsonDepth(MOST_DEPTH)
+  const { members, keys, depth } = scan(text, MAX_DEPTH)
+  if (depth > MAX_DEPTH) throw JsonDepth(MAX_DEPTH)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -109,8 +109,8 @@ export const readJson = (bytes: Uint8Array): ReadJson => {
 }
 
 /** Throws 400 with what is wrong. The result is an object; whether it is a resource the caller decides. */
-export const readResource = (bytes: Uint8Array): ReadResource => {
-  const { text, value, members } = readJson(bytes)
+export const parseResource = (bytes: Uint8Array): ParsedResource => {
+  const { text, value, members } = parseJson(bytes)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw NotAnObject()
   return { text, resource: value as Record<string, unknown>, members }
 }

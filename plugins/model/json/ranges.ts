@@ -1,8 +1,8 @@
 /** Where values lie in JSON text that JSON.parse has accepted: parts of a body are cut out and replaced as text. */
-import { endOfString, isSpace, type Member } from './scan.ts'
+import { endOfString, isSpace, type JsonMember } from './scan.ts'
 
 /** Half-open range of a text. */
-export interface Span {
+export interface TextRange {
   readonly start: number
   readonly end: number
 }
@@ -56,8 +56,8 @@ export const keyAt = (text: string, start: number, end: number): string => {
 }
 
 /** Members of the object that starts at `start`. */
-export const membersAt = (text: string, start: number): Member[] => {
-  const members: Member[] = []
+export const membersAt = (text: string, start: number): JsonMember[] => {
+  const members: JsonMember[] = []
   for (let at = skipSpace(text, start + 1); text.charCodeAt(at) === QUOTE; ) {
     const keyEnd = endOfString(text, at)
     const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1)
@@ -71,8 +71,8 @@ export const membersAt = (text: string, start: number): Member[] => {
 }
 
 /** Items of the array that starts at `start`. */
-export const itemsAt = (text: string, start: number): Span[] => {
-  const items: Span[] = []
+export const itemsAt = (text: string, start: number): TextRange[] => {
+  const items: TextRange[] = []
   let at = skipSpace(text, start + 1)
   if (text.charCodeAt(at) === CLOSE_ARRAY) return items
   for (;;) {
@@ -84,12 +84,12 @@ export const itemsAt = (text: string, start: number): Span[] => {
   }
 }
 
-export interface Edit extends Span {
+export interface TextEdit extends TextRange {
   readonly text: string
 }
 
 /** The text with its edits made; they are in order and do not overlap. */
-export const applyEdits = (text: string, edits: readonly Edit[]): string => {
+export const applyEdits = (text: string, edits: readonly TextEdit[]): string => {
   let out = ''
   let at = 0
   for (const edit of edits) {

@@ -4,7 +4,7 @@
  */
 
 /** One member of an object: `"key": value`, as half-open ranges of the text. */
-export interface Member {
+export interface JsonMember {
   readonly key: string
   readonly keyStart: number
   readonly valueStart: number
@@ -13,7 +13,7 @@ export interface Member {
 
 export interface Scan {
   /** Members of the outermost object, in order. */
-  readonly members: readonly Member[]
+  readonly members: readonly JsonMember[]
   /** Members of all objects. JSON.parse keeps the last of two equal keys, so a smaller count there means a duplicate. */
   readonly keys: number
   readonly depth: number
@@ -47,7 +47,7 @@ const trimEnd = (text: string, start: number, end: number): number => {
 
 /** Scans the object that starts at or after `start`. Stops as soon as it nests deeper than `mostDepth`. */
 export const scan = (text: string, mostDepth: number, start = 0): Scan => {
-  const members: Member[] = []
+  const members: JsonMember[] = []
   const { length } = text
   let keys = 0
   let depth = 0

@@ -2,11 +2,11 @@
  * Puts the server's id and meta into the client's text; everything else stays as it was sent, so that 1.00 stays 1.00.
  */
 import { NotAnObject } from '../errors.ts'
-import type { ReadResource } from './parse.ts'
-import { type Member, scan } from './scan.ts'
+import type { ParsedResource } from './parse.ts'
+import { type JsonMember, scan } from './scan.ts'
 
 /** A resource that waits for its id, version and time. */
-export interface Template {
+export interface ResourceTemplate {
   /** The exact text to store for these values. */
   fill(id: string, version: number, lastUpdated: string): string
   /** The parts that do not depend on the values; one value stands between each two of them. */
@@ -35,7 +35,7 @@ export interface Slots {
 const SERVER_OWNED = new Set(['versionId', 'lastUpdated', '_versionId', '_lastUpdated'])
 
 /** The client's own members of meta as text with a leading comma each: profile, tag, security, source, extension. */
-const keptMeta = (text: string, meta: Member | undefined): string => {
+const keptMeta = (text: string, meta: JsonMember | undefined): string => {
   if (meta === undefined) return ''
   if (text[meta.valueStart] !== '{') throw NotAnObject()
   const inner = text.slice(meta.valueStart, meta.valueEnd)
@@ -46,8 +46,8 @@ const keptMeta = (text: string, meta: Member | undefined): string => {
 }
 
 /** Throws 400 where meta is no object. */
-export const slotsOf = ({ text, members }: Pick<ReadResource, 'text' | 'members'>): Slots => {
-  const find = (key: string): Member | undefined => members.find((member) => member.key === key)
+export const slotsOf = ({ text, members }: Pick<ParsedResource, 'text' | 'members'>): Slots => {
+  const find = (key: string): JsonMember | undefined => members.find((member) => member.key === key)
   const id = find('id')
   const meta = find('meta')
   const kept = keptMeta(text, meta)
@@ -64,7 +64,7 @@ export const slotsOf = ({ text, members }: Pick<ReadResource, 'text' | 'members'
 }
 
 /** `text` is asked for only where all of it is needed. */
-export const templateOf = ({ places, kept }: Slots, text: () => string): Template => {
+export const templateOf = ({ places, kept }: Slots, text: () => string): ResourceTemplate => {
   const valueAt = ({ hasId, hasMeta, isInserted }: Slot, id: string, version: number, lastUpdated: string): string => {
     const own = hasId ? `${isInserted ? ',"id":' : ''}${JSON.stringify(id)}` : ''
     if (!hasMeta) return own
@@ -101,5 +101,5 @@ export const templateOf = ({ places, kept }: Slots, text: () => string): Templat
 }
 
 /** Throws 400 where meta is no object. */
-export const toTemplate = (read: Pick<ReadResource, 'text' | 'members'>): Template =>
+export const toResourceTemplate = (read: Pick<ParsedResource, 'text' | 'members'>): ResourceTemplate =>
   templateOf(slotsOf(read), () => read.text)

@@ -7,20 +7,20 @@
  * What a member holds: a number is a Reference (index into `targets`), `uri` a value of type uri or url, `xhtml` a
  * narrative, `*` any resource; anything else names a context.
  */
-export type StoredNode = number | string
+export type ReferencePathNode = number | string
 
-export interface StoredLinks {
+export interface ReferencePaths {
   /** Lists of types a reference may point at; an empty one allows all. */
   readonly targets: readonly (readonly string[])[]
   /** By context, a type (`HumanName`) or a path (`Patient.contact`): the members in JSON that lead to links. */
-  readonly contexts: Readonly<Record<string, Readonly<Record<string, StoredNode>>>>
+  readonly contexts: Readonly<Record<string, Readonly<Record<string, ReferencePathNode>>>>
   /** By context: members that are one type of a choice, and the name of the element: `valueReference`, `value`. */
   readonly choices: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** By URL of an extension: what its valueReference may point at, and those of the extensions in it. */
-  readonly extensions: Readonly<Record<string, StoredExtension>>
+  readonly extensions: Readonly<Record<string, ExtensionTargets>>
 }
 
-export interface StoredExtension {
+export interface ExtensionTargets {
   readonly targets?: number
   readonly nested?: Readonly<Record<string, number>>
 }
@@ -30,7 +30,7 @@ interface ElementType {
   readonly targetProfile?: readonly string[]
 }
 
-export interface LinkElement {
+export interface PathElement {
   readonly id?: string
   readonly path: string
   readonly max?: string
@@ -39,12 +39,12 @@ export interface LinkElement {
   readonly fixedUri?: string
 }
 
-export interface LinkStructure {
+export interface PathStructure {
   readonly url: string
   readonly type: string
   readonly kind: string
   readonly derivation?: string
-  readonly snapshot?: { readonly element: readonly LinkElement[] }
+  readonly snapshot?: { readonly element: readonly PathElement[] }
 }
 
 const URIS = new Set(['uri', 'url'])
@@ -53,7 +53,7 @@ const ANY = new Set(['Resource', 'DomainResource'])
 
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks => {
+export const compileReferencePaths = (structures: readonly PathStructure[]): ReferencePaths => {
   const targets: string[][] = [[]]
   const known = new Map<string, number>([['', 0]])
   const typeOf = new Map(structures.map(({ url, type }) => [url, type]))
@@ -70,7 +70,7 @@ export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks 
   }
 
   /** What a value of one type is; undefined when no link is in it. */
-  const toNode = ({ code, targetProfile }: ElementType, path: string): StoredNode | undefined => {
+  const toNode = ({ code, targetProfile }: ElementType, path: string): ReferencePathNode | undefined => {
     if (code === 'Reference') return toTargets(targetProfile)
     if (URIS.has(code)) return 'uri'
     if (code === 'xhtml') return 'xhtml'
@@ -80,9 +80,9 @@ export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks 
     return primitives.has(code) || code.startsWith('http://hl7.org/fhirpath/') ? undefined : code
   }
 
-  const contexts: Record<string, Record<string, StoredNode>> = {}
+  const contexts: Record<string, Record<string, ReferencePathNode>> = {}
   const choices: Record<string, Record<string, string>> = {}
-  const addElement = ({ path, max, contentReference, type = [] }: LinkElement): void => {
+  const addElement = ({ path, max, contentReference, type = [] }: PathElement): void => {
     const dot = path.lastIndexOf('.')
     if (dot === -1 || max === '0') return
     const context = path.slice(0, dot)
@@ -105,10 +105,10 @@ export const compileLinks = (structures: readonly LinkStructure[]): StoredLinks 
     }
   }
 
-  const extensions: Record<string, StoredExtension> = {}
-  const addExtension = ({ url, snapshot }: LinkStructure): void => {
+  const extensions: Record<string, ExtensionTargets> = {}
+  const addExtension = ({ url, snapshot }: PathStructure): void => {
     const elements = snapshot?.element ?? []
-    const targetsOf = (element: LinkElement): number | undefined => {
+    const targetsOf = (element: PathElement): number | undefined => {
       const reference = element.type?.find(({ code }) => code === 'Reference')
       const found = reference === undefined ? 0 : toTargets(reference.targetProfile)
       return found === 0 ? undefined : found

@@ -4,15 +4,15 @@
  */
 
 import { readLiteral } from './literal.ts'
-import type { Scope } from './reference-walker.ts'
+import type { ContainerScope } from './reference-walker.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-export interface Inside {
+export interface LocalTargets {
   /** The resource that `#id` names, `#` alone the one that contains the others; undefined when there is none. */
-  contained(text: string, scope: Scope): Json | undefined
+  contained(text: string, scope: ContainerScope): Json | undefined
   /** The resource of the entry that a reference of a Bundle means. */
-  entry(text: string, scope: Scope): Json | undefined
+  entry(text: string, scope: ContainerScope): Json | undefined
 }
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
@@ -28,7 +28,7 @@ const entriesOf = ({ entry }: Json): Map<string, Json> =>
   )
 
 /** For one resource: what it holds is listed once, when first asked for. */
-export const createInside = (): Inside => {
+export const createLocalTargets = (): LocalTargets => {
   const lists = new Map<Json, Map<string, Json>>()
   const listed = (holder: Json, list: (holder: Json) => Map<string, Json>): Map<string, Json> => {
     const found = lists.get(holder) ?? list(holder)

@@ -9,7 +9,7 @@ export interface Target {
 }
 
 /** Where a Reference points. */
-export type Pointing =
+export type OutgoingReference =
   /** An identifier or a display alone. */
   | { readonly to: 'nothing' }
   /** A contained resource, or another entry of the same Bundle; without a type it is not there. */
@@ -25,5 +25,5 @@ export interface ReadReference {
   readonly allowed: readonly string[]
   /** Reference.type as the name of a resource type, where it is one. */
   readonly stated: string | undefined
-  readonly pointing: Pointing
+  readonly pointing: OutgoingReference
 }

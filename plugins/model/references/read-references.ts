@@ -2,9 +2,9 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { isOwnBase } from './is-own-base.ts'
 import { readLiteral } from './literal.ts'
-import { createInside } from './local-targets.ts'
-import type { Pointing, ReadReference } from './read-reference.ts'
-import type { FoundReference, Links } from './reference-walker.ts'
+import { createLocalTargets } from './local-targets.ts'
+import type { OutgoingReference, ReadReference } from './read-reference.ts'
+import type { FoundReference, ReferenceWalker } from './reference-walker.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -15,18 +15,18 @@ const typeOf = (resource: Json | undefined): string | undefined =>
 
 /** In the order of the resource. `ownUrl` tells which absolute ones point at this server. */
 export const readReferences = (
-  links: Links,
+  walker: ReferenceWalker,
   isType: (name: string) => boolean,
   resource: Json,
   ownUrl: OwnUrl | undefined,
 ): readonly ReadReference[] => {
-  const inside = createInside()
+  const inside = createLocalTargets()
   const statedOf = ({ value: { type } }: FoundReference): string | undefined => {
     if (typeof type !== 'string') return undefined
     const name = type.startsWith(TYPE_URL) ? type.slice(TYPE_URL.length) : type
     return isType(name) ? name : undefined
   }
-  const pointingOf = (text: string, { scope }: FoundReference): Pointing => {
+  const pointingOf = (text: string, { scope }: FoundReference): OutgoingReference => {
     if (text === '') return { to: 'nothing' }
     if (text.startsWith('#')) return { to: 'inside', type: typeOf(inside.contained(text, scope)) }
     const entry = inside.entry(text, scope)
@@ -37,7 +37,7 @@ export const readReferences = (
     if (isOwnBase(base, ownUrl)) return { to: 'here', type, target: { type, id, version } }
     return { to: 'elsewhere', type: isType(type) ? type : undefined }
   }
-  return links.references(resource).map((found): ReadReference => {
+  return walker.references(resource).map((found): ReadReference => {
     const text = typeof found.value.reference === 'string' ? found.value.reference : ''
     return { text, allowed: found.targets, stated: statedOf(found), pointing: pointingOf(text, found) }
   })

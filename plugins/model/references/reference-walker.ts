@@ -2,7 +2,7 @@
  * Finds the links of a resource by what its type says is one, at any depth: contained resources, extensions, also those
  * of primitives. https://hl7.org/fhir/R4/references.html
  */
-import type { StoredLinks, StoredNode } from './compile-reference-paths.ts'
+import type { ReferencePathNode, ReferencePaths } from './compile-reference-paths.ts'
 
 /** Every type is allowed. */
 export const ANY_TYPE: readonly string[] = Object.freeze([])
@@ -10,7 +10,7 @@ export const ANY_TYPE: readonly string[] = Object.freeze([])
 type Json = Readonly<Record<string, unknown>>
 
 /** What a local link is read against: a resource that is no contained one, and the Bundle entry it stands in. */
-export interface Scope {
+export interface ContainerScope {
   readonly resource: Json
   /** Undefined outside of a Bundle. */
   readonly entry?: { readonly fullUrl: unknown; readonly bundle: Json } | undefined
@@ -20,11 +20,11 @@ export interface Scope {
 export interface FoundReference {
   readonly value: Json
   readonly targets: readonly string[]
-  readonly scope: Scope
+  readonly scope: ContainerScope
 }
 
-export type Node = (
-  | { readonly kind: 'context'; readonly context: Context }
+export type WalkNode = (
+  | { readonly kind: 'context'; readonly context: WalkContext }
   | { readonly kind: 'reference'; readonly targets: readonly string[] }
   | { readonly kind: 'uri' | 'xhtml' | 'resource' }
 ) & {
@@ -33,18 +33,18 @@ export type Node = (
 }
 
 /** Members that lead to links. */
-export interface Context {
+export interface WalkContext {
   readonly name: string
-  readonly members: ReadonlyMap<string, Node>
+  readonly members: ReadonlyMap<string, WalkNode>
 }
 
-export interface Links {
+export interface ReferenceWalker {
   /** What a type or element holds; undefined for one that no package brought. */
-  context(name: string): Context | undefined
+  context(name: string): WalkContext | undefined
   /** The context of the Extension `value`, by its URL and the one it is in. */
-  extension(value: Readonly<Record<string, unknown>>, inside: Context): Context
+  extension(value: Readonly<Record<string, unknown>>, inside: WalkContext): WalkContext
   /** What a member holds. */
-  member(context: Context, key: string): Node | undefined
+  member(context: WalkContext, key: string): WalkNode | undefined
   /** Every Reference, in the order of the resource. */
   references(resource: Readonly<Record<string, unknown>>): readonly FoundReference[]
   /** FHIRPath of each Reference, in the same order: asked only when one has to be named. */
@@ -53,11 +53,11 @@ export interface Links {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-const EMPTY: Context = { name: '', members: new Map() }
+const EMPTY: WalkContext = { name: '', members: new Map() }
 
-export const createLinks = ({ targets, contexts, choices, extensions }: StoredLinks): Links => {
-  const made = new Map<string, Context>()
-  const toNode = (stored: StoredNode): Node | undefined => {
+export const createReferenceWalker = ({ targets, contexts, choices, extensions }: ReferencePaths): ReferenceWalker => {
+  const made = new Map<string, WalkContext>()
+  const toNode = (stored: ReferencePathNode): WalkNode | undefined => {
     if (typeof stored === 'number') return { kind: 'reference', targets: targets[stored] ?? ANY_TYPE }
     if (stored === 'uri' || stored === 'xhtml') return { kind: stored }
     if (stored === '*') return { kind: 'resource' }
@@ -65,13 +65,13 @@ export const createLinks = ({ targets, contexts, choices, extensions }: StoredLi
     return context === undefined ? undefined : { kind: 'context', context }
   }
   /** Made when first asked for: a server uses few of all types. */
-  const contextOf = (name: string): Context | undefined => {
+  const contextOf = (name: string): WalkContext | undefined => {
     const found = made.get(name)
     if (found !== undefined) return found
     const stored = Object.hasOwn(contexts, name) ? contexts[name] : undefined
     if (stored === undefined) return undefined
-    const members = new Map<string, Node>()
-    const context: Context = { name, members }
+    const members = new Map<string, WalkNode>()
+    const context: WalkContext = { name, members }
     // Before its members: types hold one another, and themselves.
     made.set(name, context)
     for (const [key, one] of Object.entries(stored)) {
@@ -81,22 +81,22 @@ export const createLinks = ({ targets, contexts, choices, extensions }: StoredLi
     return context
   }
 
-  const elementNode: Node = { kind: 'context', context: contextOf('Element') ?? EMPTY }
+  const elementNode: WalkNode = { kind: 'context', context: contextOf('Element') ?? EMPTY }
   const extensionContext = contextOf('Extension') ?? EMPTY
   const referenceContext = contextOf('Reference') ?? EMPTY
-  const restricted = new Map<string, Context>()
-  const restrict = (name: string, list: number | undefined): Context => {
+  const restricted = new Map<string, WalkContext>()
+  const restrict = (name: string, list: number | undefined): WalkContext => {
     const found = restricted.get(name)
     if (found !== undefined) return found
     const members = new Map(extensionContext.members)
     if (list !== undefined)
       members.set('valueReference', { kind: 'reference', targets: targets[list] ?? ANY_TYPE, element: 'value' })
-    const context: Context = { name, members }
+    const context: WalkContext = { name, members }
     restricted.set(name, context)
     return context
   }
 
-  const extension: Links['extension'] = ({ url }, inside) => {
+  const extension: ReferenceWalker['extension'] = ({ url }, inside) => {
     if (typeof url !== 'string') return extensionContext
     const own = Object.hasOwn(extensions, url) ? extensions[url] : undefined
     if (own !== undefined) return restrict(url, own.targets)
@@ -105,13 +105,20 @@ export const createLinks = ({ targets, contexts, choices, extensions }: StoredLi
     return nested === undefined ? extensionContext : restrict(`${inside.name}#${url}`, nested)
   }
 
-  const member: Links['member'] = ({ members }, key) =>
+  const member: ReferenceWalker['member'] = ({ members }, key) =>
     members.get(key) ?? (key.charCodeAt(0) === 95 /* _ */ ? elementNode : undefined)
 
-  type Visit = (value: Json, allowed: readonly string[], scope: Scope, path: string) => void
+  type Visit = (value: Json, allowed: readonly string[], scope: ContainerScope, path: string) => void
 
   /** `path` stays empty unless paths are asked for. */
-  const walkValue = (value: unknown, node: Node, inside: Context, scope: Scope, path: string, visit: Visit): void => {
+  const walkValue = (
+    value: unknown,
+    node: WalkNode,
+    inside: WalkContext,
+    scope: ContainerScope,
+    path: string,
+    visit: Visit,
+  ): void => {
     if (!isObject(value)) return
     if (node.kind === 'reference') {
       visit(value, node.targets, scope, path)
@@ -125,13 +132,13 @@ export const createLinks = ({ targets, contexts, choices, extensions }: StoredLi
     }
   }
   /** A contained resource shares the scope of what contains it; one of a Bundle or Parameters has its own. */
-  const scopeOf = (child: unknown, key: string, holder: Json, scope: Scope): Scope => {
+  const scopeOf = (child: unknown, key: string, holder: Json, scope: ContainerScope): ContainerScope => {
     if (key === 'contained' || !isObject(child)) return scope
     const { resource } = scope
     const isEntry = key === 'resource' && resource.resourceType === 'Bundle' && holder !== resource
     return { resource: child, entry: isEntry ? { fullUrl: holder.fullUrl, bundle: resource } : undefined }
   }
-  const walkObject = (value: Json, context: Context, scope: Scope, path: string, visit: Visit): void => {
+  const walkObject = (value: Json, context: WalkContext, scope: ContainerScope, path: string, visit: Visit): void => {
     for (const key in value) {
       const node = member(context, key)
       if (node === undefined) continue

@@ -3,20 +3,20 @@
  * https://hl7.org/fhir/R4/http.html#trules
  */
 
-import { applyEdits, type Edit, endOfValue, keyAt, skipSpace } from '../json/ranges.ts'
+import { applyEdits, endOfValue, keyAt, skipSpace, type TextEdit } from '../json/ranges.ts'
 import { endOfString } from '../json/scan.ts'
-import type { Context, Links, Node } from './reference-walker.ts'
+import type { ReferenceWalker, WalkContext, WalkNode } from './reference-walker.ts'
 
 /** Where a link stands: in a Reference, in an element of type uri or url, in a narrative. */
-export type LinkKind = 'reference' | 'uri' | 'narrative'
+export type ReferenceKind = 'reference' | 'uri' | 'narrative'
 
 /** The link to put in place of `value`; undefined leaves it. */
-export type Resolve = (value: string, kind: LinkKind) => string | undefined
+export type Resolve = (value: string, kind: ReferenceKind) => string | undefined
 
 /** The same, told the place too: `value` stands at `holder[key]` of the parsed resource. */
 export type ResolveAt = (
   value: string,
-  kind: LinkKind,
+  kind: ReferenceKind,
   holder: Record<string, unknown> | unknown[],
   key: string | number,
 ) => string | undefined
@@ -45,14 +45,14 @@ const rewriteNarrative = (div: string, resolve: Resolve): string =>
   )
 
 /** Whether any link is to be replaced: told from the parsed resource, which takes a tenth of walking its text. */
-const holdsReplaced = (links: Links, resource: Record<string, unknown>, resolve: ResolveAt): boolean => {
-  const referenceContext = links.context('Reference') ?? NOTHING
-  const extensionContext = links.context('Extension')
+const holdsReplaced = (walker: ReferenceWalker, resource: Record<string, unknown>, resolve: ResolveAt): boolean => {
+  const referenceContext = walker.context('Reference') ?? NOTHING
+  const extensionContext = walker.context('Extension')
   const inValue = (
     holder: Record<string, unknown> | unknown[],
     key: string | number,
-    node: Node,
-    inside: Context,
+    node: WalkNode,
+    inside: WalkContext,
   ): boolean => {
     const value = (holder as Record<string | number, unknown>)[key]
     if (typeof value === 'string') {
@@ -74,40 +74,40 @@ const holdsReplaced = (links: Links, resource: Record<string, unknown>, resolve:
       return inObject(object, referenceContext) || isReplaced
     }
     if (node.kind === 'context')
-      return inObject(object, node.context === extensionContext ? links.extension(object, inside) : node.context)
+      return inObject(object, node.context === extensionContext ? walker.extension(object, inside) : node.context)
     const context =
       node.kind === 'resource' && typeof object.resourceType === 'string'
-        ? links.context(object.resourceType)
+        ? walker.context(object.resourceType)
         : undefined
     return context !== undefined && inObject(object, context)
   }
   // Looks at all of them: what resolves a link may remember that it was asked.
-  const inObject = (object: Record<string, unknown>, context: Context): boolean => {
+  const inObject = (object: Record<string, unknown>, context: WalkContext): boolean => {
     let found = false
     for (const key in object) {
-      const node = links.member(context, key)
+      const node = walker.member(context, key)
       if (node !== undefined && inValue(object, key, node, context)) found = true
     }
     return found
   }
-  const context = links.context(String(resource.resourceType))
+  const context = walker.context(String(resource.resourceType))
   return context !== undefined && inObject(resource, context)
 }
 
-const NOTHING: Context = { name: '', members: new Map() }
+const NOTHING: WalkContext = { name: '', members: new Map() }
 const QUOTE = 34
 const COMMA = 44
 const CLOSE_ARRAY = 93
 
 /** The text with links replaced; `resource`, its parsed form, is changed in step. */
-export const rewriteLinks = (
-  links: Links,
+export const rewriteReferences = (
+  walker: ReferenceWalker,
   text: string,
   resource: Record<string, unknown>,
   resolve: ResolveAt,
 ): string => {
-  if (!holdsReplaced(links, resource, resolve)) return text
-  const edits: Edit[] = []
+  if (!holdsReplaced(walker, resource, resolve)) return text
+  const edits: TextEdit[] = []
   const put = (
     holder: Record<string, unknown> | unknown[],
     key: string | number,
@@ -122,8 +122,8 @@ export const rewriteLinks = (
     at: number,
     holder: Record<string, unknown> | unknown[],
     key: string | number,
-    node: Node,
-    inside: Context,
+    node: WalkNode,
+    inside: WalkContext,
   ): number => {
     const value = (holder as Record<string | number, unknown>)[key]
     if (Array.isArray(value)) return walkArray(at, value, node, inside)
@@ -142,14 +142,14 @@ export const rewriteLinks = (
     const object = value as Record<string, unknown>
     if (node.kind === 'reference') return walkObject(at, object, referenceContext, true)
     if (node.kind === 'context')
-      return walkObject(at, object, node.context === extensionContext ? links.extension(object, inside) : node.context)
+      return walkObject(at, object, node.context === extensionContext ? walker.extension(object, inside) : node.context)
     const context =
       node.kind === 'resource' && typeof object.resourceType === 'string'
-        ? links.context(object.resourceType)
+        ? walker.context(object.resourceType)
         : undefined
     return context === undefined ? endOfValue(text, at) : walkObject(at, object, context)
   }
-  const walkArray = (start: number, items: unknown[], node: Node, inside: Context): number => {
+  const walkArray = (start: number, items: unknown[], node: WalkNode, inside: WalkContext): number => {
     let at = skipSpace(text, start + 1)
     if (text.charCodeAt(at) === CLOSE_ARRAY) return at + 1
     for (let n = 0; ; n += 1) {
@@ -161,7 +161,7 @@ export const rewriteLinks = (
   const walkObject = (
     start: number,
     object: Record<string, unknown>,
-    context: Context,
+    context: WalkContext,
     isReference = false,
   ): number => {
     let at = skipSpace(text, start + 1)
@@ -169,7 +169,7 @@ export const rewriteLinks = (
       const keyEnd = endOfString(text, at)
       const key = keyAt(text, at, keyEnd)
       const valueAt = skipSpace(text, skipSpace(text, keyEnd) + 1)
-      const node = links.member(context, key)
+      const node = walker.member(context, key)
       let end: number
       if (isReference && key === 'reference' && typeof object.reference === 'string') {
         end = endOfString(text, valueAt)
@@ -182,9 +182,9 @@ export const rewriteLinks = (
     }
     return at + 1
   }
-  const referenceContext = links.context('Reference') ?? NOTHING
-  const extensionContext = links.context('Extension')
-  const context = links.context(String(resource.resourceType))
+  const referenceContext = walker.context('Reference') ?? NOTHING
+  const extensionContext = walker.context('Extension')
+  const context = walker.context(String(resource.resourceType))
   if (context === undefined) return text
   walkObject(skipSpace(text, 0), resource, context)
   return edits.length === 0 ? text : applyEdits(text, edits)

@@ -27,17 +27,17 @@ export interface ElementRules {
 }
 
 /** A member of an object in JSON that a field may be in. */
-export interface Member {
+export interface FieldMember {
   readonly json: string
   /** Where the extensions of a primitive are. */
   readonly under: string
   readonly type: FieldType
 }
 
-export interface Members {
-  readonly all: readonly Member[]
+export interface FieldMembers {
+  readonly all: readonly FieldMember[]
   /** By both names. */
-  readonly byName: ReadonlyMap<string, Member>
+  readonly byName: ReadonlyMap<string, FieldMember>
 }
 
 export interface Field {
@@ -53,21 +53,21 @@ export interface Field {
   readonly attribute: boolean
   readonly types: readonly FieldType[]
   readonly rules: ElementRules
-  readonly members: Members
+  readonly members: FieldMembers
 }
 
-export interface Block {
+export interface ElementBlock {
   readonly path: string
   readonly fields: readonly Field[]
   readonly rules: ElementRules
 }
 
-export interface Shape {
+export interface TypeFields {
   readonly url: string
   readonly type: string
   readonly kind: StructureDefinition['kind']
   /** By path; the first is the type itself. */
-  readonly blocks: ReadonlyMap<string, Block>
+  readonly blocks: ReadonlyMap<string, ElementBlock>
 }
 
 const SYSTEM = 'http://hl7.org/fhirpath/System.'
@@ -117,20 +117,20 @@ const rulesOf = ({ constraint, binding }: ElementDefinition): ElementRules => ({
   required: binding?.strength === 'required' ? binding.valueSet : undefined,
 })
 
-const membersOf = (field: Omit<Field, 'members'>): Members => {
+const membersOf = (field: Omit<Field, 'members'>): FieldMembers => {
   const all = jsonNames(field).map(([json, type]) => ({ json, under: `_${json}`, type }))
   return { all, byName: new Map(all.flatMap((one) => [[one.json, one] as const, [one.under, one] as const])) }
 }
 
 /** Reads the snapshot; slices are left out, they are for profiles. The definition must have a snapshot. */
-export const shapeOf = (definition: StructureDefinition): Shape => {
+export const fieldsOf = (definition: StructureDefinition): TypeFields => {
   const elements = definition.snapshot!.element.filter(
     (element) => !element.path.includes(':') && !(element.id ?? '').includes(':'),
   )
   const parents = new Set<string>()
   for (const { path } of elements) if (path.includes('.')) parents.add(path.slice(0, path.lastIndexOf('.')))
 
-  const blocks = new Map<string, Block & { fields: Field[] }>()
+  const blocks = new Map<string, ElementBlock & { fields: Field[] }>()
   for (const element of elements) {
     const { path } = element
     if (parents.has(path) || !path.includes('.')) blocks.set(path, { path, fields: [], rules: rulesOf(element) })

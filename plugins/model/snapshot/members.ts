@@ -4,12 +4,12 @@
  */
 
 /** What a value is: a FHIR type by name, or an element with members of its own by its path (`Observation.component`). */
-export type Context = string
+export type ContextType = string
 
-export interface Child {
+export interface Member {
   /** Member in JSON: `valueQuantity`. */
   readonly member: string
-  readonly context: Context
+  readonly context: ContextType
   readonly many: boolean
   /** Value set a `code` must be from. */
   readonly binding?: string
@@ -23,7 +23,7 @@ interface ElementDefinition {
   readonly binding?: { readonly strength: string; readonly valueSet?: string }
 }
 
-export interface StructureDefinition {
+export interface MembersInput {
   readonly type: string
   readonly kind: string
   readonly abstract: boolean
@@ -31,11 +31,11 @@ export interface StructureDefinition {
   readonly snapshot?: { readonly element: readonly ElementDefinition[] }
 }
 
-export interface Shapes {
+export interface Members {
   /** Children an expression names: `value` gives every choice, `extension` works everywhere. Empty when there is none. */
-  children(context: Context, name: string): readonly Child[]
+  children(context: ContextType, name: string): readonly Member[]
   /** True for a type or element whose definition is there. */
-  has(context: Context): boolean
+  has(context: ContextType): boolean
 }
 
 const INLINE = new Set(['BackboneElement', 'Element'])
@@ -46,13 +46,13 @@ const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text
 const codeOf = (code: string): string =>
   code.startsWith('http://hl7.org/fhirpath/System.') ? code.slice(31).replace(/^./, (one) => one.toLowerCase()) : code
 
-type StoredChild = readonly [member: string, context: Context, many: 0 | 1, binding?: string]
+type StoredChild = readonly [member: string, context: ContextType, many: 0 | 1, binding?: string]
 
 /** Members by context and name, as they are kept. */
-export type StoredShapes = Readonly<Record<Context, Readonly<Record<string, readonly StoredChild[]>>>>
+export type StoredMembers = Readonly<Record<ContextType, Readonly<Record<string, readonly StoredChild[]>>>>
 
-export const storeShapes = (structures: readonly StructureDefinition[]): StoredShapes => {
-  const made: Record<Context, Record<string, StoredChild[]>> = Object.create(null)
+export const storeMembers = (structures: readonly MembersInput[]): StoredMembers => {
+  const made: Record<ContextType, Record<string, StoredChild[]>> = Object.create(null)
   const put = (parent: string, name: string, children: StoredChild[]): void => {
     const names = made[parent] ?? Object.create(null)
     names[name] = children
@@ -85,17 +85,17 @@ export const storeShapes = (structures: readonly StructureDefinition[]): StoredS
   return made
 }
 
-const EXTENSION: readonly Child[] = [{ member: 'extension', context: 'Extension', many: true }]
+const EXTENSION: readonly Member[] = [{ member: 'extension', context: 'Extension', many: true }]
 
-export const openShapes = (stored: StoredShapes): Shapes => {
-  const toChild = ([member, type, many, binding]: StoredChild): Child => ({
+export const openMembers = (stored: StoredMembers): Members => {
+  const toChild = ([member, type, many, binding]: StoredChild): Member => ({
     member,
     context: type,
     many: many === 1,
     ...(binding === undefined ? {} : { binding }),
   })
-  const toChildren = (names: StoredShapes[string]): ReadonlyMap<string, readonly Child[]> => {
-    const children = new Map<string, readonly Child[]>()
+  const toChildren = (names: StoredMembers[string]): ReadonlyMap<string, readonly Member[]> => {
+    const children = new Map<string, readonly Member[]>()
     // Guides name a choice with its type too: `valueDateTime`.
     for (const list of Object.values(names)) for (const one of list) children.set(one[0], [toChild(one)])
     for (const [name, list] of Object.entries(names)) children.set(name, list.map(toChild))
@@ -108,4 +108,4 @@ export const openShapes = (stored: StoredShapes): Shapes => {
   }
 }
 
-export const createShapes = (structures: readonly StructureDefinition[]): Shapes => openShapes(storeShapes(structures))
+export const createMembers = (structures: readonly MembersInput[]): Members => openMembers(storeMembers(structures))

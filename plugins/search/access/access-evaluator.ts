@@ -3,14 +3,20 @@
  * of the version itself, not by what its resource has become since.
  */
 import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
-import { andThen, type Eventually, type Transaction } from '../../database/service.ts'
-import type { Links } from '../../model/service.ts'
-import { type ChangeRights, type Store, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
+import { chain, type MaybePromise, type Transaction } from '../../database/service.ts'
+import type { ReferenceWalker } from '../../model/service.ts'
+import {
+  type ChangeRights,
+  type StoredVersion,
+  UNGUARDED,
+  type VersionStore,
+  type WriteGuard,
+} from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Search } from '../open-search.ts'
-import type { Subject } from '../query/clause.ts'
-import { type Access, OPEN, toAccess } from './access-filter.ts'
+import type { ClauseSubject } from '../query/clause.ts'
+import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-filter.ts'
 import { type CompiledGrants, type CompileRight, createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
 import { extent } from './extent.ts'
 import { grantResult } from './grant-result.ts'
@@ -24,11 +30,11 @@ type LargeRows = (request: Context, version: StoredVersion) => Promise<FoundRows
 
 export interface AccessEvaluator {
   /** The conditions that go into statements. */
-  filter(request: Context, ruling: Ruling): Access
+  filter(request: Context, ruling: Ruling): AccessFilter
   /** Does the right hold on this version? A deletion is decided by what it deleted. A promise only where something is read. */
-  allows(request: Context, ruling: Ruling, right: Right, version: StoredVersion): Eventually<boolean>
+  allows(request: Context, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
   /** For changes of a type; all of `rights` must hold on what is there. */
-  guardFor(request: Context, ruling: Ruling, type: string, rights: ChangeRights): Eventually<WriteGuard>
+  guardFor(request: Context, ruling: Ruling, type: string, rights: ChangeRights): MaybePromise<WriteGuard>
   /** The same with the rows of large versions extracted by threads. */
   extractingBy(largeRows: LargeRows): AccessEvaluator
   /** The same inside a transaction: it reads nothing outside. */
@@ -37,16 +43,21 @@ export interface AccessEvaluator {
 
 export interface EvaluatorParts {
   readonly search: Pick<Search, 'criteria' | 'registry' | 'executor' | 'within'>
-  readonly store: Store
+  readonly store: VersionStore
   readonly now: () => number
   /** Types of the installed packages. */
   readonly types: ReadonlySet<string>
-  readonly links: Pick<Links, 'references'>
+  readonly referenceWalker: Pick<ReferenceWalker, 'references'>
   readonly largeRows?: LargeRows | undefined
 }
 
 export const createAccessEvaluator = (parts: EvaluatorParts): AccessEvaluator =>
-  createOver(parts, createGrantCompiler(parts.search.registry), createSecurityContexts(parts.links), new WeakMap())
+  createOver(
+    parts,
+    createGrantCompiler(parts.search.registry),
+    createSecurityContexts(parts.referenceWalker),
+    new WeakMap(),
+  )
 
 const createOver = (
   parts: EvaluatorParts,
@@ -78,13 +89,13 @@ const createOver = (
       )
     }
 
-  const givenRows = (version: StoredVersion): Subject['rows'] | undefined => {
+  const givenRows = (version: StoredVersion): ClauseSubject['rows'] | undefined => {
     const found = given.get(version)
     return found?.source === registry.source ? found.rows : undefined
   }
-  const subjectOf = (version: StoredVersion): Subject => {
-    const { type, id, stamp } = version
-    return { type, id, stamp, rows: givenRows(version) ?? registry.extract(parseIndexed(version.text)) }
+  const subjectOf = (version: StoredVersion): ClauseSubject => {
+    const { type, id, versionTime } = version
+    return { type, id, versionTime, rows: givenRows(version) ?? registry.extract(parseIndexed(version.text)) }
   }
   const give = (version: StoredVersion, found: FoundRows): void => void given.set(version, found)
   /** Has the rows of a large version extracted by a thread, where they decide. */
@@ -117,7 +128,7 @@ const createOver = (
     request: Context,
     compiled: readonly CompiledGrants[],
     version: StoredVersion,
-  ): Eventually<boolean> => {
+  ): MaybePromise<boolean> => {
     const result = grantResult(compiled, version, subjectOf)
     return (
       result ??
@@ -135,11 +146,11 @@ const createOver = (
     ruling: Ruling,
     right: Right,
     version: StoredVersion,
-  ): Eventually<boolean> => {
+  ): MaybePromise<boolean> => {
     const told = extent(ruling, version.type, right)
     if (told !== 'some') return told === 'all'
-    return andThen(compilerFor(request, ruling)(version.type, right), (compiled) =>
-      andThen(withRows(request, compiled, version), () => holds(request, compiled, version)),
+    return chain(compilerFor(request, ruling)(version.type, right), (compiled) =>
+      chain(withRows(request, compiled, version), () => holds(request, compiled, version)),
     )
   }
 
@@ -152,28 +163,32 @@ const createOver = (
     ruling: Ruling,
     contexts: SecurityContexts,
     from = 0,
-  ): Eventually<boolean> => {
+  ): MaybePromise<boolean> => {
     if (from === contexts.length) return true
     const context = contexts[from]
     if (context === undefined) return false
-    return andThen(store.read(context.type, context.id), (found) => {
+    return chain(store.read(context.type, context.id), (found) => {
       if (found === undefined || found.deleted) return false
-      return andThen(allowsItself(request, ruling, 'r', found), (isAllowed) =>
+      return chain(allowsItself(request, ruling, 'r', found), (isAllowed) =>
         isAllowed ? allowsContexts(request, ruling, contexts, from + 1) : false,
       )
     })
   }
 
-  const allowsHeld = (request: Context, ruling: Ruling, right: Right, version: StoredVersion): Eventually<boolean> =>
-    andThen(allowsItself(request, ruling, right, version), (isAllowed) =>
+  const allowsHeld = (request: Context, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean> =>
+    chain(allowsItself(request, ruling, right, version), (isAllowed) =>
       isAllowed ? allowsContexts(request, ruling, contextsFor(request, ruling, version)) : false,
     )
 
   return {
     filter: (request, ruling) =>
       ruling.restrictions.length === 0
-        ? OPEN
-        : toAccess(ruling, criteria, { ownUrl: request.ownUrl, now: now(), pin: Number.MAX_SAFE_INTEGER }),
+        ? UNRESTRICTED
+        : createAccessFilter(ruling, criteria, {
+            ownUrl: request.ownUrl,
+            now: now(),
+            snapshotKey: Number.MAX_SAFE_INTEGER,
+          }),
     allows(request, ruling, right, version) {
       const { type } = version
       const told = extent(ruling, type, right)

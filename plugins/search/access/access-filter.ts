@@ -12,32 +12,32 @@ import {
   type Ruling,
 } from '../../../kernel/index.ts'
 import { RestrictionUnusable } from '../errors.ts'
-import { allCondition, anyCondition, type Condition, type Named } from '../query/clause.ts'
+import { allClause, anyClause, type ClauseText, type SearchClause } from '../query/clause.ts'
 import type { Criteria } from '../query/criteria.ts'
-import type { Asking } from '../query/search-context.ts'
-import { type Readable, securityContextCondition } from './security-context.ts'
+import type { SearchContext } from '../query/search-context.ts'
+import { type Readable, securityContextClause } from './security-context.ts'
 
-export interface Access {
+export interface AccessFilter {
   /** True when nothing is restricted: asked before anything is computed. */
-  readonly open: boolean
+  readonly isUnrestricted: boolean
   /** What resources of the type must meet for the right to hold; undefined when it holds on none. */
-  conditions(type: string, right: Right): Promise<readonly Condition[] | undefined>
+  conditions(type: string, right: Right): Promise<readonly SearchClause[] | undefined>
 }
 
-export const OPEN: Access = Object.freeze({ open: true, conditions: async () => [] })
+export const UNRESTRICTED: AccessFilter = Object.freeze({ isUnrestricted: true, conditions: async () => [] })
 
-type GrantAsking = Omit<Asking, 'allowed'>
+type GrantAsking = Omit<SearchContext, 'allowed'>
 
 /** Every resource of every type: a condition of a ruling is asked by the server, and a chain in it passes through all. */
-const allowAll: Asking['allowed'] = async () => []
+const allowAll: SearchContext['allowed'] = async () => []
 
 const conditionsOf = async (
   { query, compartment }: Grant,
   type: string,
   criteria: Criteria,
   asking: GrantAsking,
-): Promise<readonly Condition[] | undefined> => {
-  const found: Condition[] = []
+): Promise<readonly SearchClause[] | undefined> => {
+  const found: SearchClause[] = []
   if (compartment !== undefined) {
     const inside = criteria.inCompartment(type, compartment, asking.ownUrl)
     if (inside === undefined) return undefined
@@ -47,7 +47,7 @@ const conditionsOf = async (
   // A query without parameters would match everything.
   if (query !== undefined && pairs.length === 0) throw RestrictionUnusable().with({ detail: `no parameters: ${query}` })
   for (const [name, value] of pairs)
-    found.push(await criteria.toCondition(type, name, value, { ...asking, allowed: allowAll }))
+    found.push(await criteria.toClause(type, name, value, { ...asking, allowed: allowAll }))
   return found
 }
 
@@ -62,21 +62,21 @@ const orUnusable = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
-const namedFor = (conditions: readonly Condition[]): Named => ({
+const namedFor = (conditions: readonly SearchClause[]): ClauseText => ({
   text: conditions.map(({ text }) => text).join('&'),
-  understood: conditions.map(({ understood }) => understood).join(', and '),
+  description: conditions.map(({ description }) => description).join(', and '),
 })
 
 /** What one restriction asks of resources of a type: conditions that must all hold, none of them for all resources. */
-export const restrictionConditions = (
+export const restrictionClauses = (
   restriction: Restriction,
   type: string,
   right: Right,
   criteria: Criteria,
   asking: GrantAsking,
-): Promise<readonly Condition[] | undefined> =>
+): Promise<readonly SearchClause[] | undefined> =>
   orUnusable(async () => {
-    const alternatives: (readonly Condition[])[] = []
+    const alternatives: (readonly SearchClause[])[] = []
     for (const grant of grantsOf(restriction, type)) {
       if (!grant.rights.includes(right)) continue
       const conditions = await conditionsOf(grant, type, criteria, asking)
@@ -86,38 +86,38 @@ export const restrictionConditions = (
     const [only, ...others] = alternatives
     if (others.length === 0) return only
     const parts = alternatives.map((conditions) =>
-      conditions.length === 1 ? (conditions[0] as Condition) : allCondition(namedFor(conditions), conditions),
+      conditions.length === 1 ? (conditions[0] as SearchClause) : allClause(namedFor(conditions), conditions),
     )
     const text = parts.map((one) => one.text).join(' or ')
-    return [anyCondition({ text, understood: 'any grant of this access' }, parts)]
+    return [anyClause({ text, description: 'any grant of this access' }, parts)]
   })
 
-export const toAccess = (ruling: Ruling, criteria: Criteria, asking: GrantAsking): Access => {
-  if (ruling.covers()) return OPEN
-  const known = new Map<string, Promise<readonly Condition[] | undefined>>()
-  const conditions: Access['conditions'] = (type, right) => {
+export const createAccessFilter = (ruling: Ruling, criteria: Criteria, asking: GrantAsking): AccessFilter => {
+  if (ruling.covers()) return UNRESTRICTED
+  const known = new Map<string, Promise<readonly SearchClause[] | undefined>>()
+  const conditions: AccessFilter['conditions'] = (type, right) => {
     const key = `${right} ${type}`
     const found = known.get(key) ?? make(type, right)
     known.set(key, found)
     return found
   }
-  const bySecurityContext = async (): Promise<Condition> => {
+  const bySecurityContext = async (): Promise<SearchClause> => {
     const readable: Readable[] = []
     for (const type of criteria.types) {
       const met = type === 'Binary' ? undefined : await conditions(type, 'r')
       if (met !== undefined) readable.push({ type: criteria.typeCode(type), conditions: met })
     }
-    return securityContextCondition(criteria.registry, asking.ownUrl, readable)
+    return securityContextClause(criteria.registry, asking.ownUrl, readable)
   }
-  const make = async (type: string, right: Right): Promise<readonly Condition[] | undefined> => {
-    const found: Condition[] = []
+  const make = async (type: string, right: Right): Promise<readonly SearchClause[] | undefined> => {
+    const found: SearchClause[] = []
     for (const restriction of ruling.restrictions) {
-      const own = await restrictionConditions(restriction, type, right, criteria, asking)
+      const own = await restrictionClauses(restriction, type, right, criteria, asking)
       if (own === undefined) return undefined
       found.push(...own)
     }
     if (type === 'Binary' && !ruling.covers(['r'])) found.push(await bySecurityContext())
     return found
   }
-  return { open: false, conditions }
+  return { isUnrestricted: false, conditions }
 }

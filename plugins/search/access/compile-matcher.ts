@@ -2,18 +2,18 @@
 import { grantsOf, type Ruling } from '../../../kernel/index.ts'
 import { indexedOf } from '../index/indexed-json.ts'
 import type { Registry } from '../index/registry.ts'
-import type { Condition, Subject } from '../query/clause.ts'
+import type { ClauseSubject, SearchClause } from '../query/clause.ts'
 import { keysOf, mostTelling, toNumber } from '../query/match-key.ts'
 import type { Matcher, MatchSubject } from '../query/matcher.ts'
 
 class Tested implements MatchSubject {
   readonly type: string
   readonly id: string
-  readonly inner: Subject
+  readonly inner: ClauseSubject
   readonly #hash: (id: string) => number
   #keys: readonly number[] | undefined
 
-  constructor(inner: Subject, hash: (id: string) => number) {
+  constructor(inner: ClauseSubject, hash: (id: string) => number) {
     this.type = inner.type
     this.id = inner.id
     this.inner = inner
@@ -42,7 +42,7 @@ export const toSubject = (
 ): MatchSubject => {
   const content = resource as Record<string, unknown>
   const rows = registry.extract(json === undefined ? content : indexedOf(content, json))
-  return new Tested({ type, id, stamp: lastUpdated * 1000, rows }, registry.hasher.long)
+  return new Tested({ type, id, versionTime: lastUpdated * 1000, rows }, registry.hasher.long)
 }
 
 type Pairs = readonly (readonly [string, string])[]
@@ -62,8 +62,8 @@ const changesWithTime = (registry: Pick<Registry, 'parameters'>, type: string, p
 const grantedPairs = ({ restrictions }: Ruling, type: string): Pairs =>
   restrictions.flatMap((one) => grantsOf(one, type)).flatMap(({ query = '' }) => [...new URLSearchParams(query)])
 
-const testsOf = (conditions: readonly Condition[]): readonly ((subject: Subject) => boolean)[] | undefined => {
-  const tests = conditions.flatMap(({ test }) => test ?? [])
+const testsOf = (conditions: readonly SearchClause[]): readonly ((subject: ClauseSubject) => boolean)[] | undefined => {
+  const tests = conditions.flatMap(({ matches }) => matches ?? [])
   return tests.length === conditions.length ? tests : undefined
 }
 
@@ -75,7 +75,7 @@ export interface CompiledQuery {
   /** Of the registry, before the conditions were made. */
   readonly state: Registry['state']
   /** What parameters and ruling stand for. */
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly SearchClause[]
   /** False when value sets that they name have changed since. */
   areCurrent(): boolean
 }

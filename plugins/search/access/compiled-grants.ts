@@ -4,21 +4,21 @@
  * a cached `:not` would show what is stored under another system later.
  */
 import { grantsOf, type OwnUrl, type Restriction, type Right } from '../../../kernel/index.ts'
-import type { Eventually } from '../../database/service.ts'
+import type { MaybePromise } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { Registry } from '../index/registry.ts'
-import type { Condition, Subject } from '../query/clause.ts'
+import type { ClauseSubject, SearchClause } from '../query/clause.ts'
 import type { Criteria } from '../query/criteria.ts'
-import { restrictionConditions } from './access-filter.ts'
+import { restrictionClauses } from './access-filter.ts'
 
 export interface CompiledGrants {
   /** Undefined where only the index can tell, by `conditions`. */
-  readonly test: ((subject: Subject) => boolean) | undefined
+  readonly test: ((subject: ClauseSubject) => boolean) | undefined
   /** Where `test` is undefined: true when a grant that can be tested holds; false leaves it to the index. */
-  readonly certain: ((subject: Subject) => boolean) | undefined
+  readonly certain: ((subject: ClauseSubject) => boolean) | undefined
   /** What `test` or `certain` said of a version. */
   readonly results: WeakMap<StoredVersion, boolean>
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly SearchClause[]
 }
 
 interface Cached {
@@ -27,7 +27,7 @@ interface Cached {
   readonly byKey: Map<string, CompiledGrants>
 }
 
-const NO_CONDITIONS: readonly Condition[] = Object.freeze([])
+const NO_CONDITIONS: readonly SearchClause[] = Object.freeze([])
 
 // A value whose meaning changes with time (ap), and modifiers that expand a value set, are compiled each time.
 const CHANGES_WITH_TIME = /(^|[,$])ap/
@@ -41,14 +41,14 @@ const isLasting = (restriction: Restriction, type: string, right: Right): boolea
     )
 
 /** Of no conditions at all the right holds on everything; undefined: on nothing. */
-export const compileGrants = (conditions: readonly Condition[] | undefined): CompiledGrants => {
+export const compileGrants = (conditions: readonly SearchClause[] | undefined): CompiledGrants => {
   const results = new WeakMap<StoredVersion, boolean>()
   if (conditions === undefined) return { test: () => false, certain: undefined, results, conditions: NO_CONDITIONS }
-  const tests = conditions.map(({ test }) => test)
+  const tests = conditions.map(({ matches }) => matches)
   if (!tests.every((test) => test !== undefined)) {
-    const deciding = conditions.map(({ test, certain = test }) => certain)
+    const deciding = conditions.map(({ matches, certain = matches }) => certain)
     const certain = deciding.every((decides) => decides !== undefined)
-      ? (subject: Subject): boolean => deciding.every((decides) => decides(subject))
+      ? (subject: ClauseSubject): boolean => deciding.every((decides) => decides(subject))
       : undefined
     return { test: undefined, certain, results, conditions }
   }
@@ -61,7 +61,7 @@ export const compileGrants = (conditions: readonly Condition[] | undefined): Com
 }
 
 /** The restrictions of a ruling, in their order, compiled for a right on a type. */
-export type CompileRight = (type: string, right: Right) => Eventually<readonly CompiledGrants[]>
+export type CompileRight = (type: string, right: Right) => MaybePromise<readonly CompiledGrants[]>
 
 export interface GrantCompiler {
   /** In memory, or undefined. */
@@ -90,8 +90,8 @@ export const createGrantCompiler = (registry: Pick<Registry, 'state'>): GrantCom
     async compile(restriction, type, right, criteria, { ownUrl, now }) {
       // Taken first: what parameters mean may change while this waits.
       const { byKey } = cacheOf(restriction, ownUrl)
-      const asking = { ownUrl, now, pin: Number.MAX_SAFE_INTEGER }
-      const compiled = compileGrants(await restrictionConditions(restriction, type, right, criteria, asking))
+      const asking = { ownUrl, now, snapshotKey: Number.MAX_SAFE_INTEGER }
+      const compiled = compileGrants(await restrictionClauses(restriction, type, right, criteria, asking))
       if (compiled.test !== undefined && isLasting(restriction, type, right)) byKey.set(right + type, compiled)
       return compiled
     },

@@ -1,15 +1,15 @@
 /** What compiled grants say of a version. */
 import type { StoredVersion } from '../../storage/service.ts'
-import type { Subject } from '../query/clause.ts'
+import type { ClauseSubject } from '../query/clause.ts'
 import type { CompiledGrants } from './compiled-grants.ts'
 
 /** Undefined where only the index can tell. */
 export const grantResult = (
   compiled: readonly CompiledGrants[],
   version: StoredVersion,
-  subjectOf: (version: StoredVersion) => Subject,
+  subjectOf: (version: StoredVersion) => ClauseSubject,
 ): boolean | undefined => {
-  let subject: Subject | undefined
+  let subject: ClauseSubject | undefined
   let isKnown = true
   for (const { test, certain, results } of compiled) {
     const decides = test ?? certain

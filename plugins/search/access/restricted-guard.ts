@@ -1,6 +1,6 @@
 /** The guard of changes by a caller who may see or change a part of the data. */
 import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
-import { andThen, type Eventually } from '../../database/service.ts'
+import { chain, type MaybePromise } from '../../database/service.ts'
 import {
   type ChangeRights,
   Contended,
@@ -10,10 +10,10 @@ import {
   type WriteGuard,
 } from '../../storage/service.ts'
 import { OutsideAccess, RestrictionUnsupported } from '../errors.ts'
-import type { Rows } from '../index/index-entries.ts'
+import type { IndexEntries } from '../index/index-entries.ts'
 import { type FoundRows, indexFindingsOf, rowsOfBefore, rowsOfNext, toIndexFindings } from '../index/index-findings.ts'
 import type { Registry } from '../index/registry.ts'
-import type { Subject } from '../query/clause.ts'
+import type { ClauseSubject } from '../query/clause.ts'
 import { type CompiledGrants, type CompileRight, compileGrants } from './compiled-grants.ts'
 import { extent } from './extent.ts'
 import { grantResult } from './grant-result.ts'
@@ -24,7 +24,7 @@ export interface GuardParts {
   readonly type: string
   readonly rights: ChangeRights
   readonly compile: CompileRight
-  readonly subjectOf: (version: StoredVersion) => Subject
+  readonly subjectOf: (version: StoredVersion) => ClauseSubject
   /** Rows of a version that were extracted elsewhere: `subjectOf` takes them. */
   readonly give: (version: StoredVersion, found: FoundRows) => void
   readonly registry: Pick<Registry, 'extract' | 'source'>
@@ -44,18 +44,18 @@ const namesResource = ({ types, others }: Restriction, type: string, id: string)
   )
 
 /** A promise only where one of them is. */
-const all = (made: readonly Eventually<void>[]): Eventually<void> =>
+const all = (made: readonly MaybePromise<void>[]): MaybePromise<void> =>
   made.some((one) => one instanceof Promise) ? Promise.all(made).then(() => undefined) : undefined
 
 /** A promise only where something has to be compiled first. */
-export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
+export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> => {
   const { ruling, type, rights, compile, subjectOf, give, registry, now, types, contextsOf, caller } = parts
   const compiled = new Map<string, readonly CompiledGrants[]>()
-  const prepareRights = (of: string, wanted: readonly Right[]): Eventually<void> => {
+  const prepareRights = (of: string, wanted: readonly Right[]): MaybePromise<void> => {
     const missing = wanted.filter((right) => !compiled.has(right + of))
     // A reference may name a type that no package brought: there is nothing to compile, and nothing to see.
     const make = types.has(of) ? compile : (): readonly CompiledGrants[] => [compileGrants(undefined)]
-    return all(missing.map((right) => andThen(make(of, right), (one): void => void compiled.set(right + of, one))))
+    return all(missing.map((right) => chain(make(of, right), (one): void => void compiled.set(right + of, one))))
   }
   const compiledFor = (of: string, right: Right): readonly CompiledGrants[] => {
     const found = compiled.get(right + of)
@@ -64,8 +64,8 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
     return found
   }
   // Asked before the transaction and inside it: a resource is extracted once, a large one by a thread.
-  const extracted = new WeakMap<Json, Rows>()
-  const rowsOf = (resource: Json): Rows => {
+  const extracted = new WeakMap<Json, IndexEntries>()
+  const rowsOf = (resource: Json): IndexEntries => {
     const known = extracted.get(resource)
     if (known !== undefined) return known
     const findings = indexFindingsOf(resource)
@@ -79,11 +79,11 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
     grantResult(compiledFor(version.type, right), version, subjectOf) === true
   const showsItself = (version: StoredVersion): boolean => holds('r', version) || holds('s', version)
   /** May the security contexts be read, from one of them on? */
-  const showsContexts = (contexts: SecurityContexts, reads: Pick<Reads, 'read'>, from = 0): Eventually<boolean> => {
+  const showsContexts = (contexts: SecurityContexts, reads: Pick<Reads, 'read'>, from = 0): MaybePromise<boolean> => {
     if (from === contexts.length) return true
     const context = contexts[from]
     if (context === undefined || !types.has(context.type)) return false
-    return andThen(reads.read(context.type, context.id), (found) => {
+    return chain(reads.read(context.type, context.id), (found) => {
       if (found === undefined || found.deleted || !holds('r', found)) return false
       return showsContexts(contexts, reads, from + 1)
     })
@@ -114,12 +114,12 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
         (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id)).with({ hidden: current !== undefined })
       if (current === undefined) throw unseen()
       const shown = current.deleted ? reads.vread(type, id, current.version - 1) : current
-      return andThen(shown, (version): Eventually<void> => {
+      return chain(shown, (version): MaybePromise<void> => {
         if (version === undefined || version.deleted) {
           if (mayTellAbsence) return
           throw unseen()
         }
-        return andThen(showsContexts(contextsOf(version), reads), (isShown): void => {
+        return chain(showsContexts(contextsOf(version), reads), (isShown): void => {
           if (!isShown) throw unseen()
           const missing = rights.find((right) => !holds(right, version))
           if (missing === undefined) return
@@ -130,10 +130,10 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
     },
     content(id, resource) {
       const [right] = rights
-      const subject: Subject = {
+      const subject: ClauseSubject = {
         type,
         id,
-        stamp: now() * 1000,
+        versionTime: now() * 1000,
         rows: rowsOf(resource),
       }
       const isMet: Holds = ({ test, certain }) => (test ?? certain)?.(subject) === true
@@ -147,5 +147,5 @@ export const createWriteGuard = (parts: GuardParts): Eventually<WriteGuard> => {
   }
   // Which resource the security context of a Binary is, is known only inside the transaction.
   const contexts = type === 'Binary' && !ruling.covers(['r']) ? [...types].map((one) => prepareRights(one, ['r'])) : []
-  return andThen(all([prepareRights(type, [...rights, 'r', 's']), ...contexts]), () => guard)
+  return chain(all([prepareRights(type, [...rights, 'r', 's']), ...contexts]), () => guard)
 }

@@ -3,7 +3,7 @@
  * open. Called after the taps of `authorize`, on every path, and once for each restriction.
  */
 import { type Hooks, type Restriction, RestrictionMalformed } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/service.ts'
+import type { TypeCatalog } from '../../model/service.ts'
 import type { Registry } from '../index/registry.ts'
 
 /** Admin endpoints are ruled on as this type, whatever the packages bring. */
@@ -11,7 +11,7 @@ const ALWAYS_KNOWN = 'AuditEvent'
 
 /** What there is to be named. */
 interface Known {
-  readonly catalog: Pick<Catalog, 'types'>
+  readonly catalog: Pick<TypeCatalog, 'types'>
   readonly search: { readonly registry: Pick<Registry, 'compartments'> }
 }
 

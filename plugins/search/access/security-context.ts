@@ -6,11 +6,11 @@
  * https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import { isOwnBase, type Links, readLiteral } from '../../model/service.ts'
+import { isOwnBase, type ReferenceWalker, readLiteral } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Registry } from '../index/registry.ts'
-import type { Condition } from '../query/clause.ts'
+import type { SearchClause } from '../query/clause.ts'
 import { ownBase } from '../query/own-base.ts'
 import { and, join, q, raw } from '../sql/fragment.ts'
 
@@ -36,7 +36,7 @@ const read = (reference: unknown, ownUrl: OwnUrl | undefined): SecurityContext |
 }
 
 /** Reads them from versions, once each. Those of a version of another type are none. */
-export const createSecurityContexts = (links: Pick<Links, 'references'>) => {
+export const createSecurityContexts = (links: Pick<ReferenceWalker, 'references'>) => {
   const known = new WeakMap<StoredVersion, readonly unknown[]>()
   return (version: StoredVersion, ownUrl: OwnUrl | undefined): SecurityContexts => {
     if (version.type !== 'Binary' || version.deleted) return NONE
@@ -56,20 +56,20 @@ export const createSecurityContexts = (links: Pick<Links, 'references'>) => {
 export interface Readable {
   /** Number of the type. */
   readonly type: number
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly SearchClause[]
 }
 
 /** Binaries whose security context, where they have one, is a resource of `readable`. */
-export const securityContextCondition = (
+export const securityContextClause = (
   { hasher, canonicalColumns }: Pick<Registry, 'hasher' | 'canonicalColumns'>,
   ownUrl: OwnUrl | undefined,
   readable: readonly Readable[],
-): Condition => {
+): SearchClause => {
   const others = canonicalColumns.join(', ') || '-1'
   return {
     text: 'securityContext',
-    understood: 'without a security context, or with one that may be read',
-    probe(d, name) {
+    description: 'without a security context, or with one that may be read',
+    checkSql(d, name) {
       const [r, t] = [name(), name()]
       const place = `${r}.param % ${COLUMN_STEP}`
       const isReference = raw(
@@ -77,7 +77,7 @@ export const securityContextCondition = (
       )
       const base = ownBase(place, ownUrl === undefined ? undefined : hasher.short(ownUrl))
       const branches = readable.map(
-        ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.probe(t, name)))}`,
+        ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.checkSql(t, name)))}`,
       )
       const mayRead =
         branches.length === 0 ? raw('1 = 0') : q`CASE ${raw(t)}.type ${join(branches, ' ')} ELSE 1 = 0 END`

@@ -1,6 +1,6 @@
 /** Progress of a reindex: on a terminal one line that is written over, else a line now and then. */
 import type { Clock, Output } from '../../../kernel/index.ts'
-import type { ReindexStep } from '../index/backfill/reindex.ts'
+import type { ReindexProgress } from '../index/backfill/reindex.ts'
 
 const CLEAR_LINE = '\r\u001B[K'
 const TERMINAL_MS = 100
@@ -8,7 +8,7 @@ const LINES_MS = 5_000
 
 export interface ProgressLine {
   say(text: string): void
-  step(step: ReindexStep): void
+  step(step: ReindexProgress): void
   end(text?: string): void
 }
 

@@ -12,7 +12,7 @@ import { progressLine } from './progress-line.ts'
 const NOT_DONE = 1
 const UNREADABLE = 2
 
-export default class Reindex extends Command {
+export default class ReindexCommand extends Command {
   static override summary = 'Rebuilds the search index; goes on where an interrupted one was.'
   static override flags = {
     type: Flags.string({ description: 'Only parameters of this resource type.' }),
@@ -20,7 +20,7 @@ export default class Reindex extends Command {
   }
 
   override async run(): Promise<void> {
-    const { flags } = await this.parse(Reindex)
+    const { flags } = await this.parse(ReindexCommand)
     const { settings, kernel: createKernel, stdout, stderr } = commandContext(this)
     const say = (line: string): void => void stderr.write(`server: ${line}\n`)
     const { kind, sqlite_path } = settings().section('database') as { kind: string; sqlite_path: string }

@@ -4,8 +4,8 @@
  */
 import { type Database, sql } from '../../database/service.ts'
 import type { Definition } from '../../packages/service.ts'
-import { APART } from '../index/contained/key-space.ts'
-import { DIRTY, nextGeneration, setReach } from '../index/tables.ts'
+import { CONTAINED_OFFSET } from '../index/contained/key-space.ts'
+import { DIRTY, nextGeneration, setBackfilledTo } from '../index/tables.ts'
 import { isIn, q, raw } from '../sql/fragment.ts'
 import { COLUMN_STEP } from './column-codes.ts'
 
@@ -37,7 +37,7 @@ const PLACES = [
 
 /** The column that rows lie in, those of contained resources too. */
 const columnOf = (param: number): number => {
-  const own = param < 0 ? param + APART : param
+  const own = param < 0 ? param + CONTAINED_OFFSET : param
   return own - (own % COLUMN_STEP)
 }
 
@@ -59,14 +59,14 @@ export const settleCaseless = async (
   for (const [table, column] of PLACES) {
     const { text, params } =
       q`SELECT DISTINCT x.param AS param FROM ${raw(table)} x WHERE ${isIn(`x.${column}`, changed)}`
-    const rows = await database.slow<{ param: number }>(
+    const rows = await database.longQuery<{ param: number }>(
       sql(`search.caseless-${table}-${column}-${params.length}`, text),
       params,
     )
     for (const { param } of rows) columns.add(columnOf(param))
   }
   await database.transact(async (transaction) => {
-    for (const code of columns) await transaction.run(setReach, [DIRTY, code])
+    for (const code of columns) await transaction.run(setBackfilledTo, [DIRTY, code])
     await transaction.run(writeIndexed, [now])
     if (columns.size > 0) await transaction.run(nextGeneration, [])
   })

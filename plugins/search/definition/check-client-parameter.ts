@@ -3,14 +3,14 @@
  * and inside it where it depends on the others.
  */
 import type { Issue, IssueCode } from '../../../kernel/index.ts'
-import { type Nodes, parseExpression } from '../../model/service.ts'
+import { type InterpretedNodes, parse } from '../../model/service.ts'
 import { SearchParameterRefused } from '../errors.ts'
-import type { CompiledParameter, PostedRow } from './client-parameters.ts'
-import { GENERAL, SPECIAL } from './compile-parameter.ts'
-import type { SearchParameterResource, StoredModel } from './stored-definitions.ts'
+import type { ClientParameterRow, CompiledParameter } from './client-parameters.ts'
+import { ABSTRACT_TYPES, SPECIAL } from './compile-parameter.ts'
+import type { SearchDefinitions, SearchParameterResource } from './stored-definitions.ts'
 
-const MOST_CHARS = 4_000 // of an expression; the longest of R4 core has 1,300
-const MOST_DEPTH = 40 // brackets within brackets
+const MAX_CHARS = 4_000 // of an expression; the longest of R4 core has 1,300
+const MAX_DEPTH = 40 // brackets within brackets
 // A dot, colon or comma in a code could not be told from a chain, a modifier, a second value.
 const CODE = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 /**
@@ -43,7 +43,7 @@ const depthOf = (text: string): number => {
   return most
 }
 
-const tooLarge = (expression: string): boolean => expression.length > MOST_CHARS || depthOf(expression) > MOST_DEPTH
+const tooLarge = (expression: string): boolean => expression.length > MAX_CHARS || depthOf(expression) > MAX_DEPTH
 
 /** A string has been closed, a name is in backticks or plain: what is called is what stands before a bracket. */
 const calledIn = (expression: string): readonly string[] =>
@@ -53,7 +53,7 @@ const calledIn = (expression: string): readonly string[] =>
 
 /** Calls that look at every item once more for each item around them. */
 const EACH = new Set(['where', 'select', 'exists', 'all', 'iif'])
-const MOST_EACH = 3
+const MAX_EACH = 3
 
 const eachWithinEach = (expression: string): number => {
   const open: boolean[] = []
@@ -86,7 +86,7 @@ export const checkElements = (definition: SearchParameterResource, types: Readon
       issue('not-supported', 'type', 'A parameter of type special is code of a server; there is none for it.'),
     )
   for (const [at, one] of base.entries())
-    if (!types.has(one) && !GENERAL.has(one))
+    if (!types.has(one) && !ABSTRACT_TYPES.has(one))
       issues.push(issue('not-found', `base[${at}]`, `There is no resource type ${String(one).slice(0, 64)}.`))
   if (base.length === 0) issues.push(issue('required', 'base', 'It has no base: the types it is for.'))
   if (expression === undefined)
@@ -100,11 +100,7 @@ export const checkElements = (definition: SearchParameterResource, types: Readon
   for (const [element, text] of expressions)
     if (tooLarge(text))
       issues.push(
-        issue(
-          'too-costly',
-          element,
-          `It is longer than ${MOST_CHARS} characters, or nested deeper than ${MOST_DEPTH}.`,
-        ),
+        issue('too-costly', element, `It is longer than ${MAX_CHARS} characters, or nested deeper than ${MAX_DEPTH}.`),
       )
   if (issues.length > 0) throw SearchParameterRefused(issues[0]?.diagnostics ?? '').with({ issues })
 }
@@ -112,7 +108,7 @@ export const checkElements = (definition: SearchParameterResource, types: Readon
 /** Throws 422 for an expression that cannot be evaluated, or selects nothing a parameter of its type can index. */
 export const checkCompiled = (
   { definition, parameters, columns, bases }: CompiledParameter,
-  toNodes: ((expression: string) => Nodes) | undefined,
+  toNodes: ((expression: string) => InterpretedNodes) | undefined,
 ): void => {
   const { expression = '', type } = definition
   const issues: Issue[] = []
@@ -122,8 +118,8 @@ export const checkCompiled = (
     issues.push(
       issue('not-supported', 'expression', `It calls ${refused[0]}(), which is not evaluated at every write.`),
     )
-  else if (exotic.length > 0 && eachWithinEach(expression) > MOST_EACH)
-    issues.push(issue('too-costly', 'expression', `It has more than ${MOST_EACH} conditions within conditions.`))
+  else if (exotic.length > 0 && eachWithinEach(expression) > MAX_EACH)
+    issues.push(issue('too-costly', 'expression', `It has more than ${MAX_EACH} conditions within conditions.`))
   else
     for (const column of exotic)
       try {
@@ -146,14 +142,18 @@ export const checkCompiled = (
     )
   for (const [at, { expression: text }] of (definition.component ?? []).entries())
     try {
-      parseExpression(text)
+      parse(text)
     } catch (error) {
       issues.push(issue('invalid', `component[${at}].expression`, (error as Error).message.slice(0, 300)))
     }
   if (issues.length > 0) throw SearchParameterRefused(issues[0]?.diagnostics ?? '').with({ issues })
 }
 
-const columnsOf = ({ columns, parameters }: Pick<StoredModel, 'columns' | 'parameters'>, base: string, code: string) =>
+const columnsOf = (
+  { columns, parameters }: Pick<SearchDefinitions, 'columns' | 'parameters'>,
+  base: string,
+  code: string,
+) =>
   parameters
     .find((one) => one.base === base && one.code === code)
     ?.columns.map(({ column, refers = '' }) => `${columns[column]?.expression} ${refers}`)
@@ -162,7 +162,7 @@ const columnsOf = ({ columns, parameters }: Pick<StoredModel, 'columns' | 'param
 
 /** Codes of a package's parameter with this URL that say what lies in a compartment: [type, code]. */
 const compartmentCodes = (
-  { parameters, compartments }: StoredModel,
+  { parameters, compartments }: SearchDefinitions,
   url: string,
 ): readonly (readonly [string, string])[] =>
   parameters
@@ -178,11 +178,11 @@ const compartmentCodes = (
  * asked whether the refusal may name the other one.
  */
 export const checkTogether = (
-  { url, status, id }: Pick<PostedRow, 'url' | 'status' | 'id'>,
+  { url, status, id }: Pick<ClientParameterRow, 'url' | 'status' | 'id'>,
   compiled: CompiledParameter | undefined,
-  packages: StoredModel,
-  others: readonly { readonly row: PostedRow; readonly code: string; readonly bases: readonly string[] }[],
-  names: (other: PostedRow) => boolean,
+  packages: SearchDefinitions,
+  others: readonly { readonly row: ClientParameterRow; readonly code: string; readonly bases: readonly string[] }[],
+  names: (other: ClientParameterRow) => boolean,
 ): void => {
   const same = others.find(({ row }) => row.url === url)
   const refuse = (element: string, code: IssueCode, sentence: string) =>
@@ -214,7 +214,7 @@ export const checkTogether = (
       (one) => one.base === base && one.code === code && !displaced.has(one.url),
     )
     const posted = others.find((one) => one.row.status === 'active' && one.code === code && one.bases.includes(base))
-    const nameOf = (row: PostedRow): string =>
+    const nameOf = (row: ClientParameterRow): string =>
       names(row) ? `${row.url} (SearchParameter/${row.id})` : 'another SearchParameter'
     const taker = packaged?.url ?? (posted === undefined ? undefined : nameOf(posted.row))
     if (taker !== undefined)

@@ -4,26 +4,26 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 
-import type { Shapes } from '../../model/service.ts'
-import { pack } from './compile-definitions.ts'
-import { createCompiler, GENERAL } from './compile-parameter.ts'
+import type { Members } from '../../model/service.ts'
+import { internColumns } from './compile-definitions.ts'
+import { ABSTRACT_TYPES, createParameterCompiler } from './compile-parameter.ts'
 import type {
   ParameterType,
+  SearchDefinitions,
   SearchParameterResource,
   StoredColumn,
-  StoredModel,
   StoredParameter,
 } from './stored-definitions.ts'
 
 /** Statuses that matter to a search. */
-export const AT_WORK = ['active', 'retired'] as const
+export const ACTIVE = ['active', 'retired'] as const
 
 /** A row of `search_parameter`. */
-export interface PostedRow {
+export interface ClientParameterRow {
   readonly rid: number
   readonly id: string
   readonly url: string
-  readonly status: (typeof AT_WORK)[number]
+  readonly status: (typeof ACTIVE)[number]
   /** The definition as JSON. */
   readonly body: string
 }
@@ -37,11 +37,11 @@ export interface CompiledParameter {
   readonly bases: readonly string[]
 }
 
-export interface PostedCompiler {
+export interface ClientParameterCompiler {
   /** `siblings`: the other posted definitions, which a composite may be made of. */
   compile(definition: SearchParameterResource, siblings: readonly SearchParameterResource[]): CompiledParameter
   /** The model of the packages with what was posted. */
-  merge(rows: readonly PostedRow[]): StoredModel
+  merge(rows: readonly ClientParameterRow[]): SearchDefinitions
 }
 
 /** The parts of a SearchParameter that are kept for searching. */
@@ -58,21 +58,21 @@ export const toDefinition = (resource: Readonly<Record<string, unknown>>): Searc
   }
 }
 
-export const definitionOf = ({ body }: PostedRow): SearchParameterResource =>
+export const definitionOf = ({ body }: ClientParameterRow): SearchParameterResource =>
   JSON.parse(body) as SearchParameterResource
 
 const columnKey = ({ type, kind, expression }: StoredColumn): string => `${type} ${kind} ${expression}`
 
-export const createPostedCompiler = (
-  packages: StoredModel,
-  shapes: Shapes,
+export const createClientParameterCompiler = (
+  packages: SearchDefinitions,
+  shapes: Members,
   types: ReadonlySet<string>,
-): PostedCompiler => {
+): ClientParameterCompiler => {
   const typeByUrl = new Map<string, ParameterType>(packages.parameters.map(({ url, type }) => [url, type]))
   let known = new Map<string, CompiledParameter>()
 
   const basesOf = ({ base = [] }: SearchParameterResource): readonly string[] => [
-    ...new Set(base.flatMap((one) => (GENERAL.has(one) ? [...types] : types.has(one) ? [one] : []))),
+    ...new Set(base.flatMap((one) => (ABSTRACT_TYPES.has(one) ? [...types] : types.has(one) ? [one] : []))),
   ]
   const compileNow = (
     definition: SearchParameterResource,
@@ -80,13 +80,13 @@ export const createPostedCompiler = (
   ): CompiledParameter => {
     const typeOf = (url: string): ParameterType | undefined =>
       siblings.find((one) => one.url === url)?.type ?? typeByUrl.get(url)
-    const { columns, compileFor } = createCompiler({ shapes, typeOf })
+    const { columns, compileFor } = createParameterCompiler({ shapes, typeOf })
     const bases = basesOf(definition)
     const parameters = bases.map((base) => compileFor(base, definition)).filter((one) => one !== undefined)
     return { definition, columns, parameters, bases }
   }
 
-  const compile: PostedCompiler['compile'] = (definition, siblings) => {
+  const compile: ClientParameterCompiler['compile'] = (definition, siblings) => {
     // What a component is read as may change with the definition it names.
     const components = (definition.component ?? []).map(
       (one) => siblings.find(({ url }) => url === one.definition)?.type,
@@ -132,7 +132,7 @@ export const createPostedCompiler = (
           })
       }
       return {
-        ...pack(columns, parameters, packages.canonicals, packages.pairs, isKept),
+        ...internColumns(columns, parameters, packages.canonicals, packages.pairs, isKept),
         compartments: packages.compartments,
       }
     },

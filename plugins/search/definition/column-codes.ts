@@ -1,5 +1,5 @@
 /** Numbers of columns, and of what lies beside them: the texts of codes, identifiers by type, identifiers of references (and WIDE). */
-export const TEXT = 1
+export const DISPLAY_TEXT = 1
 /** Of a column of MIME types: what they lie below. */
 export const OF_TYPE = 2
 export const IDENTIFIER = 3
@@ -13,4 +13,4 @@ export const COLUMN_STEP = 4
 export const TEXT_SEPARATOR = '\u0001'
 
 /** Expression of the column that holds them: one for each type. */
-export const REST = '%resource.references'
+export const UNLISTED = '%resource.references'

@@ -4,21 +4,27 @@
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 
-import { type Context, createShapes } from '../../model/service.ts'
-import { REST } from './column-codes.ts'
-import { createCompiler, GENERAL } from './compile-parameter.ts'
+import { type ContextType, createMembers } from '../../model/service.ts'
+import { UNLISTED } from './column-codes.ts'
+import { ABSTRACT_TYPES, createParameterCompiler } from './compile-parameter.ts'
 import { OWN_CANONICAL } from './kind.ts'
-import { pairPatients } from './patient-code-columns.ts'
-import type { Definitions, StoredColumn, StoredModel, StoredPair, StoredParameter } from './stored-definitions.ts'
+import { addPatientCodeColumns } from './patient-code-columns.ts'
+import type {
+  DefinitionInput,
+  PatientCodeColumn,
+  SearchDefinitions,
+  StoredColumn,
+  StoredParameter,
+} from './stored-definitions.ts'
 
 /** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
-export const pack = (
+export const internColumns = (
   columns: readonly StoredColumn[],
   parameters: readonly StoredParameter[],
-  canonicals: StoredModel['canonicals'],
-  pairs: readonly StoredPair[],
+  canonicals: SearchDefinitions['canonicals'],
+  pairs: readonly PatientCodeColumn[],
   keeps: (column: StoredColumn) => boolean = () => false,
-): Pick<StoredModel, 'columns' | 'parameters' | 'canonicals' | 'pairs'> => {
+): Pick<SearchDefinitions, 'columns' | 'parameters' | 'canonicals' | 'pairs'> => {
   const asked = new Set(
     parameters.flatMap((one) =>
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
@@ -49,10 +55,15 @@ export const pack = (
   }
 }
 
-export const compileModel = ({ structures, parameters, compartments, types }: Definitions): StoredModel => {
+export const compileSearchDefinitions = ({
+  structures,
+  parameters,
+  compartments,
+  types,
+}: DefinitionInput): SearchDefinitions => {
   const byUrl = new Map(parameters.map((one) => [one.url, one]))
-  const shapes = createShapes(structures)
-  const { columns, place, compileFor } = createCompiler({
+  const shapes = createMembers(structures)
+  const { columns, place, compileFor } = createParameterCompiler({
     shapes,
     typeOf: (url) => byUrl.get(url)?.type,
   })
@@ -65,7 +76,7 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
   ]
   for (const parameter of ordered)
     for (const base of parameter.base ?? [])
-      for (const type of GENERAL.has(base) ? types : known.has(base) ? [base] : []) {
+      for (const type of ABSTRACT_TYPES.has(base) ? types : known.has(base) ? [base] : []) {
         const compiled = compileFor(type, parameter)
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
@@ -83,10 +94,10 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
         }),
       )
   /** Filled without an expression: references that are in no other column. */
-  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: REST, branches: [] }))
+  const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: UNLISTED, branches: [] }))
   // A second definition may have replaced the only user of a column: those stay out.
-  const pairs = pairPatients([...chosen.values()], columns, place)
-  const packed = pack(columns, [...chosen.values()], Object.fromEntries(canonicals), pairs)
+  const pairs = addPatientCodeColumns([...chosen.values()], columns, place)
+  const packed = internColumns(columns, [...chosen.values()], Object.fromEntries(canonicals), pairs)
   return {
     ...packed,
     columns: [...packed.columns, ...rest],
@@ -103,4 +114,4 @@ export const compileModel = ({ structures, parameters, compartments, types }: De
   }
 }
 
-export type { Context }
+export type { ContextType }

@@ -1,17 +1,17 @@
 /** One SearchParameter → its columns for one type, and how it is asked for. https://hl7.org/fhir/R4/searchparameter.html */
 
 import {
-  type Branch,
-  Exotic,
+  type ElementPath,
   type Expression,
-  parseExpression,
-  type Shapes,
-  spell,
-  toBranches,
-  unionParts,
+  type Members,
+  NeedsInterpreter,
+  parse,
+  print,
+  toPaths,
+  unionOperands,
 } from '../../model/service.ts'
-import { convertible } from '../index/convert/converters.ts'
-import type { Kind } from './kind.ts'
+import { isIndexable } from '../index/convert/converters.ts'
+import type { IndexKind } from './kind.ts'
 import type {
   ParameterType,
   SearchParameterResource,
@@ -22,10 +22,10 @@ import type {
 
 /** Answered from the resource row itself, or by the search as a whole. */
 export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
-export const GENERAL = new Set(['Resource', 'DomainResource'])
+export const ABSTRACT_TYPES = new Set(['Resource', 'DomainResource'])
 
 /** Has no prototype: the type of a posted SearchParameter is what a client wrote. */
-const KIND: Partial<Record<ParameterType, Kind>> = Object.assign(Object.create(null), {
+const KIND: Partial<Record<ParameterType, IndexKind>> = Object.assign(Object.create(null), {
   number: 'quantity',
   quantity: 'quantity',
   date: 'date',
@@ -35,7 +35,7 @@ const KIND: Partial<Record<ParameterType, Kind>> = Object.assign(Object.create(n
   uri: 'uri',
   // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
   special: 'position',
-} satisfies Partial<Record<ParameterType, Kind>>)
+} satisfies Partial<Record<ParameterType, IndexKind>>)
 
 /** The resource type an expression begins with, if it names one. */
 const rootOf = (expression: Expression): string | undefined => {
@@ -62,13 +62,13 @@ const splitRefers = (expression: Expression): { on: Expression; refers: string }
 // R4 gives a few composites component types that their elements contradict; the elements win.
 const REFERENCES = new Set(['Reference', 'canonical'])
 const TOKENS = new Set(['code', 'Coding', 'CodeableConcept', 'Identifier', 'boolean'])
-const kindOfComponent = (declared: Kind | undefined, types: readonly string[]): Kind | undefined => {
+const kindOfComponent = (declared: IndexKind | undefined, types: readonly string[]): IndexKind | undefined => {
   if (types.length > 0 && types.every((type) => REFERENCES.has(type))) return 'reference'
   if (types.length > 0 && types.every((type) => TOKENS.has(type))) return 'token'
   return declared
 }
 
-const isIndexAnywhere = ({ steps }: Branch): boolean =>
+const isIndexAnywhere = ({ steps }: ElementPath): boolean =>
   steps.some((step, at) => {
     if (step.step !== 'index') return false
     const before = steps.slice(0, at)
@@ -76,21 +76,21 @@ const isIndexAnywhere = ({ steps }: Branch): boolean =>
     return repeated.length > 1 || before.at(-1)?.step !== 'member'
   })
 
-const branchesOf = (expression: Expression, shapes: Shapes, resource: string, start?: readonly Branch[]) => {
-  const branches = toBranches(expression, shapes, resource, start)
+const branchesOf = (expression: Expression, shapes: Members, resource: string, start?: readonly ElementPath[]) => {
+  const branches = toPaths(expression, shapes, resource, start)
   // An index counts over the whole collection; only directly behind the one repeat does a path say the same.
-  if (branches.some(isIndexAnywhere)) throw new Exotic('an index')
+  if (branches.some(isIndexAnywhere)) throw new NeedsInterpreter('an index')
   return branches
 }
 
 export interface CompilerParts {
-  readonly shapes: Shapes
+  readonly shapes: Members
   /** Type of the parameter with a URL: what a composite's component is read as. */
   readonly typeOf: (url: string) => ParameterType | undefined
 }
 
 /** Compiles one parameter after the other; what they index is gathered in `columns`. */
-export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
+export const createParameterCompiler = ({ shapes, typeOf }: CompilerParts) => {
   const columns: StoredColumn[] = []
   const places = new Map<string, number>()
   const place = (column: StoredColumn): number => {
@@ -102,21 +102,21 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
     return columns.length - 1
   }
 
-  const simple = (base: string, kind: Kind, part: Expression): StoredParameter['columns'][number] | undefined => {
-    const expression = spell(part)
+  const simple = (base: string, kind: IndexKind, part: Expression): StoredParameter['columns'][number] | undefined => {
+    const expression = print(part)
     try {
       const refers = kind === 'reference' ? splitRefers(part) : undefined
-      const branches = branchesOf(refers?.on ?? part, shapes, base).filter(({ type }) => convertible(kind, type))
+      const branches = branchesOf(refers?.on ?? part, shapes, base).filter(({ type }) => isIndexable(kind, type))
       if (branches.length === 0) return undefined
       if (refers === undefined) return { column: place({ type: base, kind, expression, branches }) }
-      const of = { expression: spell(refers.on), refers: refers.refers }
+      const of = { expression: print(refers.on), refers: refers.refers }
       return {
         column: place({ type: base, kind, expression: of.expression, branches }),
         present: place({ type: base, kind: 'alias', expression, branches, of }),
         refers: refers.refers,
       }
     } catch (error) {
-      if (!(error instanceof Exotic)) throw error
+      if (!(error instanceof NeedsInterpreter)) throw error
       return { column: place({ type: base, kind, expression, branches: [], exotic: true }) }
     }
   }
@@ -125,19 +125,19 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
     base: string,
     parameter: SearchParameterResource,
     part: Expression,
-  ): { column: number; kinds: Kind[] } | undefined => {
+  ): { column: number; kinds: IndexKind[] } | undefined => {
     try {
       const found = branchesOf(part, shapes, base)
       const [element] = found
       if (element === undefined || found.length !== 1) return undefined
-      const start: Branch = { steps: [], type: element.type }
+      const start: ElementPath = { steps: [], type: element.type }
       const components: StoredComponent[] = []
       for (const { definition, expression } of parameter.component ?? []) {
-        const all = branchesOf(parseExpression(expression), shapes, base, [start])
+        const all = branchesOf(parse(expression), shapes, base, [start])
         const declared = KIND[typeOf(definition) ?? 'special']
         const kind = kindOfComponent(declared, [...new Set(all.map(({ type }) => type))])
         if (kind === undefined) return undefined
-        components.push({ kind, branches: all.filter(({ type }) => convertible(kind, type)) })
+        components.push({ kind, branches: all.filter(({ type }) => isIndexable(kind, type)) })
       }
       if (components.length < 2 || components.some(({ branches }) => branches.length === 0)) return undefined
       if (components[0]?.kind !== 'token' && components[0]?.kind !== 'reference') return undefined
@@ -145,13 +145,13 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
       const column = place({
         type: base,
         kind: 'composite',
-        expression: `${spell(part)} $ ${spelled} : ${components.map(({ kind }) => kind).join(' ')}`,
+        expression: `${print(part)} $ ${spelled} : ${components.map(({ kind }) => kind).join(' ')}`,
         branches: [element],
         components,
       })
       return { column, kinds: components.map(({ kind }) => kind) }
     } catch (error) {
-      if (error instanceof Exotic || error instanceof SyntaxError) return undefined
+      if (error instanceof NeedsInterpreter || error instanceof SyntaxError) return undefined
       throw error
     }
   }
@@ -163,7 +163,7 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
     if (expression === undefined) return undefined
     let parts: readonly Expression[]
     try {
-      parts = unionParts(parseExpression(expression))
+      parts = unionOperands(parse(expression))
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
       const kind = KIND[type]
@@ -176,7 +176,7 @@ export const createCompiler = ({ shapes, typeOf }: CompilerParts) => {
     }
     const ours = parts.filter((part) => {
       const root = rootOf(part)
-      return root === undefined || root === base || GENERAL.has(root)
+      return root === undefined || root === base || ABSTRACT_TYPES.has(root)
     })
     if (type === 'composite') {
       const made = ours.map((part) => composite(base, parameter, part)).filter((one) => one !== undefined)

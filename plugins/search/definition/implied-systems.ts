@@ -5,7 +5,7 @@
 import type { Definitions } from '../../packages/service.ts'
 
 const BOOLEAN = ['http://terminology.hl7.org/CodeSystem/special-values', 'http://hl7.org/fhir/special-values']
-const MOST_LEVELS = 10 // value sets in value sets
+const MAX_LEVELS = 10 // value sets in value sets
 
 interface ValueSet {
   readonly compose?: {
@@ -24,7 +24,7 @@ export const createImpliedSystems = (definitions: Pick<Definitions, 'find'>): Im
     const [url = '', version] = canonical.split('|')
     const found = (await definitions.find('ValueSet', url, version)) ?? (await definitions.find('ValueSet', url))
     const systems = new Set<string>()
-    if (found === undefined || level > MOST_LEVELS) return systems
+    if (found === undefined || level > MAX_LEVELS) return systems
     const { compose, expansion } = JSON.parse(found.json) as ValueSet
     for (const { system, valueSet = [] } of compose?.include ?? []) {
       if (system !== undefined) systems.add(system)

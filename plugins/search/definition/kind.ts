@@ -1,12 +1,12 @@
 /** What kinds of values are indexed, and how a value becomes rows. */
-import type { Rows } from '../index/index-entries.ts'
+import type { IndexEntries } from '../index/index-entries.ts'
 
-export type Kind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri' | 'position'
+export type IndexKind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri' | 'position'
 
 export type Json = Record<string, unknown>
 
 /** Adds the index rows of one value. Nothing is trusted to have the type it should: what does not fit makes no row. */
-export type Convert = (rows: Rows, column: number, value: any) => void
+export type Convert = (rows: IndexEntries, column: number, value: any) => void
 
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,14 +1,14 @@
 /** What the installed packages say of searches, compiled when they change. What cannot be indexed is told in the log then, once. */
 import type { Logger } from '../../../kernel/index.ts'
-import type { Catalog } from '../../model/service.ts'
+import type { TypeCatalog } from '../../model/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
 import { caselessSystems } from './caseless-systems.ts'
-import { compileModel } from './compile-definitions.ts'
-import type { CompartmentDefinitionResource, SearchParameterResource, StoredModel } from './stored-definitions.ts'
+import { compileSearchDefinitions } from './compile-definitions.ts'
+import type { CompartmentDefinitionResource, SearchDefinitions, SearchParameterResource } from './stored-definitions.ts'
 import { unindexed } from './unindexed.ts'
 
-export interface SearchDefinitions {
-  readonly model: StoredModel
+export interface LoadedDefinitions {
+  readonly model: SearchDefinitions
   /** Code systems whose codes are compared without case. */
   readonly caseless: readonly string[]
 }
@@ -19,14 +19,14 @@ const LAYOUT = 1
 const parse = <T>({ json }: Definition): T => JSON.parse(json) as T
 
 export const loadModel = (
-  { types, compiled }: Pick<Catalog, 'types' | 'compiled'>,
+  { types, compiled }: Pick<TypeCatalog, 'types' | 'compiled'>,
   definitions: Definitions,
   log: Logger,
-): Promise<SearchDefinitions> =>
-  compiled('search', LAYOUT, async (structures): Promise<SearchDefinitions> => {
+): Promise<LoadedDefinitions> =>
+  compiled('search', LAYOUT, async (structures): Promise<LoadedDefinitions> => {
     const names = [...types.keys()]
     const parameters = (await definitions.all('SearchParameter')).map(parse<SearchParameterResource>)
-    const model = compileModel({
+    const model = compileSearchDefinitions({
       structures,
       types: names,
       parameters,

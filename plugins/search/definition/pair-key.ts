@@ -1,2 +1,2 @@
 /** What stands in the key for the code, where a reference and a code are kept together: 32 bits of its hash. */
-export const pairKey = (code: number): number => code | 0
+export const patientCodeKey = (code: number): number => code | 0

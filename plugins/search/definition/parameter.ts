@@ -1,6 +1,6 @@
 /** A search parameter as searches use it, with its columns. */
 
-import type { Kind } from './kind.ts'
+import type { IndexKind } from './kind.ts'
 import type { ParameterType } from './stored-definitions.ts'
 
 /** A column of a parameter as a search uses it. */
@@ -26,7 +26,7 @@ export interface Parameter {
   readonly columns: readonly ParameterColumn[]
   /** Types its references may point at; empty when not said. */
   readonly targets: readonly string[]
-  readonly components: readonly Kind[]
+  readonly components: readonly IndexKind[]
   /** Of its columns the one that is furthest behind; undefined when all are complete. */
   readonly indexing: { readonly type: string; readonly indexed: number; readonly expected: number } | undefined
 }

@@ -2,7 +2,7 @@
  * Columns for what is asked most: one patient's resources with one code. Each row holds both, so that they are found by
  * one seek, however many resources the patient has and however many patients the code.
  */
-import type { StoredColumn, StoredPair, StoredParameter } from './stored-definitions.ts'
+import type { PatientCodeColumn, StoredColumn, StoredParameter } from './stored-definitions.ts'
 
 /** Of these a patient has many: of others all there are of a patient are looked through as quickly. */
 const TYPES = new Set([
@@ -19,11 +19,11 @@ const TYPES = new Set([
 const REFERENCE = 'patient'
 const TOKEN = 'code'
 
-export const pairPatients = (
+export const addPatientCodeColumns = (
   parameters: readonly StoredParameter[],
   columns: readonly StoredColumn[],
   place: (column: StoredColumn) => number,
-): readonly StoredPair[] => {
+): readonly PatientCodeColumn[] => {
   /** The one column of a parameter that holds nothing but paths. */
   const columnOf = (type: string, code: string): number | undefined => {
     const found = parameters.find((one) => one.base === type && one.code === code)?.columns ?? []
@@ -31,7 +31,7 @@ export const pairPatients = (
     if (first === undefined || found.length > 1) return undefined
     return columns[first.column]?.exotic === true ? undefined : first.column
   }
-  const pairs: StoredPair[] = []
+  const pairs: PatientCodeColumn[] = []
   for (const type of TYPES) {
     const reference = columnOf(type, REFERENCE)
     const token = columnOf(type, TOKEN)

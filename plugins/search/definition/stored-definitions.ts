@@ -1,6 +1,6 @@
 /** What SearchParameters and CompartmentDefinitions come to once they are compiled, as it is stored, and what they are made from. */
-import type { Branch, StructureSnapshot as StructureDefinition } from '../../model/service.ts'
-import type { Kind } from './kind.ts'
+import type { ElementPath, MembersInput } from '../../model/service.ts'
+import type { IndexKind } from './kind.ts'
 
 export type ParameterType =
   | 'number'
@@ -14,17 +14,17 @@ export type ParameterType =
   | 'special'
 
 export interface StoredComponent {
-  readonly kind: Kind
-  readonly branches: readonly Branch[]
+  readonly kind: IndexKind
+  readonly branches: readonly ElementPath[]
 }
 
 /** One thing that is indexed: the values of an expression in a resource type, under one kind. */
 export interface StoredColumn {
   readonly type: string
-  readonly kind: Kind | 'composite' | 'alias'
+  readonly kind: IndexKind | 'composite' | 'alias'
   /** One spelling of the expression; with type and kind the column's identity. */
   readonly expression: string
-  readonly branches: readonly Branch[]
+  readonly branches: readonly ElementPath[]
   /** Left to fhirpath.js. */
   readonly exotic?: true
   readonly components?: readonly StoredComponent[]
@@ -40,23 +40,23 @@ export interface StoredParameter {
   /** Places in the list of columns. `refers` narrows a reference to one type; `present` is its alias. */
   readonly columns: readonly { readonly column: number; readonly refers?: string; readonly present?: number }[]
   readonly targets: readonly string[]
-  readonly components: readonly Kind[]
+  readonly components: readonly IndexKind[]
 }
 
 /** A column of the references and the tokens of two others, by their places in the list. */
-export interface StoredPair {
+export interface PatientCodeColumn {
   readonly column: number
   readonly reference: number
   readonly token: number
 }
 
-export interface StoredModel {
+export interface SearchDefinitions {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
   /** Type → place of the column with the canonical names of its resources. */
   readonly canonicals: Readonly<Record<string, number>>
   /** Columns that hold the patient and the code of a resource together. */
-  readonly pairs: readonly StoredPair[]
+  readonly pairs: readonly PatientCodeColumn[]
   /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
@@ -77,8 +77,8 @@ export interface CompartmentDefinitionResource {
   readonly resource?: readonly { readonly code: string; readonly param?: readonly string[] }[]
 }
 
-export interface Definitions {
-  readonly structures: readonly StructureDefinition[]
+export interface DefinitionInput {
+  readonly structures: readonly MembersInput[]
   readonly parameters: readonly SearchParameterResource[]
   readonly compartments: readonly CompartmentDefinitionResource[]
   /** Concrete resource types. */

@@ -5,7 +5,7 @@ export const UNSUPPORTED: Readonly<Record<string, string>> = {
   _query: 'there are no named queries',
 }
 /** Parameters of every type that no SearchParameter's expression stands for. */
-export const GENERAL = ['_id', '_lastUpdated', '_has', '_list', '_text', '_content', '_filter'] as const
+export const COMMON_PARAMETERS = ['_id', '_lastUpdated', '_has', '_list', '_text', '_content', '_filter'] as const
 
 /** Types of parameters whose values may begin with a prefix. */
 export const PREFIXED: readonly string[] = ['date', 'number', 'quantity']

@@ -1,7 +1,7 @@
 /** Search parameters of packages that cannot be asked for, and why: told when a set of packages is first compiled. */
 
-import { GENERAL, SPECIAL } from './compile-parameter.ts'
-import type { SearchParameterResource, StoredModel } from './stored-definitions.ts'
+import { ABSTRACT_TYPES, SPECIAL } from './compile-parameter.ts'
+import type { SearchDefinitions, SearchParameterResource } from './stored-definitions.ts'
 import { UNSUPPORTED } from './supported.ts'
 
 export interface Unindexed {
@@ -9,17 +9,17 @@ export interface Unindexed {
   readonly reason: string
 }
 
-const MOST_CHARS = 300
+const MAX_CHARS = 300
 
-const reasonOf = (
+const unindexedReason = (
   { type, base = [], expression, component = [] }: SearchParameterResource,
   known: ReadonlySet<string>,
 ): string => {
-  const bases = base.filter((one) => GENERAL.has(one) || known.has(one))
+  const bases = base.filter((one) => ABSTRACT_TYPES.has(one) || known.has(one))
   if (base.length === 0) return 'it has no base'
   if (bases.length === 0) return `no resource type of the installed packages is called ${base.join(' or ')}`
   if (expression === undefined) return 'it has no expression'
-  const told = expression.slice(0, MOST_CHARS)
+  const told = expression.slice(0, MAX_CHARS)
   if (type === 'composite')
     return component.length < 2
       ? 'a composite needs two components'
@@ -29,14 +29,14 @@ const reasonOf = (
 
 export const unindexed = (
   parameters: readonly SearchParameterResource[],
-  model: Pick<StoredModel, 'parameters'>,
+  model: Pick<SearchDefinitions, 'parameters'>,
   types: readonly string[],
 ): readonly Unindexed[] => {
   const known = new Set(types)
   const asked = new Set(model.parameters.map(({ base, code }) => `${base} ${code}`))
   const isAsked = ({ base = [], code }: SearchParameterResource): boolean =>
-    base.some((one) => (GENERAL.has(one) ? types : [one]).some((type) => asked.has(`${type} ${code}`)))
+    base.some((one) => (ABSTRACT_TYPES.has(one) ? types : [one]).some((type) => asked.has(`${type} ${code}`)))
   return parameters
     .filter((one) => !SPECIAL.has(one.code) && !Object.hasOwn(UNSUPPORTED, one.code) && !isAsked(one))
-    .map((one) => ({ url: one.url, reason: reasonOf(one, known) }))
+    .map((one) => ({ url: one.url, reason: unindexedReason(one, known) }))
 }

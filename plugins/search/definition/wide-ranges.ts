@@ -4,6 +4,6 @@
  */
 
 /** Distance of the wide column from its own. */
-export const WIDE = 1
+export const WIDE_OFFSET = 1
 /** Longer than this is wide: a month and a little. */
-export const WIDE_MS = 32 * 86_400_000
+export const WIDE_RANGE_MS = 32 * 86_400_000

@@ -3,17 +3,17 @@
  * values put in. Says of a value exactly what the lookups say.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Param } from '../../database/service.ts'
-import { pairKey } from '../definition/pair-key.ts'
+import type { SqlParam } from '../../database/service.ts'
+import { patientCodeKey } from '../definition/pair-key.ts'
 import type { Parameter } from '../definition/parameter.ts'
-import { keyOf } from '../index/change-counters.ts'
-import { fold, KEY_CHARS } from '../index/fold.ts'
+import { counterKeyOf } from '../index/change-counters.ts'
 import type { Hasher } from '../index/hash.ts'
+import { KEY_CHARS, normalize } from '../index/normalize.ts'
 import { referenceTargets } from '../query/lookups/reference.ts'
 import { hashToken, readToken } from '../query/lookups/token.ts'
 import { LAST } from '../query/value-context.ts'
 
-export interface Clause {
+export interface CompiledClause {
   readonly table: string
   /** Numbers of the columns it looks into. */
   readonly columns: readonly number[]
@@ -22,27 +22,27 @@ export interface Clause {
   /** The same for finding; takes the first parameters. */
   readonly find: string
   /** What `find` leaves out and `check` has, next to never stored; takes the other parameters. */
-  readonly strays?: Strays
+  readonly absoluteReferences?: AbsoluteReferences
   /** Of the parameters, how many `find` takes. */
   readonly finds: number
   /** Found in the order of rid. */
-  readonly ordered: boolean
+  readonly isOrdered: boolean
   /** How many rows it is likely to have, as against other clauses: a search starts from the one with the least. */
   readonly breadth: number
   /** Keys of the index under which all that it finds stands: from what `bind` gave. */
-  keys(params: readonly Param[]): readonly number[]
+  keys(params: readonly SqlParam[]): readonly number[]
   /** From the values of all parameters of the search; undefined for one that takes a closer look. */
-  bind(values: readonly string[], ownUrl: OwnUrl | undefined): readonly Param[] | undefined
+  bind(values: readonly string[], ownUrl: OwnUrl | undefined): readonly SqlParam[] | undefined
 }
 
 /** References with the whole address of a resource of ours. */
-export interface Strays {
+export interface AbsoluteReferences {
   readonly find: string
   /** There are none while this reference column holds no whole addresses. */
   readonly column: number
 }
 
-type Made = Omit<Clause, 'bind' | 'columns'> & {
+type Made = Omit<CompiledClause, 'bind' | 'columns'> & {
   bindOne(value: string, ownUrl: OwnUrl | undefined): readonly number[] | readonly string[] | undefined
 }
 
@@ -56,7 +56,7 @@ const BREADTH = { reference: 0, string: 1, token: 2, code: 3 } as const
 const paramIs = (codes: readonly number[]): string =>
   codes.length === 1 ? `x.param = ${codes[0]}` : `x.param IN (${codes.join(', ')})`
 
-const MOST_TOKENS = 256
+const MAX_TOKENS = 256
 /** Takes the place of the absolute reference where the server has no URL of its own. No row has it: a hash has 48 bits. */
 const NO_TARGET = Number.MAX_SAFE_INTEGER
 
@@ -68,7 +68,7 @@ const rememberTokens = (hash: (value: string) => readonly number[] | undefined):
     if (found !== undefined) return found
     const made = hash(value)
     if (made === undefined) return undefined
-    if (known.size >= MOST_TOKENS) known.clear()
+    if (known.size >= MAX_TOKENS) known.clear()
     known.set(value, made)
     return made
   }
@@ -84,9 +84,9 @@ const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undef
     check: find,
     find,
     finds: 2,
-    ordered: columns.length === 1,
+    isOrdered: columns.length === 1,
     breadth: isBare ? BREADTH.code : BREADTH.token,
-    keys: ([value, system]) => columns.map((one) => keyOf(one.code, value as number, system as number)),
+    keys: ([value, system]) => columns.map((one) => counterKeyOf(one.code, value as number, system as number)),
     bindOne: rememberTokens((value) => {
       if (isBare && value.includes('|')) return undefined
       const token = hashToken({ hasher }, readToken(code, value))
@@ -107,11 +107,11 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     check: `${param} AND x.target IN (?, ?)`,
     find: `${param} AND x.target = ?`,
     // Under our own address: seldom, as whoever writes here knows the relative one.
-    strays: { find: `${param} AND x.target = ?`, column: column.code },
+    absoluteReferences: { find: `${param} AND x.target = ?`, column: column.code },
     finds: 1,
-    ordered: true,
+    isOrdered: true,
     breadth: BREADTH.reference,
-    keys: (texts) => texts.map((target) => keyOf(column.code, target as number)),
+    keys: (texts) => texts.map((target) => counterKeyOf(column.code, target as number)),
     bindOne(value, ownUrl) {
       const texts = referenceTargets({ name: code, ownUrl }, value, types, refers)
       const targets = texts.map(hasher.long)
@@ -128,11 +128,11 @@ const stringClause = ({ columns }: Parameter): Made => {
     check: find,
     find,
     finds: 2,
-    ordered: false,
+    isOrdered: false,
     breadth: BREADTH.string,
-    keys: () => columns.map((one) => keyOf(one.code)),
+    keys: () => columns.map((one) => counterKeyOf(one.code)),
     bindOne(value) {
-      const text = fold(value)
+      const text = normalize(value)
       return text === '' || text.length > KEY_CHARS ? undefined : [text, text + LAST]
     },
   }
@@ -149,7 +149,7 @@ const make = (parameter: Parameter, hasher: Hasher): Made | undefined => {
  * `at`: place of its value. Undefined for a parameter of another type. What is wrong with a value is told by whoever takes
  * the closer look.
  */
-export const compileClause = (parameter: Parameter, at: number, hasher: Hasher): Clause | undefined => {
+export const compileClause = (parameter: Parameter, at: number, hasher: Hasher): CompiledClause | undefined => {
   const made = make(parameter, hasher)
   if (made === undefined) return undefined
   const { bindOne, ...clause } = made
@@ -169,7 +169,11 @@ export const compileClause = (parameter: Parameter, at: number, hasher: Hasher):
 }
 
 /** A reference and a token of one resource, by the column that holds both together. */
-export const pairClause = (column: number, reference: Clause, token: Clause): Clause => {
+export const compilePatientCodeClause = (
+  column: number,
+  reference: CompiledClause,
+  token: CompiledClause,
+): CompiledClause => {
   const find = `x.param = ${column} AND x.val = ? AND x.sys = ? AND x.val2 = ? AND x.sys2 = ?`
   return {
     table: 'ix_comp',
@@ -177,16 +181,17 @@ export const pairClause = (column: number, reference: Clause, token: Clause): Cl
     // It is where a search starts, and the only one of its kind in a search.
     check: find,
     find,
-    strays: { find, column: reference.columns[0] as number },
+    absoluteReferences: { find, column: reference.columns[0] as number },
     finds: 4,
-    ordered: true,
+    isOrdered: true,
     breadth: BREADTH.reference,
-    keys: ([target, code, , , other]) => [target, other].map((one) => keyOf(column, one as number, code as number)),
+    keys: ([target, code, , , other]) =>
+      [target, other].map((one) => counterKeyOf(column, one as number, code as number)),
     bind(values, ownUrl) {
       const targets = reference.bind(values, ownUrl)
       const [value, system] = token.bind(values, ownUrl) ?? []
       if (targets === undefined || value === undefined || system === undefined) return undefined
-      return targets.flatMap((target) => [target, pairKey(value as number), value, system])
+      return targets.flatMap((target) => [target, patientCodeKey(value as number), value, system])
     },
   }
 }

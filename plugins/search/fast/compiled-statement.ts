@@ -3,17 +3,17 @@
  * and the search is planned like any other.
  */
 import type { Sql } from '../../database/service.ts'
-import type { Statements } from '../sql/statements.ts'
-import type { Clause } from './compiled-clause.ts'
+import type { StatementCache } from '../sql/statements.ts'
+import type { CompiledClause } from './compiled-clause.ts'
 
 /** Rows of the clause that is scanned; for each of them the other clauses are checked. */
-export const MOST = 500
+export const MAX_SCANNED_ROWS = 500
 
 /** Numbers of rows that are no resources: some were left out, which count or which count when the page is not full. */
-export const STRAYS = -1
+export const ABSOLUTE_LEFT_OUT = -1
 export const MORE = -2
 
-export interface UsualStatement {
+export interface CompiledStatement {
   /**
    * Takes what `find` of the driver takes, what the checks take, the limit, and for the rows that are no resources the
    * driver's other parameters and once more what `find` takes, where there are such rows.
@@ -24,7 +24,7 @@ export interface UsualStatement {
   /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
   readonly isCollected: boolean
   /** The reference column whose whole addresses it notes. */
-  readonly strayColumn: number | undefined
+  readonly absoluteColumn: number | undefined
   readonly notesMore: boolean
   /** Places of the clauses. */
   readonly driver: number
@@ -32,12 +32,12 @@ export interface UsualStatement {
 }
 
 /** The clause to start from. A guess: where it was wrong, the search is planned with counts. */
-const driverOf = (clauses: readonly Clause[]): number => {
+const driverOf = (clauses: readonly CompiledClause[]): number => {
   const least = Math.min(...clauses.map(({ breadth }) => breadth))
   return clauses.findIndex(({ breadth }) => breadth === least)
 }
 
-const checksOf = (clauses: readonly Clause[], d: string): readonly string[] =>
+const checksOf = (clauses: readonly CompiledClause[], d: string): readonly string[] =>
   clauses.map(
     ({ table, check }) =>
       `(SELECT 1 FROM ${table} y WHERE ${check.replaceAll('x.', 'y.')} AND y.rid = ${d}.rid LIMIT 1) IS NOT NULL`,
@@ -49,44 +49,45 @@ const FULL = { columns: 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body', no
 
 /** `notesStrays`: false where there are none. */
 export const toStatement = (
-  statements: Statements,
-  clauses: readonly Clause[],
+  statements: StatementCache,
+  clauses: readonly CompiledClause[],
   dialect: 'sqlite' | 'postgres',
   notesStrays: boolean,
-): UsualStatement => {
+): CompiledStatement => {
   const driver = driverOf(clauses)
-  const first = clauses[driver] as Clause
+  const first = clauses[driver] as CompiledClause
   const checked = clauses.map((_clause, at) => at).filter((at) => at !== driver)
-  const others = checked.map((at) => clauses[at] as Clause)
-  const { table, find, ordered } = first
-  const strays = notesStrays ? first.strays : undefined
-  if (dialect === 'sqlite' && !ordered) {
+  const others = checked.map((at) => clauses[at] as CompiledClause)
+  const { table, find, isOrdered } = first
+  const strays = notesStrays ? first.absoluteReferences : undefined
+  if (dialect === 'sqlite' && !isOrdered) {
     // No sorting in the database of what is few rows at most.
     const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
-    const text = `SELECT ${BRIEF.columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MOST + 1}`
-    const none = { withBodies: undefined, strayColumn: undefined, notesMore: false }
+    const text = `SELECT ${BRIEF.columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MAX_SCANNED_ROWS + 1}`
+    const none = { withBodies: undefined, absoluteColumn: undefined, notesMore: false }
     return { sql: statements(text), isCollected: true, ...none, driver, checked }
   }
   const found = `SELECT x.rid AS rid FROM ${table} x WHERE ${find}`
   const where = others.length === 0 ? '' : ` WHERE ${checksOf(others, 'd').join(' AND ')}`
-  const isBounded = ordered && others.length === 0
+  const isBounded = isOrdered && others.length === 0
   const page = isBounded
     ? `${found} ORDER BY x.rid DESC LIMIT ?`
-    : ordered
-      ? `SELECT d.rid AS rid FROM (${found} ORDER BY x.rid DESC LIMIT ${MOST}) d${where} ORDER BY d.rid DESC LIMIT ?`
-      : `SELECT DISTINCT d.rid AS rid FROM (${found} LIMIT ${MOST}) d${where} ORDER BY d.rid DESC LIMIT ?`
+    : isOrdered
+      ? `SELECT d.rid AS rid FROM (${found} ORDER BY x.rid DESC LIMIT ${MAX_SCANNED_ROWS}) d${where} ORDER BY d.rid DESC LIMIT ?`
+      : `SELECT DISTINCT d.rid AS rid FROM (${found} LIMIT ${MAX_SCANNED_ROWS}) d${where} ORDER BY d.rid DESC LIMIT ?`
   const select = ({ columns, none }: typeof BRIEF): Sql => {
     const note = (rid: number, test: string): string => `SELECT ${rid}, ${none} WHERE EXISTS (${test})`
     const parts = [`SELECT ${columns} FROM (${page}) k CROSS JOIN resource r WHERE r.rid = k.rid AND ${IS_CURRENT}`]
-    if (strays !== undefined) parts.push(note(STRAYS, `SELECT 1 FROM ${table} x WHERE ${strays.find}`))
-    if (!isBounded) parts.push(note(ordered ? MORE : STRAYS, `${found} LIMIT 1 OFFSET ${MOST}`))
+    if (strays !== undefined) parts.push(note(ABSOLUTE_LEFT_OUT, `SELECT 1 FROM ${table} x WHERE ${strays.find}`))
+    if (!isBounded)
+      parts.push(note(isOrdered ? MORE : ABSOLUTE_LEFT_OUT, `${found} LIMIT 1 OFFSET ${MAX_SCANNED_ROWS}`))
     return statements(parts.join(' UNION ALL '))
   }
   return {
     sql: select(BRIEF),
     withBodies: select(FULL),
     isCollected: false,
-    strayColumn: strays?.column,
+    absoluteColumn: strays?.column,
     notesMore: !isBounded,
     driver,
     checked,

@@ -4,93 +4,100 @@
  * out of the ordinary is not answered here: `undefined`, and it goes the way that understands everything.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import { andThen, type Eventually, type Param } from '../../database/service.ts'
-import type { Source, Store, StoredVersion, VersionRow } from '../../storage/service.ts'
-import type { Changes } from '../index/change-counters.ts'
+import { chain, type MaybePromise, type SqlParam } from '../../database/service.ts'
+import type { RowSource, StoredVersion, VersionRow, VersionStore } from '../../storage/service.ts'
+import type { ChangeCounters } from '../index/change-counters.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Executor } from '../plan/executor.ts'
-import type { Statements } from '../sql/statements.ts'
-import type { Absolutes } from './absolute-references.ts'
-import { type Clause, compileClause, pairClause } from './compiled-clause.ts'
-import { MORE, MOST, STRAYS, toStatement, type UsualStatement } from './compiled-statement.ts'
-import type { KeptPage, KeptPages, PageUrls } from './page-cache.ts'
-import type { UsualQuery } from './simple-query.ts'
+import type { StatementCache } from '../sql/statements.ts'
+import type { AbsoluteReferenceColumns } from './absolute-references.ts'
+import { type CompiledClause, compileClause, compilePatientCodeClause } from './compiled-clause.ts'
+import { ABSOLUTE_LEFT_OUT, type CompiledStatement, MAX_SCANNED_ROWS, MORE, toStatement } from './compiled-statement.ts'
+import type { CachedPage, PageCache, PageUrls } from './page-cache.ts'
+import type { SimpleQuery } from './simple-query.ts'
 
-const MOST_SHAPES = 1_000
+const MAX_SHAPES = 1_000
 /** Each search that has to be planned after all counts like so many that had not. */
 const COST_OF_MISS = 8
-const MOST_CREDIT = 64
+const MAX_CREDIT = 64
 /** What is counted as often, and how much one search counts. */
 const OFTEN = 0.3
 const MEMORY = 0.02
 
 interface Shape {
-  readonly clauses: readonly Clause[]
-  readonly statement: UsualStatement
+  readonly clauses: readonly CompiledClause[]
+  readonly statement: CompiledStatement
   /** The same for where there are no strays. */
-  readonly strayless: UsualStatement
+  readonly withoutAbsolute: CompiledStatement
   /** Below zero it was too often tried in vain, and is tried no more. */
   credit: number
 }
 
 /** What is asked, at which address. */
-export interface UsualAsked {
+export interface FastRequest {
   readonly url: string
   readonly type: string
   /** Of the entries that are kept. */
   readonly baseUrl: string
   readonly ownUrl: OwnUrl | undefined
-  readonly query: UsualQuery
+  readonly query: SimpleQuery
   /** Of matches on the page. */
   readonly count: number
 }
 
-export interface UsualSearches {
+export interface FastSearch {
   /** The matches of a page, the newest first; one more than `count` where there are more. */
-  find(asked: UsualAsked): Found
+  find(asked: FastRequest): Found
   /** The page that was found at this address, while nothing about it has changed. */
-  kept(url: string, type: string, urls: PageUrls): KeptPage | undefined
+  cached(url: string, type: string, urls: PageUrls): CachedPage | undefined
   /** Its matches; undefined when one was changed right now. */
-  versions(page: KeptPage): Found
-  readonly answered: KeptPages['answered']
+  versions(page: CachedPage): Found
+  readonly answered: PageCache['answered']
 }
 
-export interface UsualParts {
-  readonly source: Pick<Source, 'all'>
+export interface FastSearchParts {
+  readonly source: Pick<RowSource, 'all'>
   readonly registry: Registry
-  readonly store: Pick<Store, 'held'>
+  readonly store: Pick<VersionStore, 'getVersion'>
   readonly executor: Pick<Executor, 'unheld' | 'fetch'>
-  readonly statements: Statements
+  readonly statements: StatementCache
   /** Undefined where this process is not the one writer, or keeps nothing in memory. */
-  readonly kept:
-    | { readonly changes: Pick<Changes, 'under'>; readonly absolutes: Absolutes; readonly pages: KeptPages }
+  readonly cache:
+    | {
+        readonly changes: Pick<ChangeCounters, 'countersOf'>
+        readonly absolutes: AbsoluteReferenceColumns
+        readonly pages: PageCache
+      }
     | undefined
   readonly isPostgres: boolean
 }
 
 type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
-type Found = Eventually<readonly StoredVersion[] | undefined>
+type Found = MaybePromise<readonly StoredVersion[] | undefined>
 
-export const createUsualSearches = (parts: UsualParts): UsualSearches => {
-  const { source, registry, store, executor, statements, kept, isPostgres } = parts
+export const createFastSearch = (parts: FastSearchParts): FastSearch => {
+  const { source, registry, store, executor, statements, cache, isPostgres } = parts
   let shapes = new Map<string, Shape | null>()
   let state = registry.state
 
   /** Two clauses that a column holds together become one. */
-  const pair = (clauses: readonly Clause[]): readonly Clause[] => {
+  const pair = (clauses: readonly CompiledClause[]): readonly CompiledClause[] => {
     for (const one of clauses)
       for (const other of clauses) {
         const [reference, token] = [one.columns[0], other.columns[0]]
         if (one.table !== 'ix_ref' || other.table !== 'ix_token' || other.columns.length > 1) continue
         const column = registry.state.pairOf(reference as number, token as number)
         if (column === undefined) continue
-        return [pairClause(column, one, other), ...clauses.filter((each) => each !== one && each !== other)]
+        return [
+          compilePatientCodeClause(column, one, other),
+          ...clauses.filter((each) => each !== one && each !== other),
+        ]
       }
     return clauses
   }
   const compile = (type: string, names: string): Shape | null => {
     const known = registry.parameters(type)
-    const clauses: Clause[] = []
+    const clauses: CompiledClause[] = []
     for (const [at, name] of names.slice(0, -1).split('&').entries()) {
       const parameter = known.get(name)
       // Another server may have changed what a name means.
@@ -100,15 +107,20 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       clauses.push(clause)
     }
     const paired = pair(clauses)
-    const statementWith = (notesStrays: boolean): UsualStatement =>
+    const statementWith = (notesStrays: boolean): CompiledStatement =>
       toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite', notesStrays)
-    return { clauses: paired, statement: statementWith(true), strayless: statementWith(false), credit: MOST_CREDIT }
+    return {
+      clauses: paired,
+      statement: statementWith(true),
+      withoutAbsolute: statementWith(false),
+      credit: MAX_CREDIT,
+    }
   }
   const shapeOf = (type: string, names: string): Shape | null => {
-    if (state !== registry.state || shapes.size >= MOST_SHAPES) {
+    if (state !== registry.state || shapes.size >= MAX_SHAPES) {
       shapes = new Map()
       state = registry.state
-      kept?.absolutes.forget()
+      cache?.absolutes.forget()
     }
     const key = `${type}?${names}`
     const found = shapes.get(key)
@@ -128,14 +140,14 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     const found: (StoredVersion | undefined)[] = []
     const missing: number[] = []
     for (const { rid, ver } of rows) {
-      const held = store.held(rid, ver)
+      const held = store.getVersion(rid, ver)
       found.push(held)
       if (held === undefined) missing.push(rid)
     }
     missed += (Math.sign(missing.length) - missed) * MEMORY
     if (missing.length === 0) return found as StoredVersion[]
     if (isFull(rows)) return rows.map((row, at) => found[at] ?? executor.unheld(row))
-    return andThen(executor.fetch(missing), (read) => {
+    return chain(executor.fetch(missing), (read) => {
       const byRid = new Map(read.map((row) => [row.rid, row]))
       for (const [at, { rid, ver }] of rows.entries()) {
         if (found[at] !== undefined) continue
@@ -151,19 +163,19 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
   /** The newest, each once and without the rows that say that something is missing; undefined when it is. */
   const wholePage = <R extends BriefRow>(
     rows: R[],
-    { isCollected }: UsualStatement,
+    { isCollected }: CompiledStatement,
     limit: number,
   ): R[] | undefined => {
     // The parts of a statement promise no order.
     if (rows.length > 1) rows.sort(newestFirst)
     if (isCollected) {
-      if (rows.length > MOST) return undefined
+      if (rows.length > MAX_SCANNED_ROWS) return undefined
       return rows.length < 2 ? rows : rows.filter(({ rid }, at) => rows[at - 1]?.rid !== rid).slice(0, limit)
     }
     let more = false
     while (rows.length > 0 && (rows.at(-1) as R).rid < 0) {
       const { rid } = rows.pop() as R
-      if (rid === STRAYS) return undefined
+      if (rid === ABSOLUTE_LEFT_OUT) return undefined
       more ||= rid === MORE
     }
     return more && rows.length < limit ? undefined : rows
@@ -174,8 +186,8 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     { clauses }: Shape,
     values: readonly string[],
     ownUrl: OwnUrl | undefined,
-  ): readonly (readonly Param[])[] | undefined => {
-    const bound: (readonly Param[])[] = []
+  ): readonly (readonly SqlParam[])[] | undefined => {
+    const bound: (readonly SqlParam[])[] = []
     for (const clause of clauses) {
       const params = clause.bind(values, ownUrl)
       if (params === undefined) return undefined
@@ -183,43 +195,44 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
     }
     return bound
   }
-  const statementOf = ({ statement, strayless }: Shape): UsualStatement => {
-    const { strayColumn } = statement
-    if (strayColumn === undefined || kept === undefined || kept.absolutes.mayBeIn(strayColumn)) return statement
-    return strayless
+  const statementOf = ({ statement, withoutAbsolute }: Shape): CompiledStatement => {
+    const { absoluteColumn } = statement
+    if (absoluteColumn === undefined || cache === undefined || cache.absolutes.mayBeIn(absoluteColumn)) return statement
+    return withoutAbsolute
   }
   const paramsOf = (
-    clauses: readonly Clause[],
-    { driver, checked, isCollected, strayColumn, notesMore }: UsualStatement,
-    bound: readonly (readonly Param[])[],
+    clauses: readonly CompiledClause[],
+    { driver, checked, isCollected, absoluteColumn, notesMore }: CompiledStatement,
+    bound: readonly (readonly SqlParam[])[],
     limit: number,
-  ): Param[] => {
-    const first = bound[driver] as readonly Param[]
-    const { finds } = clauses[driver] as Clause
+  ): SqlParam[] => {
+    const first = bound[driver] as readonly SqlParam[]
+    const { finds } = clauses[driver] as CompiledClause
     const params = first.slice(0, finds)
-    for (const at of checked) params.push(...(bound[at] as readonly Param[]))
+    for (const at of checked) params.push(...(bound[at] as readonly SqlParam[]))
     if (!isCollected) params.push(limit)
-    if (strayColumn !== undefined) for (let at = finds; at < first.length; at += 1) params.push(first[at] as Param)
-    if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as Param)
+    if (absoluteColumn !== undefined)
+      for (let at = finds; at < first.length; at += 1) params.push(first[at] as SqlParam)
+    if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as SqlParam)
     return params
   }
   const keep = (
-    { url, type, baseUrl, ownUrl, query, count }: UsualAsked,
+    { url, type, baseUrl, ownUrl, query, count }: FastRequest,
     { clauses, statement: { driver } }: Shape,
-    bound: readonly (readonly Param[])[],
+    bound: readonly (readonly SqlParam[])[],
     rows: readonly BriefRow[],
   ): void => {
-    if (kept === undefined) return
-    const keys = (clauses[driver] as Clause).keys(bound[driver] as readonly Param[])
-    const changes = kept.changes.under(keys)
+    if (cache === undefined) return
+    const keys = (clauses[driver] as CompiledClause).keys(bound[driver] as readonly SqlParam[])
+    const changes = cache.changes.countersOf(keys)
     const { text } = query
-    kept.pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, changes, text, count, rows })
+    cache.pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, changes, text, count, rows })
   }
 
   return {
-    kept: (url, type, urls) => kept?.pages.get(url, type, urls, registry.state),
+    cached: (url, type, urls) => cache?.pages.get(url, type, urls, registry.state),
     versions: ({ rows }) => versionsOf(rows),
-    answered: (page, length, make) => kept?.pages.answered(page, length, make),
+    answered: (page, length, make) => cache?.pages.answered(page, length, make),
     find(asked) {
       const { type, query, ownUrl, count } = asked
       const shape = shapeOf(type, query.names)
@@ -230,11 +243,11 @@ export const createUsualSearches = (parts: UsualParts): UsualSearches => {
       // Bodies that are not in memory come with the first statement rather than by a second one.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
       let isNow = true
-      const found = andThen(
+      const found = chain(
         source.all<BriefRow | VersionRow>(sql, paramsOf(shape.clauses, statement, bound, count + 1)),
         (rows) => {
           const page = wholePage(rows, statement, count + 1)
-          shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MOST_CREDIT)
+          shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MAX_CREDIT)
           if (page === undefined) return undefined
           // What was waited for may have changed since.
           if (isNow) keep(asked, shape, bound, page)

@@ -1,12 +1,12 @@
 /** A search of a usual shape, answered in the turn it arrived in. Who shows the matches passes in how, since what was shown is kept. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { andThen, type Eventually } from '../../database/service.ts'
+import { chain, type MaybePromise } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { extent } from '../access/extent.ts'
-import { sealPage } from '../query/page-token.ts'
+import { signPageToken } from '../query/page-token.ts'
 import type { SearchView } from '../query/search-view.ts'
-import type { KeptEntries } from './page-cache.ts'
-import { readUsualQuery } from './simple-query.ts'
+import type { CachedEntries } from './page-cache.ts'
+import { parseSimpleQuery } from './simple-query.ts'
 
 export interface FastQuery {
   readonly context: Pick<RequestContext, 'baseUrl' | 'ownUrl' | 'caller'>
@@ -23,13 +23,13 @@ export interface FastDisplay {
   /** False for what the main thread must not show. */
   takes(versions: readonly StoredVersion[]): boolean
   /** Of the first `count`. */
-  show(versions: readonly StoredVersion[], count: number): KeptEntries
+  show(versions: readonly StoredVersion[], count: number): CachedEntries
   /** The same to be kept, for as long as none of them changes. */
-  keep(entries: KeptEntries): KeptEntries
+  keep(entries: CachedEntries): CachedEntries
 }
 
 export interface FastPage {
-  readonly entries: KeptEntries
+  readonly entries: CachedEntries
   /** Path and parameters, as links repeat them. */
   readonly address: string
   /** Known where the page holds all matches. */
@@ -43,11 +43,11 @@ export const findFast = (
   { search, clock, page }: SearchView,
   { context, ruling, type, url, query }: FastQuery,
   { takes, show, keep }: FastDisplay,
-): Eventually<FastPage | undefined> => {
-  const { usual, registry } = search
-  if (usual === undefined || extent(ruling, type, 's') !== 'all') return undefined
+): MaybePromise<FastPage | undefined> => {
+  const { fast, registry } = search
+  if (fast === undefined || extent(ruling, type, 's') !== 'all') return undefined
   const pageOf = (
-    entries: KeptEntries,
+    entries: CachedEntries,
     rows: readonly { readonly rid: number }[],
     text: string,
     count: number,
@@ -56,30 +56,30 @@ export const findFast = (
     // It is the first page: where it holds all matches it tells their number.
     if (rows.length <= count) return { entries, address, total: rows.length, next: undefined }
     // Pages go on below the last rid shown: nothing newer than the first one can come.
-    const position = { pin: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
+    const position = { snapshotKey: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
     return {
       entries,
       address,
       total: undefined,
-      next: () => sealPage(registry.key, clock, context.caller, address, position),
+      next: () => signPageToken(registry.key, clock, context.caller, address, position),
     }
   }
-  const kept = usual.kept(url, type, context)
+  const kept = fast.cached(url, type, context)
   if (kept !== undefined) {
     const { entries, rows, text, count } = kept
     if (entries !== undefined) return pageOf(entries, rows, text, count)
-    return andThen(usual.versions(kept), (found) => {
+    return chain(fast.versions(kept), (found) => {
       if (found === undefined || !takes(found)) return undefined
       const made = show(found, count)
-      usual.answered(kept, made.length, () => keep(made))
+      fast.answered(kept, made.length, () => keep(made))
       return pageOf(made, rows, text, count)
     })
   }
-  const asked = readUsualQuery(query)
+  const asked = parseSimpleQuery(query)
   if (asked === undefined) return undefined
   const { baseUrl, ownUrl } = context
-  const count = Math.min(asked.count ?? page.usual, page.most)
-  return andThen(usual.find({ url, type, baseUrl, ownUrl, query: asked, count }), (found) =>
+  const count = Math.min(asked.count ?? page.default, page.max)
+  return chain(fast.find({ url, type, baseUrl, ownUrl, query: asked, count }), (found) =>
     found === undefined || !takes(found) ? undefined : pageOf(show(found, count), found, asked.text, count),
   )
 }

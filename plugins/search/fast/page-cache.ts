@@ -4,8 +4,8 @@
  * under its keys. Only where this process is the one writer.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import { createDoor } from '../../storage/service.ts'
-import type { Changes } from '../index/change-counters.ts'
+import { createAdmissionFilter } from '../../storage/service.ts'
+import type { ChangeCounters } from '../index/change-counters.ts'
 
 /** The base of its links, and what decided which absolute references were this server's. */
 export interface PageUrls {
@@ -13,7 +13,7 @@ export interface PageUrls {
   readonly ownUrl: OwnUrl | undefined
 }
 
-export interface KeptPage extends PageUrls {
+export interface CachedPage extends PageUrls {
   readonly type: string
   /** What parameters meant: an object of its own each time. */
   readonly meaning: object
@@ -23,13 +23,13 @@ export interface KeptPage extends PageUrls {
   /** The parameters as links repeat them. */
   readonly text: string
   readonly count: number
-  readonly rows: readonly KeptRow[]
+  readonly rows: readonly CachedRow[]
   /** As they are sent: they change no sooner than what was found. Undefined until `answered`, or for want of room. */
-  entries: KeptEntries | undefined
+  entries: CachedEntries | undefined
 }
 
 /** The end of a searchset. */
-export interface KeptEntries {
+export interface CachedEntries {
   readonly text: string
   /** Bytes of the text. */
   readonly length: number
@@ -37,24 +37,24 @@ export interface KeptEntries {
   patients(): readonly string[]
 }
 
-export interface KeptRow {
+export interface CachedRow {
   readonly rid: number
   readonly ver: number
 }
 
-export interface KeptPages {
+export interface PageCache {
   /** As good as asked for now. */
-  get(url: string, type: string, urls: PageUrls, meaning: object): KeptPage | undefined
+  get(url: string, type: string, urls: PageUrls, meaning: object): CachedPage | undefined
   /** Found now. */
-  put(url: string, page: Omit<KeptPage, 'entries'>): void
+  put(url: string, page: Omit<CachedPage, 'entries'>): void
   /** A page was answered: where there is room it keeps, for the next time, what `make` gives. `length`: its bytes. */
-  answered(page: KeptPage, length: number, make: () => KeptEntries): void
+  answered(page: CachedPage, length: number, make: () => CachedEntries): void
 }
 
-const DOOR_PLACES = 16_384 // a power of two; each remembers one address that was met once
-const MOST_ROWS = 100
+const ADMISSION_SLOTS = 16_384 // a power of two; each remembers one address that was met once
+const MAX_ROWS = 100
 /** Of longer entries putting them together is the smaller part. */
-const MOST_ENTRY_BYTES = 8_192
+const MAX_ENTRY_BYTES = 8_192
 
 const hashOf = (url: string): number => {
   let hash = url.length
@@ -66,18 +66,22 @@ const hashOf = (url: string): number => {
  * Up to twice as many pages as `most`, with twice as many bytes of entries as `mostBytes`: those asked for lately, and
  * those before them. A page is kept when it is found a second time: most are asked for once.
  */
-export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number, mostBytes: number): KeptPages => {
-  const wasMet = createDoor(DOOR_PLACES)
-  let lately = new Map<string, KeptPage>()
-  let before = new Map<string, KeptPage>()
+export const createPageCache = (
+  changes: Pick<ChangeCounters, 'countersOf'>,
+  most: number,
+  mostBytes: number,
+): PageCache => {
+  const wasMet = createAdmissionFilter(ADMISSION_SLOTS)
+  let lately = new Map<string, CachedPage>()
+  let before = new Map<string, CachedPage>()
   /** Of the entries of those asked for lately. */
   let bytes = 0
   const takeRoom = (length: number): boolean => {
-    if (length > MOST_ENTRY_BYTES || bytes + length > mostBytes) return false
+    if (length > MAX_ENTRY_BYTES || bytes + length > mostBytes) return false
     bytes += length
     return true
   }
-  const put = (url: string, page: KeptPage): void => {
+  const put = (url: string, page: CachedPage): void => {
     if (lately.size >= most) {
       before = lately
       lately = new Map()
@@ -96,13 +100,13 @@ export const createKeptPages = (changes: Pick<Changes, 'under'>, most: number, m
         page.baseUrl === baseUrl &&
         page.ownUrl === ownUrl &&
         page.type === type &&
-        page.changes === changes.under(page.keys)
+        page.changes === changes.countersOf(page.keys)
       if (!isGood) return undefined
       if (recent === undefined) put(url, page)
       return page
     },
     put(url, page) {
-      if (page.rows.length > MOST_ROWS || !wasMet(hashOf(url))) return
+      if (page.rows.length > MAX_ROWS || !wasMet(hashOf(url))) return
       // Without the bodies that may have come with them.
       put(url, { ...page, rows: page.rows.map(({ rid, ver }) => ({ rid, ver })), entries: undefined })
     },

@@ -5,7 +5,7 @@ const LONGEST = 2_000
 const CANONICAL = /^(?:[\w*.+-]|%(?:2[1-9BCF]|3[A-F]|40|5[B-E]|60|7[B-E]))*$/
 const ASCII = /^[\x21-\x7e]*$/
 
-export interface UsualQuery {
+export interface SimpleQuery {
   /** Names in order, which searches of one shape share: `patient&code&`. */
   readonly names: string
   readonly values: readonly string[]
@@ -18,7 +18,7 @@ const decode = (text: string): string =>
   text.includes('%') || text.includes('+') ? decodeURIComponent(text.replaceAll('+', ' ')) : text
 
 /** Undefined for what takes a closer look. */
-export const readUsualQuery = (query: string): UsualQuery | undefined => {
+export const parseSimpleQuery = (query: string): SimpleQuery | undefined => {
   if (query.length > LONGEST || !ASCII.test(query)) return undefined
   let names = ''
   let text = ''

@@ -8,56 +8,62 @@
  */
 import type { StoredVersion } from '../../storage/service.ts'
 import { ABSOLUTE, COLUMN_STEP } from '../definition/column-codes.ts'
-import { COMPOSITE_WIDTH, REFERENCE_WIDTH, type Rows, STRING_WIDTH, TOKEN_WIDTH } from './index-entries.ts'
+import {
+  COMPOSITE_COLUMNS,
+  type IndexEntries,
+  REFERENCE_COLUMNS,
+  STRING_COLUMNS,
+  TOKEN_COLUMNS,
+} from './index-entries.ts'
 
 const COUNTERS = 32_768 // a power of two
 
 /** Of a column, and of a value in it; a string is found by a range, so all of its column are one key. */
-export const keyOf = (column: number, value = 0, system = 0): number => {
+export const counterKeyOf = (column: number, value = 0, system = 0): number => {
   const mixed = Math.imul(column, 0x9e3779b1) ^ Math.imul(value | 0, 0x85ebca6b) ^ Math.imul(system | 0, 0xc2b2ae35)
   return (mixed ^ (mixed >>> 15)) & (COUNTERS - 1)
 }
 
 /** Adds the keys of rows to `keys`, and to `absolutes` the columns in which they hold references with a whole address. */
 export const addKeys = (
-  { token, reference, string, composite }: Rows,
+  { token, reference, string, composite }: IndexEntries,
   keys: { push(key: number): unknown },
   absolutes: Set<number>,
 ): void => {
-  for (let at = 0; at < token.length; at += TOKEN_WIDTH)
-    keys.push(keyOf(token[at] as number, token[at + 1], token[at + 2]))
-  for (let at = 0; at < reference.length; at += REFERENCE_WIDTH) {
+  for (let at = 0; at < token.length; at += TOKEN_COLUMNS)
+    keys.push(counterKeyOf(token[at] as number, token[at + 1], token[at + 2]))
+  for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS) {
     const column = reference[at] as number
-    keys.push(keyOf(column, reference[at + 1]))
+    keys.push(counterKeyOf(column, reference[at + 1]))
     if (column % COLUMN_STEP === ABSOLUTE) absolutes.add(column - ABSOLUTE)
   }
-  for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH)
-    keys.push(keyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
-  for (let at = 0; at < string.length; at += STRING_WIDTH) keys.push(keyOf(string[at] as number))
+  for (let at = 0; at < composite.length; at += COMPOSITE_COLUMNS)
+    keys.push(counterKeyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
+  for (let at = 0; at < string.length; at += STRING_COLUMNS) keys.push(counterKeyOf(string[at] as number))
 }
 
-export interface Changes {
+export interface ChangeCounters {
   /** Rows of a resource, before or after a change that makes `version`. */
-  note(version: StoredVersion, rows: Rows): void
+  record(version: StoredVersion, rows: IndexEntries): void
   /** The same of keys that were worked out before: see `addKeys`. */
-  noteKeys(version: StoredVersion, keys: readonly number[], absolutes: readonly number[]): void
+  recordKeys(version: StoredVersion, keys: readonly number[], absolutes: readonly number[]): void
   /** After COMMIT. */
   committed(versions: readonly StoredVersion[]): void
   /** Has a reference with a whole address been about to be written in this column? */
   hasAbsolute(column: number): boolean
   /** Changes under some keys so far: grows with each. */
-  under(keys: readonly number[]): number
+  countersOf(keys: readonly number[]): number
 }
 
-export const createChanges = (): Changes => {
+export const createChangeCounters = (): ChangeCounters => {
   const counters = new Float64Array(COUNTERS)
   const absolutes = new Set<number>()
   return {
-    note(version, rows) {
+    record(version, rows) {
       version.keys ??= []
       addKeys(rows, version.keys, absolutes)
     },
-    noteKeys(version, keys, columns) {
+    recordKeys(version, keys, columns) {
       version.keys = version.keys === undefined ? [...keys] : version.keys.concat(keys)
       for (const column of columns) absolutes.add(column)
     },
@@ -73,7 +79,7 @@ export const createChanges = (): Changes => {
       }
     },
     hasAbsolute: (column) => absolutes.has(column),
-    under(keys) {
+    countersOf(keys) {
       let sum = 0
       for (const key of keys) sum += counters[key] as number
       return sum

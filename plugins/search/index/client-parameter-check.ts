@@ -5,52 +5,57 @@
 import type { ServerError } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import type { MadeChange, RefusedChange, Store, WriteCheck } from '../../storage/service.ts'
+import type { AppliedChange, RejectedChange, VersionStore, WriteCheck } from '../../storage/service.ts'
 import { checkCompiled, checkElements, checkTogether } from '../definition/check-client-parameter.ts'
 import {
-  AT_WORK,
+  ACTIVE,
+  type ClientParameterCompiler,
+  type ClientParameterRow,
   type CompiledParameter,
   definitionOf,
-  type PostedCompiler,
-  type PostedRow,
   toDefinition,
 } from '../definition/client-parameters.ts'
-import type { Indexer } from './backfill/backfill-worker.ts'
+import type { BackfillWorker } from './backfill/backfill-worker.ts'
 import { settleColumns } from './columns.ts'
 import type { Registry } from './registry.ts'
 import { dropPosted, nextGeneration, putPosted, readPosted } from './tables.ts'
 
 export const SEARCH_PARAMETER = 'SearchParameter'
 
-export interface PostedWritesParts {
+export interface ClientParameterCheckParts {
   readonly registry: Registry
-  readonly indexer: Indexer
-  readonly store: Store
+  readonly indexer: BackfillWorker
+  readonly store: VersionStore
   readonly types: ReadonlySet<string>
 }
 
 type Resource = Readonly<Record<string, unknown>>
 
-const statusOf = (resource: Resource | undefined): PostedRow['status'] | undefined =>
-  AT_WORK.find((status) => status === resource?.status)
+const statusOf = (resource: Resource | undefined): ClientParameterRow['status'] | undefined =>
+  ACTIVE.find((status) => status === resource?.status)
 
 /** The check that goes with every write of a SearchParameter. */
-export const createPostedWrites = ({ registry, indexer, store, types }: PostedWritesParts): WriteCheck => {
+export const createClientParameterCheck = ({
+  registry,
+  indexer,
+  store,
+  types,
+}: ClientParameterCheckParts): WriteCheck => {
   // Loaded with the first SearchParameter that is put to work, before its transaction.
-  let compiler: PostedCompiler | undefined
+  let compiler: ClientParameterCompiler | undefined
   let toNodes: Awaited<ReturnType<Registry['toNodes']>> | undefined
 
-  const compileAlone = (resource: Resource, loaded: PostedCompiler): CompiledParameter => {
+  const compileAlone = (resource: Resource, loaded: ClientParameterCompiler): CompiledParameter => {
     const definition = toDefinition(resource)
     checkElements(definition, types)
     return loaded.compile(definition, [])
   }
-  const loadCompiler = async (): Promise<PostedCompiler> => {
+  const loadCompiler = async (): Promise<ClientParameterCompiler> => {
     compiler = await registry.compiler()
     return compiler
   }
   /** A promise only while something has to be loaded: fhirpath.js takes a moment, and most expressions need none of it. */
-  const check = (resource: Resource, loaded: PostedCompiler): void | Promise<void> => {
+  const check = (resource: Resource, loaded: ClientParameterCompiler): void | Promise<void> => {
     const { component = [] } = toDefinition(resource)
     const compiled = compileAlone(resource, loaded)
     // What the components of a composite are is told by other definitions, which may come with the same Bundle.
@@ -63,17 +68,21 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
     })
   }
 
-  const rowOf = ({ version: { rid, id } }: MadeChange, resource: Resource): PostedRow => ({
+  const rowOf = ({ version: { rid, id } }: AppliedChange, resource: Resource): ClientParameterRow => ({
     rid,
     id,
     url: String(resource.url),
-    status: statusOf(resource) as PostedRow['status'],
+    status: statusOf(resource) as ClientParameterRow['status'],
     body: JSON.stringify(toDefinition(resource)),
   })
 
   /** Throws what a row cannot be beside the others. `names`: may the refusal name this one of them? */
-  const checkRow = (row: PostedRow, others: readonly PostedRow[], names: (other: PostedRow) => boolean): void => {
-    const loaded = compiler as PostedCompiler
+  const checkRow = (
+    row: ClientParameterRow,
+    others: readonly ClientParameterRow[],
+    names: (other: ClientParameterRow) => boolean,
+  ): void => {
+    const loaded = compiler as ClientParameterCompiler
     const siblings = others.filter(({ status }) => status === 'active').map(definitionOf)
     let compiled: CompiledParameter | undefined
     if (row.status === 'active') {
@@ -95,11 +104,11 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
   /** Why a row cannot be put to work; undefined when it can. It names no SearchParameter that the caller may not see. */
   const refusalOf = async (
     transaction: Transaction,
-    { restricted }: MadeChange,
-    row: PostedRow,
-    others: readonly PostedRow[],
+    { restricted }: AppliedChange,
+    row: ClientParameterRow,
+    others: readonly ClientParameterRow[],
   ): Promise<ServerError | undefined> => {
-    let named: PostedRow | undefined
+    let named: ClientParameterRow | undefined
     const attempt = (isShown: boolean): ServerError | undefined => {
       try {
         checkRow(row, others, (other) => {
@@ -121,11 +130,11 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
   /** The rows after the changes; undefined when none of them is or was at work. */
   const apply = async (
     transaction: Transaction,
-    changes: readonly MadeChange[],
-    refuse: (change: MadeChange, error: ServerError) => void,
-  ): Promise<readonly PostedRow[] | undefined> => {
-    const rows = new Map((await transaction.all<PostedRow>(readPosted, [])).map((row) => [row.rid, row]))
-    const put: MadeChange[] = []
+    changes: readonly AppliedChange[],
+    refuse: (change: AppliedChange, error: ServerError) => void,
+  ): Promise<readonly ClientParameterRow[] | undefined> => {
+    const rows = new Map((await transaction.all<ClientParameterRow>(readPosted, [])).map((row) => [row.rid, row]))
+    const put: AppliedChange[] = []
     let touched = false
     for (const change of changes) {
       const { rid } = change.version
@@ -137,7 +146,7 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
     }
     for (const change of put) rows.set(change.version.rid, rowOf(change, change.resource as Resource))
     for (const change of put) {
-      const row = rows.get(change.version.rid) as PostedRow
+      const row = rows.get(change.version.rid) as ClientParameterRow
       const others = [...rows.values()].filter(({ rid }) => rid !== row.rid)
       const refusal = await refusalOf(transaction, change, row, others)
       if (refusal !== undefined) refuse(change, refusal)
@@ -150,18 +159,18 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
   return {
     name: 'search parameters',
     type: SEARCH_PARAMETER,
-    examine({ resource }) {
+    checkContent({ resource }) {
       const status = statusOf(resource)
       if (status === undefined) return
-      const examined = (loaded: PostedCompiler) => (status === 'active' ? check(resource, loaded) : undefined)
+      const examined = (loaded: ClientParameterCompiler) => (status === 'active' ? check(resource, loaded) : undefined)
       return compiler === undefined ? loadCompiler().then(examined) : examined(compiler)
     },
-    async confirm(_request, transaction, changes) {
+    async checkInTransaction(_request, transaction, changes) {
       const ours = changes.filter(({ version, written }) => written && version.type === SEARCH_PARAMETER)
       if (ours.length === 0) return []
       // One at a time: each must see what the other has made.
-      await store.hold(transaction, 'search-parameters')
-      const refusals: RefusedChange[] = []
+      await store.advisoryLock(transaction, 'search-parameters')
+      const refusals: RejectedChange[] = []
       const rows = await apply(
         transaction,
         ours,
@@ -174,9 +183,9 @@ export const createPostedWrites = ({ registry, indexer, store, types }: PostedWr
       await transaction.run(nextGeneration, [])
       return []
     },
-    async committed() {
+    async afterCommit() {
       await registry.refresh()
-      indexer.kick()
+      indexer.wake()
     },
   }
 }

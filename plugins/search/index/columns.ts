@@ -10,9 +10,9 @@ import {
   GONE,
   insertColumn,
   nextGeneration,
-  readColumns,
+  readIndexColumns,
   readLastColumn,
-  setReach,
+  setBackfilledTo,
   writeLastColumn,
 } from './tables.ts'
 
@@ -37,7 +37,7 @@ export interface ColumnRow {
 
 type Key = Pick<ColumnRow, 'type' | 'kind' | 'expression'>
 
-export const keyOf = ({ type, kind, expression }: Key): string => `${type} ${kind} ${expression}`
+export const columnKeyOf = ({ type, kind, expression }: Key): string => `${type} ${kind} ${expression}`
 
 /** Lowest bit of a type that no column has. */
 const freeBit = (taken: ReadonlySet<number>): number => {
@@ -48,11 +48,11 @@ const freeBit = (taken: ReadonlySet<number>): number => {
 
 /** True when the rows in the database are those of the model already. */
 export const isSettled = (columns: readonly StoredColumn[], held: readonly ColumnRow[]): boolean => {
-  const wanted = new Set(columns.map(keyOf))
-  const known = new Set(held.map(keyOf))
+  const wanted = new Set(columns.map(columnKeyOf))
+  const known = new Set(held.map(columnKeyOf))
   return (
-    columns.every((column) => known.has(keyOf(column))) &&
-    held.every((row) => wanted.has(keyOf(row)) === (row.reach !== GONE))
+    columns.every((column) => known.has(columnKeyOf(column))) &&
+    held.every((row) => wanted.has(columnKeyOf(row)) === (row.reach !== GONE))
   )
 }
 
@@ -65,10 +65,10 @@ export const settleColumns = async (
   columns: readonly StoredColumn[],
   isEmpty: (type: string) => boolean = () => false,
 ): Promise<void> => {
-  const held = await transaction.all<ColumnRow>(readColumns, [])
+  const held = await transaction.all<ColumnRow>(readIndexColumns, [])
   if (isSettled(columns, held)) return
-  const known = new Map(held.map((row) => [keyOf(row), row]))
-  const wanted = new Set(columns.map(keyOf))
+  const known = new Map(held.map((row) => [columnKeyOf(row), row]))
+  const wanted = new Set(columns.map(columnKeyOf))
   const bits = new Map<string, Set<number>>()
   const bitsOf = (type: string): Set<number> => {
     const taken = bits.get(type) ?? new Set()
@@ -79,12 +79,12 @@ export const settleColumns = async (
   for (const row of held) {
     bitsOf(row.type).add(row.bit)
     last = Math.max(last, row.code)
-    if (wanted.has(keyOf(row))) {
-      if (row.reach === GONE) await transaction.run(setReach, [DIRTY, row.code])
-    } else if (row.reach !== GONE) await transaction.run(setReach, [GONE, row.code])
+    if (wanted.has(columnKeyOf(row))) {
+      if (row.reach === GONE) await transaction.run(setBackfilledTo, [DIRTY, row.code])
+    } else if (row.reach !== GONE) await transaction.run(setBackfilledTo, [GONE, row.code])
   }
   for (const column of columns) {
-    if (known.has(keyOf(column))) continue
+    if (known.has(columnKeyOf(column))) continue
     const { type, kind, expression } = column
     last += COLUMN_STEP
     const bit = freeBit(bitsOf(type))

@@ -12,7 +12,7 @@ export interface ExactNumber {
 }
 
 /** Digits of what is left that are kept; a `~` behind them stands for more. */
-const MOST_DIGITS = 200
+const MAX_DIGITS = 200
 /** What is left begins above 10^-OFFSET for any number that is read, and below 10^OFFSET. */
 const OFFSET = 50_000
 /** Decimals of so many digits have doubles of their own. */
@@ -21,8 +21,8 @@ const SURE = 10n ** BigInt(SURE_DIGITS)
 const SMALLEST_NORMAL = 2.3e-308
 
 /** Between a number and all that are greater; digits lie between the two. */
-const LEAST = '!'
-const MOST = '~'
+const MIN_KEY = '!'
+const MAX_KEY = '~'
 
 const BITS = new BigInt64Array(1)
 const DOUBLE = new Float64Array(BITS.buffer)
@@ -38,13 +38,13 @@ const shortestOf = (value: number): Ratio => readRatio(String(value)) as Ratio
 /** A positive number as digits in order: where they begin, then the digits themselves. */
 const toRest = ({ digits, exponent, over }: Ratio): string => {
   // Enough digits behind the first one of a fraction that has no end.
-  const more = over === 1n ? 0 : MOST_DIGITS + over.toString().length
+  const more = over === 1n ? 0 : MAX_DIGITS + over.toString().length
   const scaled = digits * 10n ** BigInt(more)
   const text = (scaled / over).toString()
   const place = String(OFFSET + text.length + exponent - more).padStart(6, '0')
-  const kept = text.slice(0, MOST_DIGITS).replace(/0+$/, '')
-  const isWhole = scaled % over === 0n && /^0*$/.test(text.slice(MOST_DIGITS))
-  return isWhole ? place + kept : `${place}${text.slice(0, MOST_DIGITS)}${MOST}`
+  const kept = text.slice(0, MAX_DIGITS).replace(/0+$/, '')
+  const isWhole = scaled % over === 0n && /^0*$/.test(text.slice(MAX_DIGITS))
+  return isWhole ? place + kept : `${place}${text.slice(0, MAX_DIGITS)}${MAX_KEY}`
 }
 
 /** A first guess, at most a few doubles away. */
@@ -73,18 +73,18 @@ export const toExactNumber = (value: Ratio): ExactNumber => {
 export const exactOfDigits = (digits: string): ExactNumber => toExactNumber(readRatio(digits) ?? decimal(0n))
 
 /** Above all numbers that can be stored, and below. */
-export const ABOVE_ALL: ExactNumber = { near: Number.MAX_VALUE, rest: MOST }
+export const ABOVE_ALL: ExactNumber = { near: Number.MAX_VALUE, rest: MAX_KEY }
 export const BELOW_ALL: ExactNumber = { near: -Number.MAX_VALUE, rest: '' }
 
 /** Above the number and below all that are greater: where a range begins that leaves it out. */
-export const justAbove = ({ near, rest }: ExactNumber): ExactNumber => ({ near, rest: `${rest}${LEAST}` })
+export const justAbove = ({ near, rest }: ExactNumber): ExactNumber => ({ near, rest: `${rest}${MIN_KEY}` })
 
 /** Below the number and above all that are less. */
 export const justBelow = ({ near, rest }: ExactNumber): ExactNumber => {
-  if (rest === '') return { near: beside(near, false), rest: MOST }
+  if (rest === '') return { near: beside(near, false), rest: MAX_KEY }
   const last = rest.slice(-1)
   // Digits never end with a 0.
-  return { near, rest: last === MOST ? rest : `${rest.slice(0, -1)}${Number(last) - 1}${MOST}` }
+  return { near, rest: last === MAX_KEY ? rest : `${rest.slice(0, -1)}${Number(last) - 1}${MAX_KEY}` }
 }
 
 /** Negative, 0 or positive. */

@@ -1,45 +1,45 @@
 /** Resource → index rows, by the columns of a registry. Needs no database, so a thread of its own can do the same. */
 
-import type { Links, Nodes } from '../../model/service.ts'
+import type { InterpretedNodes, ReferenceWalker } from '../../model/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import { MASK_BITS } from './columns.ts'
 import { type Converters, createConverters } from './convert/converters.ts'
 import { compileExtractor, type Extract, type ExtractorColumn } from './extractor.ts'
 import type { Hasher } from './hash.ts'
 import {
-  COMPOSITE_WIDTH,
-  DATE_WIDTH,
-  QUANTITY_WIDTH,
-  REFERENCE_WIDTH,
-  Rows,
-  STRING_WIDTH,
-  TOKEN_WIDTH,
+  COMPOSITE_COLUMNS,
+  DATE_COLUMNS,
+  IndexEntries,
+  QUANTITY_COLUMNS,
+  REFERENCE_COLUMNS,
+  STRING_COLUMNS,
+  TOKEN_COLUMNS,
 } from './index-entries.ts'
-import type { Numbered, RegistryState } from './parameter-state.ts'
-import { addRest } from './unlisted-references.ts'
+import type { NumberedColumn, ParameterState } from './parameter-state.ts'
+import { addUnlistedReferences } from './unlisted-references.ts'
 
 export interface Extraction {
   /** Index rows of a resource. */
-  extract(resource: Record<string, unknown>): Rows
+  extract(resource: Record<string, unknown>): IndexEntries
   readonly extractInto: Extract
   /** An extractor of some columns, with converters of its own for what the index does not hold. */
   collector(type: string, codes: readonly number[], converters?: Converters): Extract
   /** Bits of the values that rows stand for. */
-  masks(type: string, rows: Rows): readonly number[]
+  masks(type: string, rows: IndexEntries): readonly number[]
 }
 
 export interface ExtractionParts {
   readonly hasher: Hasher
-  readonly links: Links
+  readonly referenceWalker: ReferenceWalker
   readonly converters?: Converters
-  readonly state: () => RegistryState
+  readonly state: () => ParameterState
   /** What evaluates the expressions that are no paths; undefined while it is not loaded. */
-  readonly toNodes: () => ((expression: string) => Nodes) | undefined
+  readonly toNodes: () => ((expression: string) => InterpretedNodes) | undefined
 }
 
 /** An expression that cannot be evaluated on a resource, `single()` of several for example, gives it no value. */
 const careful =
-  (nodes: Nodes): Nodes =>
+  (nodes: InterpretedNodes): InterpretedNodes =>
   (resource) => {
     try {
       return nodes(resource)
@@ -49,9 +49,9 @@ const careful =
   }
 
 export const createExtraction = (parts: ExtractionParts): Extraction => {
-  const { hasher, links, state, toNodes, converters = createConverters(hasher) } = parts
+  const { hasher, referenceWalker, state, toNodes, converters = createConverters(hasher) } = parts
 
-  const toExtractorColumn = ({ column, row }: Numbered): ExtractorColumn => {
+  const toExtractorColumn = ({ column, row }: NumberedColumn): ExtractorColumn => {
     const evaluate = column.exotic === true ? toNodes() : undefined
     return {
       code: row.code,
@@ -77,12 +77,13 @@ export const createExtraction = (parts: ExtractionParts): Extraction => {
     extractorOf(type)(resource, rows)
     const { restOf, holdsReference } = state()
     const rest = restOf.get(type)
-    if (rest !== undefined) addRest(links, hasher, resource, rest, holdsReference, rows.reference)
+    if (rest !== undefined)
+      addUnlistedReferences(referenceWalker, hasher, resource, rest, holdsReference, rows.reference)
   }
   return {
     extractInto,
     extract(resource) {
-      const made = new Rows()
+      const made = new IndexEntries()
       extractInto(resource, made)
       return made
     },
@@ -107,12 +108,12 @@ export const createExtraction = (parts: ExtractionParts): Extraction => {
         masks[at] = (masks[at] as number) + 2 ** (bit % MASK_BITS)
       }
       const { token, reference, date, quantity, string, composite, present } = made
-      for (let at = 0; at < token.length; at += TOKEN_WIDTH) note(token[at])
-      for (let at = 0; at < reference.length; at += REFERENCE_WIDTH) note(reference[at])
-      for (let at = 0; at < date.length; at += DATE_WIDTH) note(date[at])
-      for (let at = 0; at < quantity.length; at += QUANTITY_WIDTH) note(quantity[at])
-      for (let at = 0; at < string.length; at += STRING_WIDTH) note(string[at])
-      for (let at = 0; at < composite.length; at += COMPOSITE_WIDTH) note(composite[at])
+      for (let at = 0; at < token.length; at += TOKEN_COLUMNS) note(token[at])
+      for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS) note(reference[at])
+      for (let at = 0; at < date.length; at += DATE_COLUMNS) note(date[at])
+      for (let at = 0; at < quantity.length; at += QUANTITY_COLUMNS) note(quantity[at])
+      for (let at = 0; at < string.length; at += STRING_COLUMNS) note(string[at])
+      for (let at = 0; at < composite.length; at += COMPOSITE_COLUMNS) note(composite[at])
       for (const code of present) note(code)
       return masks
     },

@@ -2,55 +2,55 @@
  * Index rows of a resource, by code generated once per resource type: every element is visited once, whatever number
  * of parameters asks for it. Needs no more than the branches of the columns.
  */
-import type { Branch, Step, Test } from '../../model/service.ts'
-import { type Convert, type Kind, MIME_TYPE } from '../definition/kind.ts'
+import type { ElementPath, PathStep, PathTest } from '../../model/service.ts'
+import { type Convert, type IndexKind, MIME_TYPE } from '../definition/kind.ts'
 import { isMimeTypes } from '../definition/mime-value-set.ts'
-import { pairKey } from '../definition/pair-key.ts'
+import { patientCodeKey } from '../definition/pair-key.ts'
 import type { Converters } from './convert/converters.ts'
 import {
   COMPOSITE,
-  COMPOSITE_WIDTH,
-  DATE_WIDTH,
+  COMPOSITE_COLUMNS,
+  DATE_COLUMNS,
+  IndexEntries,
   QUANTITY,
-  QUANTITY_WIDTH,
-  REFERENCE_WIDTH,
-  Rows,
-  STRING_WIDTH,
-  TOKEN_WIDTH,
+  QUANTITY_COLUMNS,
+  REFERENCE_COLUMNS,
+  STRING_COLUMNS,
+  TOKEN_COLUMNS,
 } from './index-entries.ts'
 
 type Json = Record<string, unknown>
 
 export interface ExtractorComponent {
-  readonly kind: Kind
-  readonly branches: readonly Branch[]
+  readonly kind: IndexKind
+  readonly branches: readonly ElementPath[]
 }
 
 /** A column with its number. */
 export interface ExtractorColumn {
   readonly code: number
-  readonly kind: Kind | 'composite' | 'alias'
-  readonly branches: readonly Branch[]
+  readonly kind: IndexKind | 'composite' | 'alias'
+  readonly branches: readonly ElementPath[]
   readonly components?: readonly ExtractorComponent[]
   readonly refers?: string
   /** For what cannot be generated: nodes of the expression in a resource, with their FHIR types. */
   readonly nodes?: (resource: Json) => readonly { readonly type: string; readonly value: unknown }[]
 }
 
-export type Extract = (resource: Json, rows: Rows) => void
+export type Extract = (resource: Json, rows: IndexEntries) => void
 
 /** What happens at the end of a path: source text for the value in a variable. */
 type Emit = (variable: string) => string
 
-interface Node {
-  readonly step: Step | undefined
-  readonly children: Map<string, Node>
+interface ExtractorNode {
+  readonly step: PathStep | undefined
+  readonly children: Map<string, ExtractorNode>
   readonly emits: Emit[]
 }
 
-const newNode = (step?: Step): Node => ({ step, children: new Map(), emits: [] })
+const newNode = (step?: PathStep): ExtractorNode => ({ step, children: new Map(), emits: [] })
 
-const descend = (root: Node, steps: readonly Step[]): Node => {
+const descend = (root: ExtractorNode, steps: readonly PathStep[]): ExtractorNode => {
   let node = root
   for (const step of steps) {
     const key = JSON.stringify(step)
@@ -64,7 +64,7 @@ const descend = (root: Node, steps: readonly Step[]): Node => {
 /** Path through members as a JavaScript property read; names come from definitions and are quoted. */
 const read = (on: string, member: string): string => `${on}[${JSON.stringify(member)}]`
 
-const toCondition = (test: Test, variable: string): string => {
+const toCondition = (test: PathTest, variable: string): string => {
   switch (test.test) {
     case 'equals':
       return `${read(variable, test.member)} === ${JSON.stringify(test.value)}`
@@ -77,12 +77,12 @@ const toCondition = (test: Test, variable: string): string => {
   }
 }
 
-const generate = (node: Node, variable: string, depth: number): string => {
-  const inside = (child: Node, name: string): string =>
+const generate = (node: ExtractorNode, variable: string, depth: number): string => {
+  const inside = (child: ExtractorNode, name: string): string =>
     child.emits.map((emit) => emit(name)).join('') + generate(child, name, depth + 1)
   let source = ''
   for (const [key, child] of node.children) {
-    const { step } = child as { step: Step }
+    const { step } = child as { step: PathStep }
     const name = `v${depth}_${[...node.children.keys()].indexOf(key)}`
     if (step.step === 'where') {
       source += `if (${toCondition(step.where, variable)}) {${inside(child, variable)}}\n`
@@ -120,7 +120,7 @@ const mayHave = (component: ExtractorComponent | undefined, variable: string): s
 }
 
 /** Compiles the emits of one list of columns. `converts` collects the functions the source calls by number. */
-const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, values: unknown[]): void => {
+const addColumn = (root: ExtractorNode, column: ExtractorColumn, converters: Converters, values: unknown[]): void => {
   const bind = (value: unknown): string => `V[${values.push(value) - 1}]`
   for (const { steps, type, judgement, binding } of column.branches) {
     const node = descend(root, steps)
@@ -147,8 +147,8 @@ const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, 
   }
   if (column.nodes !== undefined) {
     const { nodes, code, kind } = column
-    const run = bind((resource: Json, rows: Rows) => {
-      for (const { type, value } of nodes(resource)) converters.of(kind as Kind, type)?.(rows, code, value)
+    const run = bind((resource: Json, rows: IndexEntries) => {
+      for (const { type, value } of nodes(resource)) converters.of(kind as IndexKind, type)?.(rows, code, value)
     })
     root.emits.push(() => `${run}(r, o);`)
   }
@@ -157,7 +157,7 @@ const addColumn = (root: Node, column: ExtractorColumn, converters: Converters, 
 const compileTree = (
   columns: readonly ExtractorColumn[],
   converters: Converters,
-): ((r: Json, start: unknown, o: Rows) => void) => {
+): ((r: Json, start: unknown, o: IndexEntries) => void) => {
   const values: unknown[] = []
   const root = newNode()
   for (const column of columns) addColumn(root, column, converters, values)
@@ -170,14 +170,14 @@ const compileTree = (
 const compileComposite = (
   { code, components = [] }: ExtractorColumn,
   converters: Converters,
-): ((r: Json, element: unknown, o: Rows) => void) => {
+): ((r: Json, element: unknown, o: IndexEntries) => void) => {
   const parts = components.map(({ kind, branches }) => {
     const rooted = branches.filter(({ root }) => root === true)
     const own = branches.filter(({ root }) => root !== true)
-    const compile = (list: readonly Branch[]) =>
+    const compile = (list: readonly ElementPath[]) =>
       list.length === 0 ? undefined : compileTree([{ code: 0, kind, branches: list }], converters)
     // Used over and over: an extraction never runs inside another.
-    return { kind, fromElement: compile(own), fromRoot: compile(rooted), scratch: new Rows() }
+    return { kind, fromElement: compile(own), fromRoot: compile(rooted), scratch: new IndexEntries() }
   })
   const kinds = parts.map(({ kind }) => kind)
   const found = parts.map(({ scratch }) => scratch)
@@ -191,12 +191,12 @@ const compileComposite = (
     }
     if (at < 0) combine(rows, code, kinds, found)
     // What was begun is emptied for the next one; the usual case is that nothing was.
-    for (let used = parts.length - 1; used > at; used -= 1) (found[used] as Rows).clear()
-    if (at >= 0) (found[at] as Rows).clear()
+    for (let used = parts.length - 1; used > at; used -= 1) (found[used] as IndexEntries).clear()
+    if (at >= 0) (found[at] as IndexEntries).clear()
   }
 }
 
-const listOf = (rows: Rows, kind: Kind): readonly unknown[] => {
+const listOf = (rows: IndexEntries, kind: IndexKind): readonly unknown[] => {
   switch (kind) {
     case 'token':
       return rows.token
@@ -211,29 +211,34 @@ const listOf = (rows: Rows, kind: Kind): readonly unknown[] => {
   }
 }
 
-const WIDTHS: Readonly<Record<Kind, number>> = {
-  token: TOKEN_WIDTH,
-  reference: REFERENCE_WIDTH,
-  date: DATE_WIDTH,
-  quantity: QUANTITY_WIDTH,
-  string: STRING_WIDTH,
-  uri: STRING_WIDTH,
-  position: COMPOSITE_WIDTH,
+const WIDTHS: Readonly<Record<IndexKind, number>> = {
+  token: TOKEN_COLUMNS,
+  reference: REFERENCE_COLUMNS,
+  date: DATE_COLUMNS,
+  quantity: QUANTITY_COLUMNS,
+  string: STRING_COLUMNS,
+  uri: STRING_COLUMNS,
+  position: COMPOSITE_COLUMNS,
 }
 
 /**
  * Every combination of the components: the first one has `value`, later codes `value2`; numbers and dates have low and
  * high, then low2 and high2. A text has a key, and in place of `low` the hash that tells texts with one key apart.
  */
-const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readonly Rows[]): void => {
+const combine = (
+  rows: IndexEntries,
+  code: number,
+  kinds: readonly IndexKind[],
+  found: readonly IndexEntries[],
+): void => {
   const row: (number | string | null)[] = [code, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '', '', '', null]
   const step = (at: number): void => {
     if (at === kinds.length) {
-      for (let n = 0; n < COMPOSITE_WIDTH; n += 1) rows.composite.push(row[n] as number)
+      for (let n = 0; n < COMPOSITE_COLUMNS; n += 1) rows.composite.push(row[n] as number)
       return
     }
-    const kind = kinds[at] as Kind
-    const list = listOf(found[at] as Rows, kind)
+    const kind = kinds[at] as IndexKind
+    const list = listOf(found[at] as IndexEntries, kind)
     const width = WIDTHS[kind]
     const coded = at === 0 ? 1 : 5
     const ranged = at < 2 ? COMPOSITE.first : COMPOSITE.second
@@ -244,7 +249,7 @@ const combine = (rows: Rows, code: number, kinds: readonly Kind[], found: readon
         row[coded] = list[n + 1] as number
         row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
         // A reference has no system: in its place in the key the code lets one of many codes be sought.
-        if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = pairKey(row[coded] as number)
+        if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = patientCodeKey(row[coded] as number)
       } else if (kind === 'date' || kind === 'quantity') {
         row[ranged.low] = list[n + 1] as number
         row[ranged.high] = list[n + 2] as number

@@ -1,13 +1,13 @@
 /** Index rows of one resource, flat: column after column, so that making them leaves no object per row. */
 
 /** Numbers per row in each list. */
-export const TOKEN_WIDTH = 3
-export const REFERENCE_WIDTH = 2
-export const DATE_WIDTH = 3
-export const QUANTITY_WIDTH = 8
-export const STRING_WIDTH = 4
-export const TEXT_WIDTH = 4
-export const COMPOSITE_WIDTH = 15
+export const TOKEN_COLUMNS = 3
+export const REFERENCE_COLUMNS = 2
+export const DATE_COLUMNS = 3
+export const QUANTITY_COLUMNS = 8
+export const STRING_COLUMNS = 4
+export const TEXT_COLUMNS = 4
+export const COMPOSITE_COLUMNS = 15
 
 /** Where the ends of a range lie in a row, and what their doubles leave of them. */
 export interface Places {
@@ -25,7 +25,7 @@ export const COMPOSITE = {
   tail: 14,
 } as const
 
-export class Rows {
+export class IndexEntries {
   /** column, value, system */
   readonly token: number[] = []
   /** column, target */

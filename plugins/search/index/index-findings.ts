@@ -2,8 +2,8 @@
 import type { ReadReference } from '../../model/service.ts'
 import { type Findings, findingsOf } from '../../storage/service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
-import type { ResourceWords } from './full-text/resource-text.ts'
-import type { Rows } from './index-entries.ts'
+import type { ResourceText } from './full-text/resource-text.ts'
+import type { IndexEntries } from './index-entries.ts'
 import { joinRowLists } from './row-lists.ts'
 
 /** Index rows of a contained resource by its place; undefined where there is nothing to index. */
@@ -17,18 +17,18 @@ export interface Before {
   /** Undefined where nobody asked. */
   readonly references: readonly ReadReference[] | undefined
   /** Rows that the next version does not have. */
-  readonly removed: readonly Rows[]
+  readonly removed: readonly IndexEntries[]
   /** `Rows.present` of it. */
   readonly present: readonly number[]
   readonly contained: ContainedList
-  readonly words: ResourceWords
+  readonly words: ResourceText
 }
 
 export interface IndexFindings extends Findings {
   /** Rows that the version before does not have, each once, in lists of bounded length. */
-  readonly added: readonly Rows[]
+  readonly added: readonly IndexEntries[]
   /** Rows that both versions have, for who decides on a version by all of its rows; undefined where nobody asked. */
-  readonly shared: readonly Rows[] | undefined
+  readonly shared: readonly IndexEntries[] | undefined
   /** `Rows.present`. */
   readonly present: readonly number[]
   readonly masks: readonly number[]
@@ -36,7 +36,7 @@ export interface IndexFindings extends Findings {
   readonly keys: readonly number[]
   readonly absolutes: readonly number[]
   readonly contained: ContainedList
-  readonly words: ResourceWords
+  readonly words: ResourceText
   readonly references: readonly ReadReference[]
   /** FHIRPath of each reference. */
   readonly paths: readonly string[]
@@ -48,7 +48,7 @@ export interface IndexFindings extends Findings {
 
 /** All rows of a resource, by a thread. */
 export interface FoundRows {
-  readonly rows: Rows
+  readonly rows: IndexEntries
   /** `Registry.source` that they were made with: with another one they say nothing. */
   readonly source: object
 }

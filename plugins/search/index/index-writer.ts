@@ -4,12 +4,18 @@
  */
 
 import { createPause } from '../../../kernel/index.ts'
-import { type Eventually, insertNow, type LaterInsert, type Plain, type Transaction } from '../../database/service.ts'
+import {
+  type DeferredInsert,
+  insertImmediately,
+  type MaybePromise,
+  type SqlScalar,
+  type Transaction,
+} from '../../database/service.ts'
 import { Contended, type Findings, type StoredVersion } from '../../storage/service.ts'
-import type { Changes } from './change-counters.ts'
+import type { ChangeCounters } from './change-counters.ts'
 import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'
-import { APART, containedRid } from './contained/key-space.ts'
-import { type Rows, TEXT_WIDTH } from './index-entries.ts'
+import { CONTAINED_OFFSET, containedRid } from './contained/key-space.ts'
+import { type IndexEntries, TEXT_COLUMNS } from './index-entries.ts'
 import { type ContainedList, type IndexFindings, toIndexFindings } from './index-findings.ts'
 import { indexedOf, parseIndexed } from './indexed-json.ts'
 import type { Registry } from './registry.ts'
@@ -17,10 +23,10 @@ import {
   deleteResourceRow,
   deleteRow,
   INDEX_KINDS,
-  type IndexKind,
+  type IndexTableKind,
   insertDisplay,
+  insertIndexRows,
   insertResourceRow,
-  insertRows,
   mergeResourceRow,
   TABLES,
 } from './tables.ts'
@@ -28,7 +34,7 @@ import {
 const KNOWN_DISPLAYS = 20_000
 const NONE: readonly number[] = []
 
-export interface IndexRows {
+export interface IndexWriter {
   /**
    * Index rows of a change. `previous` is the version before; a deletion counts as none. `findings`: what a thread has
    * found about both.
@@ -39,31 +45,31 @@ export interface IndexRows {
     resource: Readonly<Record<string, unknown>> | undefined,
     previous: StoredVersion | undefined,
     findings?: Findings | undefined,
-  ): Eventually<void>
+  ): MaybePromise<void>
   /** Rows of some columns of a resource, of which all or some may be there already. */
-  fill(
+  addTo(
     transaction: Transaction,
     at: { readonly rid: number; readonly type: string; readonly id: string },
-    rows: Rows,
-  ): Eventually<void>
+    rows: IndexEntries,
+  ): MaybePromise<void>
   /** All rows of what a resource contains, of which all or some may be there already. */
-  fillContained(
+  addContained(
     transaction: Transaction,
     at: { readonly rid: number; readonly type: string; readonly id: string },
     resource: Readonly<Record<string, unknown>>,
-  ): Eventually<void>
+  ): MaybePromise<void>
   /** After COMMIT: what was written with these versions is there. */
   committed(versions: readonly StoredVersion[]): void
   /** Displays were removed: none counts as known any more. */
   forget(): void
 }
 
-type Values = readonly Plain[]
+type Values = readonly SqlScalar[]
 /** How rows come into their tables: now, or later. */
-type Put = (transaction: Transaction, insert: LaterInsert, params: Values, last?: Plain) => Eventually<void>
-const putLater: Put = (transaction, insert, params, last) => transaction.later(insert, params, last)
+type Put = (transaction: Transaction, insert: DeferredInsert, params: Values, last?: SqlScalar) => MaybePromise<void>
+const putLater: Put = (transaction, insert, params, last) => transaction.insertDeferred(insert, params, last)
 
-const identify = (kind: IndexKind, values: Values, at: number): string => {
+const identify = (kind: IndexTableKind, values: Values, at: number): string => {
   const { key } = TABLES[kind]
   let text = ''
   for (let n = 0; n < key.length; n += 1) text += `${values[at + n]}\u0001`
@@ -71,7 +77,7 @@ const identify = (kind: IndexKind, values: Values, at: number): string => {
 }
 
 /** The rows of `values` that are not in `others`. */
-const without = (kind: IndexKind, values: Values, others: Values): Values => {
+const without = (kind: IndexTableKind, values: Values, others: Values): Values => {
   const { width } = TABLES[kind]
   const known = new Set<string>()
   for (let at = 0; at < others.length; at += width) known.add(identify(kind, others, at))
@@ -82,33 +88,33 @@ const without = (kind: IndexKind, values: Values, others: Values): Values => {
 }
 
 /** `changes`: who is told of what is written; undefined where nobody asks. */
-export const createIndexRows = (
+export const createIndexWriter = (
   registry: Registry,
   codeOf: (type: string) => number | undefined,
-  changes?: Changes,
-): IndexRows => {
+  changes?: ChangeCounters,
+): IndexWriter => {
   // Displays that were committed lately: they need not be written again.
   const displays = new Set<number>()
   // Those written with a version whose transaction may yet be undone.
   const unconfirmed = new WeakMap<StoredVersion, readonly number[]>()
 
-  const collect = (promises: Promise<void>[], one: Eventually<void>): void => {
+  const collect = (promises: Promise<void>[], one: MaybePromise<void>): void => {
     if (one instanceof Promise) promises.push(one)
   }
   const insert = (
     transaction: Transaction,
     promises: Promise<void>[],
-    kind: IndexKind,
+    kind: IndexTableKind,
     values: Values,
     rid: number,
     put: Put,
   ): void => {
-    if (values.length > 0) collect(promises, put(transaction, insertRows[kind], values, rid))
+    if (values.length > 0) collect(promises, put(transaction, insertIndexRows[kind], values, rid))
   }
   const remove = (
     transaction: Transaction,
     promises: Promise<void>[],
-    kind: IndexKind,
+    kind: IndexTableKind,
     values: Values,
     rid: number,
   ): void => {
@@ -120,11 +126,11 @@ export const createIndexRows = (
   const writeDisplays = (
     transaction: Transaction,
     promises: Promise<void>[],
-    { text }: Rows,
+    { text }: IndexEntries,
     put: Put,
   ): readonly number[] => {
     let written: number[] | undefined
-    for (let at = 0; at < text.length; at += TEXT_WIDTH) {
+    for (let at = 0; at < text.length; at += TEXT_COLUMNS) {
       const value = text[at + 2] as number
       const column = text[at] as number
       const mixed = value + column
@@ -156,16 +162,16 @@ export const createIndexRows = (
         insert(transaction, promises, kind, without(kind, values, old), rid, put)
       }
       if (other !== undefined && other.type !== one?.type)
-        collect(promises, transaction.run(deleteResourceRow, [(codeOf(other.type) ?? 0) - APART, rid]))
+        collect(promises, transaction.run(deleteResourceRow, [(codeOf(other.type) ?? 0) - CONTAINED_OFFSET, rid]))
       if (one === undefined) continue
       const { type, id, masks, rows } = one
       const ref = registry.hasher.long(`${holderType}/${holderId}#${id}`)
-      const code = (codeOf(type) ?? 0) - APART
+      const code = (codeOf(type) ?? 0) - CONTAINED_OFFSET
       collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
       writeDisplays(transaction, promises, rows, put)
     }
   }
-  const done = (promises: Promise<void>[]): Eventually<void> =>
+  const done = (promises: Promise<void>[]): MaybePromise<void> =>
     promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
 
   /** What was found about a large resource, in parts between which others are answered. */
@@ -180,9 +186,9 @@ export const createIndexRows = (
     const { rid, type, id } = next
     const { before, added, masks, keys, absolutes } = findings
     const code = codeOf(type) ?? 0
-    const put = before === undefined ? putLater : insertNow
+    const put = before === undefined ? putLater : insertImmediately
     const pause = createPause()
-    changes?.noteKeys(next, keys, absolutes)
+    changes?.recordKeys(next, keys, absolutes)
     const promises: Promise<void>[] = []
     const finish = async (): Promise<void> => {
       if (promises.length > 0) await Promise.all(promises.splice(0))
@@ -217,8 +223,8 @@ export const createIndexRows = (
       const resource = given === undefined ? undefined : indexedOf(given, next.text)
       const earlier = previous === undefined || previous.deleted ? undefined : parseIndexed(previous.text)
       const before = earlier === undefined ? undefined : registry.extract(earlier)
-      if (before !== undefined) changes?.note(next, before)
-      const put = before === undefined ? putLater : insertNow
+      if (before !== undefined) changes?.record(next, before)
+      const put = before === undefined ? putLater : insertImmediately
       const promises: Promise<void>[] = []
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
         writeContained(
@@ -235,7 +241,7 @@ export const createIndexRows = (
         return done(promises)
       }
       const rows = registry.extract(resource)
-      changes?.note(next, rows)
+      changes?.record(next, rows)
       const masks = registry.masks(type, rows)
       const ref = registry.hasher.long(`${type}/${id}`)
       collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))
@@ -263,7 +269,7 @@ export const createIndexRows = (
         unconfirmed.delete(version)
       }
     },
-    fill(transaction, { rid, type, id }, rows) {
+    addTo(transaction, { rid, type, id }, rows) {
       const masks = registry.masks(type, rows)
       const promises: Promise<void>[] = []
       const ref = registry.hasher.long(`${type}/${id}`)
@@ -271,13 +277,13 @@ export const createIndexRows = (
         promises,
         transaction.run(mergeResourceRow, [codeOf(type) ?? 0, rid, ref, masks[0]!, masks[1]!, masks[2]!]),
       )
-      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid, insertNow)
-      writeDisplays(transaction, promises, rows, insertNow)
+      for (const kind of INDEX_KINDS) insert(transaction, promises, kind, rows[kind], rid, insertImmediately)
+      writeDisplays(transaction, promises, rows, insertImmediately)
       return done(promises)
     },
-    fillContained(transaction, at, resource) {
+    addContained(transaction, at, resource) {
       const promises: Promise<void>[] = []
-      writeContained(transaction, promises, at, toContainedRows(registry, resource), [], insertNow)
+      writeContained(transaction, promises, at, toContainedRows(registry, resource), [], insertImmediately)
       return done(promises)
     },
     forget: () => displays.clear(),

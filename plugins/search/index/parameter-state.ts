@@ -1,15 +1,15 @@
 /** What a model and one reading of its columns come to: replaced as a whole when either changes. */
 
-import { CANONICAL, COLUMN_STEP, REST } from '../definition/column-codes.ts'
+import { CANONICAL, COLUMN_STEP, UNLISTED } from '../definition/column-codes.ts'
 import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
-import type { StoredColumn, StoredModel } from '../definition/stored-definitions.ts'
-import { GENERAL, MODIFIERS } from '../definition/supported.ts'
-import { type ColumnRow, keyOf } from './columns.ts'
+import type { SearchDefinitions, StoredColumn } from '../definition/stored-definitions.ts'
+import { COMMON_PARAMETERS, MODIFIERS } from '../definition/supported.ts'
+import { type ColumnRow, columnKeyOf } from './columns.ts'
 import type { Extract } from './extractor.ts'
 import { refuseIndexing } from './indexing-refusal.ts'
 import { GONE } from './tables.ts'
 
-export interface Numbered {
+export interface NumberedColumn {
   readonly column: StoredColumn
   readonly row: ColumnRow
 }
@@ -32,7 +32,7 @@ const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
 
 /** What stands beside codes in the names of a search. */
 const KNOWN_WORDS: readonly string[] = [
-  ...GENERAL,
+  ...COMMON_PARAMETERS,
   ...Object.values(MODIFIERS).flat(),
   'iterate',
   '_filter',
@@ -42,14 +42,16 @@ const KNOWN_WORDS: readonly string[] = [
 ]
 
 /** Everything that goes with one model and one reading of the columns; replaced as a whole. */
-export const createState = (
-  model: StoredModel,
+export const createParameterState = (
+  model: SearchDefinitions,
   held: readonly ColumnRow[],
   packaged: ReadonlySet<string>,
   posted: ReadonlySet<string>,
 ) => {
-  const rows = new Map(held.map((row) => [keyOf(row), row]))
-  const numbered = model.columns.map((column): Numbered => ({ column, row: rows.get(keyOf(column)) as ColumnRow }))
+  const rows = new Map(held.map((row) => [columnKeyOf(row), row]))
+  const numbered = model.columns.map(
+    (column): NumberedColumn => ({ column, row: rows.get(columnKeyOf(column)) as ColumnRow }),
+  )
   const byType = Map.groupBy(numbered, ({ column }) => column.type)
   // Bits by place: column codes are multiples, so that the list stays short.
   const bitOf: number[] = []
@@ -59,9 +61,9 @@ export const createState = (
   // What was posted may be gone tomorrow: the references it holds are held by others too, and it counts for none.
   const uncounted = new Set<number>()
   for (const { column, row } of numbered)
-    if (column.expression === REST) restOf.set(column.type, row.code)
+    if (column.expression === UNLISTED) restOf.set(column.type, row.code)
     else if (column.kind === 'reference') {
-      if (!packaged.has(keyOf(column))) uncounted.add(row.code)
+      if (!packaged.has(columnKeyOf(column))) uncounted.add(row.code)
       if (!holdsReferences(column)) canonicals.add(row.code)
     }
   for (const row of held) if (row.reach === GONE) uncounted.add(row.code)
@@ -74,9 +76,9 @@ export const createState = (
     const list = parametersOf.get(base) ?? new Map<string, Parameter>()
     const behind: ColumnRow[] = []
     const used = columns.map(({ column, refers, present }): ParameterColumn => {
-      const { row, column: stored } = numbered[column] as Numbered
+      const { row, column: stored } = numbered[column] as NumberedColumn
       const implied = impliedBy(stored)
-      const alias = present === undefined ? row : (numbered[present] as Numbered).row
+      const alias = present === undefined ? row : (numbered[present] as NumberedColumn).row
       const unready = [row, alias].filter(({ ready }) => ready === 0)
       behind.push(...unready)
       return {
@@ -112,13 +114,15 @@ export const createState = (
     model,
     codes,
     /** Is what is extracted the same, under the same numbers? */
-    hasCodesOf: (other: { readonly model: StoredModel; readonly codes: readonly number[] }): boolean =>
+    hasCodesOf: (other: { readonly model: SearchDefinitions; readonly codes: readonly number[] }): boolean =>
       other.model === model && other.codes.every((code, at) => code === codes[at]),
     parametersOf,
     byType,
     bitOf,
     extractors: new Map<string, Extract>(),
-    packagedCodes: new Set(numbered.filter(({ column }) => packaged.has(keyOf(column))).map(({ row }) => row.code)),
+    packagedCodes: new Set(
+      numbered.filter(({ column }) => packaged.has(columnKeyOf(column))).map(({ row }) => row.code),
+    ),
     pending,
     restOf,
     rests: new Set(restOf.values()),
@@ -128,7 +132,7 @@ export const createState = (
     },
     /** Throws 503 while not every reference is in the index: what refers to a resource cannot be told then. */
     canonicalColumns(): readonly number[] {
-      const row = pending.find((one) => one.kind === 'reference' && packaged.has(keyOf(one)))
+      const row = pending.find((one) => one.kind === 'reference' && packaged.has(columnKeyOf(one)))
       if (row !== undefined) throw refuseIndexing('references', row)
       return [...withoutReferences]
     },
@@ -154,10 +158,10 @@ export const createState = (
         )
       const asked = new Set(places)
       const paired = model.pairs.filter(({ reference, token }) => asked.has(reference) || asked.has(token))
-      return [...asked, ...paired.map(({ column }) => column)].map((at) => (numbered[at] as Numbered).row)
+      return [...asked, ...paired.map(({ column }) => column)].map((at) => (numbered[at] as NumberedColumn).row)
     },
     isPlain: (word: string): boolean => words.has(word) && !unsettled.has(word),
   }
 }
 
-export type RegistryState = ReturnType<typeof createState>
+export type ParameterState = ReturnType<typeof createParameterState>

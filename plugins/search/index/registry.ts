@@ -5,27 +5,31 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { type Links, loadExotic, type Nodes, type Shapes } from '../../model/service.ts'
+import { type InterpretedNodes, loadPathInterpreter, type Members, type ReferenceWalker } from '../../model/service.ts'
 import { settleCaseless } from '../definition/caseless-systems.ts'
-import { createPostedCompiler, type PostedCompiler, type PostedRow } from '../definition/client-parameters.ts'
+import {
+  type ClientParameterCompiler,
+  type ClientParameterRow,
+  createClientParameterCompiler,
+} from '../definition/client-parameters.ts'
 import type { Parameter } from '../definition/parameter.ts'
-import type { StoredModel } from '../definition/stored-definitions.ts'
-import { type ColumnRow, isSettled, keyOf, settleColumns } from './columns.ts'
-import { APART } from './contained/key-space.ts'
+import type { SearchDefinitions } from '../definition/stored-definitions.ts'
+import { type ColumnRow, columnKeyOf, isSettled, settleColumns } from './columns.ts'
+import { CONTAINED_OFFSET } from './contained/key-space.ts'
 import { createConverters } from './convert/converters.ts'
 import { createExtraction, type Extraction } from './extraction.ts'
 import { createHasher, type Hasher } from './hash.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
-import { createState, type RegistryState } from './parameter-state.ts'
+import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { openSettings } from './settings.ts'
-import { readColumns, readGeneration, readHeldTypes, readPosted } from './tables.ts'
+import { readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
 
 /** What another thread makes the same extraction from, as plain data. */
 export interface ExtractionSource {
   readonly seed: number
   /** Code systems whose codes are compared without case. */
   readonly caseless: readonly string[]
-  readonly model: StoredModel
+  readonly model: SearchDefinitions
   readonly held: readonly ColumnRow[]
   readonly packaged: ReadonlySet<string>
   readonly posted: ReadonlySet<string>
@@ -35,9 +39,9 @@ export interface Registry extends Extraction {
   readonly hasher: Hasher
   /** Seals page tokens; the same on every server of this database. */
   readonly key: PageKey
-  readonly compartments: StoredModel['compartments']
+  readonly compartments: SearchDefinitions['compartments']
   /** Another object whenever what names mean has changed. */
-  readonly state: Pick<RegistryState, 'pairOf'>
+  readonly state: Pick<ParameterState, 'pairOf'>
   /** By code; an empty map for a type that is not known. */
   parameters(type: string): ReadonlyMap<string, Parameter>
   /** The column of the canonical names of a type's resources. */
@@ -54,13 +58,13 @@ export interface Registry extends Extraction {
   readonly gone: readonly ColumnRow[]
   /** Is a column one of a package's parameters? */
   isPackaged(code: number): boolean
-  columnsOf: RegistryState['columnsOf']
+  columnsOf: ParameterState['columnsOf']
   /** False for a word that may be the code of a parameter that is posted, not complete or not known here. */
   isPlain(word: string): boolean
   /** The definitions of the packages and what compiles posted ones. */
-  readonly packages: StoredModel
-  compiler(): Promise<PostedCompiler>
-  toNodes(): Promise<(expression: string) => Nodes>
+  readonly packages: SearchDefinitions
+  compiler(): Promise<ClientParameterCompiler>
+  toNodes(): Promise<(expression: string) => InterpretedNodes>
   /** How far the filling of a column has come. */
   note(progress: Pick<ColumnRow, 'code' | 'reach' | 'indexed' | 'expected'>): void
   /** Looks at what the database holds now. True when that was news. */
@@ -70,11 +74,11 @@ export interface Registry extends Extraction {
 export interface RegistryOptions {
   readonly database: Database
   readonly random: Random
-  readonly model: StoredModel
-  readonly links: Links
+  readonly model: SearchDefinitions
+  readonly referenceWalker: ReferenceWalker
   readonly types: readonly string[]
   readonly codeOf: (type: string) => number | undefined
-  readonly shapes: () => Promise<Shapes>
+  readonly members: () => Promise<Members>
   /** Code systems whose codes are compared without case, in order. */
   readonly caseless: readonly string[]
 }
@@ -82,18 +86,18 @@ export interface RegistryOptions {
 const NONE: ReadonlyMap<string, Parameter> = new Map()
 
 export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
-  const { database, random, model: packages, links, types, codeOf, shapes } = options
+  const { database, random, model: packages, referenceWalker, types, codeOf, members } = options
   const { seed, key: secret } = await openSettings(database, random)
   const key = toPageKey(secret)
   const hasher = createHasher(seed, new Set(options.caseless))
   await settleCaseless(database, hasher.short, options.caseless)
   const converters = createConverters(hasher)
-  const packaged = new Set(packages.columns.map(keyOf))
+  const packaged = new Set(packages.columns.map(columnKeyOf))
 
-  let compiler: Promise<PostedCompiler> | undefined
-  const openCompiler = async (): Promise<PostedCompiler> =>
-    createPostedCompiler(packages, await shapes(), new Set(types))
-  const getCompiler = (): Promise<PostedCompiler> => {
+  let compiler: Promise<ClientParameterCompiler> | undefined
+  const openCompiler = async (): Promise<ClientParameterCompiler> =>
+    createClientParameterCompiler(packages, await members(), new Set(types))
+  const getCompiler = (): Promise<ClientParameterCompiler> => {
     // What failed is tried again: the database may have been away.
     compiler ??= openCompiler().catch((error) => {
       compiler = undefined
@@ -101,16 +105,16 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     })
     return compiler
   }
-  let exotic: Promise<(expression: string) => Nodes> | undefined
-  let toNodes: ((expression: string) => Nodes) | undefined
-  const getNodes = async (): Promise<(expression: string) => Nodes> => {
-    exotic ??= loadExotic()
+  let exotic: Promise<(expression: string) => InterpretedNodes> | undefined
+  let toNodes: ((expression: string) => InterpretedNodes) | undefined
+  const getNodes = async (): Promise<(expression: string) => InterpretedNodes> => {
+    exotic ??= loadPathInterpreter()
     toNodes = await exotic
     return toNodes
   }
 
-  let merged: { readonly from: string; readonly model: StoredModel } = { from: '[]', model: packages }
-  const modelOf = async (posted: readonly PostedRow[]): Promise<StoredModel> => {
+  let merged: { readonly from: string; readonly model: SearchDefinitions } = { from: '[]', model: packages }
+  const modelOf = async (posted: readonly ClientParameterRow[]): Promise<SearchDefinitions> => {
     const from = JSON.stringify(posted)
     if (merged.from !== from)
       merged = { from, model: posted.length === 0 ? packages : (await getCompiler()).merge(posted) }
@@ -119,9 +123,9 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     return model
   }
   /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. */
-  const settle = async (model: StoredModel): Promise<void> => {
-    if (isSettled(model.columns, await database.all<ColumnRow>(readColumns, []))) return
-    const rows = await database.all<{ code: number }>(readHeldTypes, [APART])
+  const settle = async (model: SearchDefinitions): Promise<void> => {
+    if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return
+    const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
     const held = new Set(rows.map(({ code }) => code))
     await database.transact((transaction) =>
       settleColumns(transaction, model.columns, (type) => !held.has(codeOf(type) ?? 0)),
@@ -131,20 +135,20 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     (await database.get<{ value: string }>(readGeneration, []))?.value ?? '0'
 
   let generation = ''
-  let state: RegistryState
+  let state: ParameterState
   let source: ExtractionSource
   /** Reads the generation first: what changes meanwhile is found by the next look. */
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
-    const posted = await database.all<PostedRow>(readPosted, [])
+    const posted = await database.all<ClientParameterRow>(readPosted, [])
     const model = await modelOf(posted)
     if (isStart) await settle(model)
-    const held = await database.all<ColumnRow>(readColumns, [])
+    const held = await database.all<ColumnRow>(readIndexColumns, [])
     // Another server has just posted more: its columns come with the next look.
-    const known = new Set(held.map(keyOf))
-    if (!isStart && model.columns.some((column) => !known.has(keyOf(column)))) return
+    const known = new Set(held.map(columnKeyOf))
+    if (!isStart && model.columns.some((column) => !known.has(columnKeyOf(column)))) return
     const urls = new Set(posted.map(({ url }) => url))
-    const next = createState(model, held, packaged, urls)
+    const next = createParameterState(model, held, packaged, urls)
     // How complete columns are is nothing to generate code for.
     const isOther = isStart || !next.hasCodesOf(state)
     state = isOther ? next : { ...next, extractors: state.extractors }
@@ -153,7 +157,13 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   }
   await load(true)
 
-  const extraction = createExtraction({ hasher, links, converters, state: () => state, toNodes: () => toNodes })
+  const extraction = createExtraction({
+    hasher,
+    referenceWalker,
+    converters,
+    state: () => state,
+    toNodes: () => toNodes,
+  })
   let tail: Promise<unknown> = Promise.resolve()
 
   return {

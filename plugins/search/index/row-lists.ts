@@ -1,19 +1,19 @@
 /** Index rows as lists of bounded length: each row once, without those of another version. */
-import { Rows, TEXT_WIDTH } from './index-entries.ts'
-import { INDEX_KINDS, type IndexKind, TABLES } from './tables.ts'
+import { IndexEntries, TEXT_COLUMNS } from './index-entries.ts'
+import { INDEX_KINDS, type IndexTableKind, TABLES } from './tables.ts'
 
-const MOST_ROWS = 1_000 // of a list: written in some two milliseconds
+const MAX_ROWS = 1_000 // of a list: written in some two milliseconds
 
 type Value = number | string | null
 
-const keyAt = (kind: IndexKind, values: readonly Value[], at: number): string => {
+const keyAt = (kind: IndexTableKind, values: readonly Value[], at: number): string => {
   const { key } = TABLES[kind]
   let text = ''
   for (let n = 0; n < key.length; n += 1) text += `${values[at + n]}\u0001`
   return text
 }
 
-const keysOf = (kind: IndexKind, { [kind]: values }: Rows): Set<string> => {
+const keysOf = (kind: IndexTableKind, { [kind]: values }: IndexEntries): Set<string> => {
   const keys = new Set<string>()
   for (let at = 0; at < values.length; at += TABLES[kind].width) keys.add(keyAt(kind, values, at))
   return keys
@@ -21,24 +21,24 @@ const keysOf = (kind: IndexKind, { [kind]: values }: Rows): Set<string> => {
 
 /** Fills one list after the other. */
 const createFiller = () => {
-  const lists: Rows[] = []
+  const lists: IndexEntries[] = []
   let room = 0
   return {
     lists,
-    add(name: IndexKind | 'text', values: readonly Value[], at: number, width: number): void {
+    add(name: IndexTableKind | 'text', values: readonly Value[], at: number, width: number): void {
       if (room === 0) {
-        lists.push(new Rows())
-        room = MOST_ROWS
+        lists.push(new IndexEntries())
+        room = MAX_ROWS
       }
       room -= 1
-      const list = (lists.at(-1) as Rows)[name] as Value[]
+      const list = (lists.at(-1) as IndexEntries)[name] as Value[]
       for (let n = at; n < at + width; n += 1) list.push(values[n] as Value)
     },
   }
 }
 
 /** The rows that `others` have, too, by their keys. */
-export const toSharedLists = (rows: Rows, others: Rows): readonly Rows[] => {
+export const toSharedLists = (rows: IndexEntries, others: IndexEntries): readonly IndexEntries[] => {
   const filler = createFiller()
   for (const kind of INDEX_KINDS) {
     const { width } = TABLES[kind]
@@ -51,8 +51,8 @@ export const toSharedLists = (rows: Rows, others: Rows): readonly Rows[] => {
 }
 
 /** The rows of all lists in one. */
-export const joinRowLists = (lists: readonly Rows[], present: readonly number[]): Rows => {
-  const all = new Rows()
+export const joinRowLists = (lists: readonly IndexEntries[], present: readonly number[]): IndexEntries => {
+  const all = new IndexEntries()
   for (const name of [...INDEX_KINDS, 'text'] as const) {
     const values = all[name] as Value[]
     for (const list of lists) for (const value of list[name]) values.push(value)
@@ -62,7 +62,7 @@ export const joinRowLists = (lists: readonly Rows[], present: readonly number[])
 }
 
 /** The rows that `others` lack, with the displays that go with rows. */
-export const toRowLists = (rows: Rows, others: Rows | undefined): readonly Rows[] => {
+export const toRowLists = (rows: IndexEntries, others: IndexEntries | undefined): readonly IndexEntries[] => {
   const filler = createFiller()
   for (const kind of INDEX_KINDS) {
     const { width } = TABLES[kind]
@@ -76,11 +76,11 @@ export const toRowLists = (rows: Rows, others: Rows | undefined): readonly Rows[
     }
   }
   const seen = new Set<number>()
-  for (let at = 0; at < rows.text.length; at += TEXT_WIDTH) {
+  for (let at = 0; at < rows.text.length; at += TEXT_COLUMNS) {
     const mixed = (rows.text[at] as number) + (rows.text[at + 2] as number)
     if (seen.has(mixed)) continue
     seen.add(mixed)
-    filler.add('text', rows.text, at, TEXT_WIDTH)
+    filler.add('text', rows.text, at, TEXT_COLUMNS)
   }
   return filler.lists
 }

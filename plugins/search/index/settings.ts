@@ -1,13 +1,16 @@
 /** What the search of a database was born with. */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { insertSetting, readSettings } from './tables.ts'
+import { insertSetting, readSearchSettings } from './tables.ts'
 
 /** The seed of hashes and the key of page tokens: made once per database. */
 export const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
   const read = async (): Promise<Map<string, string>> =>
     new Map(
-      (await database.all<{ name: string; value: string }>(readSettings, [])).map(({ name, value }) => [name, value]),
+      (await database.all<{ name: string; value: string }>(readSearchSettings, [])).map(({ name, value }) => [
+        name,
+        value,
+      ]),
     )
   let settings = await read()
   if (!settings.has('key')) {

@@ -3,14 +3,14 @@
  * looked up. `rid` is last where values are found, first where the values of one resource are (sorting, ranges, chains).
  */
 import type { SchemaChange } from '../../../kernel/index.ts'
-import { type LaterInsert, type Sql, sql } from '../../database/service.ts'
+import { type DeferredInsert, type Sql, sql } from '../../database/service.ts'
 import {
-  COMPOSITE_WIDTH,
-  DATE_WIDTH,
-  QUANTITY_WIDTH,
-  REFERENCE_WIDTH,
-  STRING_WIDTH,
-  TOKEN_WIDTH,
+  COMPOSITE_COLUMNS,
+  DATE_COLUMNS,
+  QUANTITY_COLUMNS,
+  REFERENCE_COLUMNS,
+  STRING_COLUMNS,
+  TOKEN_COLUMNS,
 } from './index-entries.ts'
 
 const SHARED = [
@@ -96,19 +96,19 @@ const table = (name: string, width: number, columns: string, key = columns): Ind
 const COMPOSITE_KEY = 'param val sys lo hi val2 sys2 lo2 hi2 txt lo_rest hi_rest lo2_rest hi2_rest'
 
 export const TABLES = {
-  token: table('ix_token', TOKEN_WIDTH, 'param val sys'),
-  reference: table('ix_ref', REFERENCE_WIDTH, 'param target'),
-  date: table('ix_date', DATE_WIDTH, 'param lo hi'),
-  quantity: table('ix_qty', QUANTITY_WIDTH, 'param lo hi code sys unit lo_rest hi_rest'),
-  string: table('ix_str', STRING_WIDTH, 'param val exact tail', 'param val exact'),
-  composite: table('ix_comp', COMPOSITE_WIDTH, `${COMPOSITE_KEY} tail`, COMPOSITE_KEY),
+  token: table('ix_token', TOKEN_COLUMNS, 'param val sys'),
+  reference: table('ix_ref', REFERENCE_COLUMNS, 'param target'),
+  date: table('ix_date', DATE_COLUMNS, 'param lo hi'),
+  quantity: table('ix_qty', QUANTITY_COLUMNS, 'param lo hi code sys unit lo_rest hi_rest'),
+  string: table('ix_str', STRING_COLUMNS, 'param val exact tail', 'param val exact'),
+  composite: table('ix_comp', COMPOSITE_COLUMNS, `${COMPOSITE_KEY} tail`, COMPOSITE_KEY),
 } as const
 
-export type IndexKind = keyof typeof TABLES
-export const INDEX_KINDS = Object.keys(TABLES) as readonly IndexKind[]
+export type IndexTableKind = keyof typeof TABLES
+export const INDEX_KINDS = Object.keys(TABLES) as readonly IndexTableKind[]
 
 /** Most rows of one statement: each count has a prepared statement of its own. */
-export const MOST_ROWS = 24
+export const MAX_ROWS = 24
 
 const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: string; postgres: string } => {
   const row = `(${columns.map(() => '?').join(', ')}, ?)`
@@ -118,15 +118,15 @@ const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: stri
 }
 
 /** Inserts of 1, 2, … rows at once. */
-export const insertRows = Object.fromEntries(
-  INDEX_KINDS.map((kind): [IndexKind, LaterInsert] => {
+export const insertIndexRows = Object.fromEntries(
+  INDEX_KINDS.map((kind): [IndexTableKind, DeferredInsert] => {
     const { name, width } = TABLES[kind]
-    const counts = Array.from({ length: MOST_ROWS }, (_, at) =>
+    const counts = Array.from({ length: MAX_ROWS }, (_, at) =>
       sql(`search.insert-${kind}-${at + 1}`, insertText(TABLES[kind], at + 1)),
     )
     return [kind, { table: name, width: width + 1, counts }]
   }),
-) as Record<IndexKind, LaterInsert>
+) as Record<IndexTableKind, DeferredInsert>
 
 export const deleteRow = Object.fromEntries(
   INDEX_KINDS.map((kind) => {
@@ -139,10 +139,10 @@ export const deleteRow = Object.fromEntries(
       ),
     ]
   }),
-) as unknown as Record<IndexKind, Sql>
+) as unknown as Record<IndexTableKind, Sql>
 
 /** So many rows of a column go in one transaction. */
-export const MOST_REMOVED = 500
+export const MAX_REMOVED = 500
 
 /** For each table: whether a range of columns has more rows than that, and the removal of them, or of so many. */
 export const removals = INDEX_KINDS.map((kind) => {
@@ -152,21 +152,21 @@ export const removals = INDEX_KINDS.map((kind) => {
   return {
     count: sql(
       `search.count-${kind}`,
-      `SELECT count(*) AS n FROM (SELECT 1 AS one FROM ${name} WHERE ${range} LIMIT ${MOST_REMOVED + 1}) x`,
+      `SELECT count(*) AS n FROM (SELECT 1 AS one FROM ${name} WHERE ${range} LIMIT ${MAX_REMOVED + 1}) x`,
     ),
     all: sql(`search.drop-${kind}`, `DELETE FROM ${name} WHERE ${range}`),
     some: sql(
       `search.drop-some-${kind}`,
-      `DELETE FROM ${name} WHERE (${columns}) IN (SELECT ${columns} FROM ${name} WHERE ${range} LIMIT ${MOST_REMOVED})`,
+      `DELETE FROM ${name} WHERE (${columns}) IN (SELECT ${columns} FROM ${name} WHERE ${range} LIMIT ${MAX_REMOVED})`,
     ),
   }
 })
 export const removeTexts = sql('search.drop-text', 'DELETE FROM ix_text WHERE param >= ? AND param < ?')
 
-/** The rid `MOST_REMOVED` resources of a type further on. */
-export const readStride = sql(
+/** The rid `MAX_REMOVED` resources of a type further on. */
+export const readBatchEnd = sql(
   'search.stride',
-  `SELECT rid FROM ix_res WHERE type = ? AND rid > ? ORDER BY rid LIMIT 1 OFFSET ${MOST_REMOVED - 1}`,
+  `SELECT rid FROM ix_res WHERE type = ? AND rid > ? ORDER BY rid LIMIT 1 OFFSET ${MAX_REMOVED - 1}`,
 )
 /** Takes a bit out of one mask of the resources in a range: `& ?` is every other bit. */
 export const clearBits = [0, 1, 2].map((mask) =>
@@ -176,7 +176,7 @@ export const clearBits = [0, 1, 2].map((mask) =>
   ),
 )
 
-export const insertResourceRow: LaterInsert = {
+export const insertResourceRow: DeferredInsert = {
   table: 'ix_res',
   width: 6,
   counts: [
@@ -192,7 +192,7 @@ export const mergeResourceRow = sql(
   'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = ix_res.m0 | excluded.m0, m1 = ix_res.m1 | excluded.m1, m2 = ix_res.m2 | excluded.m2',
 )
 export const deleteResourceRow = sql('search.delete-res', 'DELETE FROM ix_res WHERE type = ? AND rid = ?')
-export const insertDisplay: LaterInsert = {
+export const insertDisplay: DeferredInsert = {
   table: 'ix_text',
   width: 4,
   counts: [
@@ -204,7 +204,7 @@ export const insertDisplay: LaterInsert = {
   ],
 }
 
-export const readSettings = sql('search.settings', 'SELECT name, value FROM search_setting')
+export const readSearchSettings = sql('search.settings', 'SELECT name, value FROM search_setting')
 export const insertSetting = sql(
   'search.setting',
   'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
@@ -215,13 +215,13 @@ export const DIRTY = -1
 export const GONE = -2
 
 const COLUMN = 'code, type, kind, expression, bit, ready, reach, indexed, expected'
-export const readColumns = sql('search.columns', `SELECT ${COLUMN} FROM search_column ORDER BY code`)
+export const readIndexColumns = sql('search.columns', `SELECT ${COLUMN} FROM search_column ORDER BY code`)
 export const insertColumn = sql(
   'search.column',
   `INSERT INTO search_column (${COLUMN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
 /** Puts a column that was complete, or on its way, to another state. */
-export const setReach = sql(
+export const setBackfilledTo = sql(
   'search.reach',
   'UPDATE search_column SET ready = 0, reach = ?, indexed = 0, expected = 0 WHERE code = ?',
 )
@@ -285,7 +285,7 @@ export const countResources = sql(
 )
 
 /** Rows of resources that are not there any more, of a type in a range. */
-export const removeStrays = sql(
+export const removeOrphanedRows = sql(
   'search.remove-strays',
   'DELETE FROM ix_res WHERE type = ? AND rid > ? AND rid <= ? AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.rid = ix_res.rid AND (r.flags & 1) = 0)',
 )

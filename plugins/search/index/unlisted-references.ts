@@ -3,7 +3,7 @@
  * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
  */
 
-import { createInside, type Links, readLiteral } from '../../model/service.ts'
+import { createLocalTargets, type ReferenceWalker, readLiteral } from '../../model/service.ts'
 import { ABSOLUTE } from '../definition/column-codes.ts'
 import { absoluteTarget } from './convert/reference.ts'
 import type { Hasher } from './hash.ts'
@@ -15,15 +15,15 @@ const FEW = 16
  * Adds to `rows` (column, target; column, target; …) what is not in them under one of `counts`. A column that holds
  * canonicals does not count.
  */
-export const addRest = (
-  links: Links,
+export const addUnlistedReferences = (
+  walker: ReferenceWalker,
   { long, short }: Hasher,
   resource: Readonly<Record<string, unknown>>,
   column: number,
   counts: (column: number) => boolean,
   rows: number[],
 ): void => {
-  const references = links.references(resource)
+  const references = walker.references(resource)
   if (references.length === 0) return
   let known: Set<number> | undefined
   const isKnown = (target: number): boolean => {
@@ -35,7 +35,7 @@ export const addRest = (
     for (let at = 0; at < rows.length; at += 2) if (rows[at + 1] === target && counts(rows[at] as number)) return true
     return false
   }
-  const inside = createInside()
+  const inside = createLocalTargets()
   for (const { value, scope } of references) {
     const { reference } = value
     if (typeof reference !== 'string') continue

@@ -2,15 +2,15 @@
  * Sorting along an index whose order is the order asked for: a page costs its own rows and what the checks refuse, where
  * sorting would read the values of all matches.
  */
-import { createNames } from '../query/clause-sql.ts'
+import { createAliases } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
-import type { SortValue, Walk } from '../query/walk.ts'
+import type { IndexScan, SortValue } from '../query/walk.ts'
 import { and, type Fragment, join, or, q, raw } from '../sql/fragment.ts'
 import type { Direction } from './plan.ts'
 
 /** Where along the index: on from one row in the order asked for, or back from it. */
 export interface Way {
-  readonly walk: Walk
+  readonly walk: IndexScan
   readonly descending: boolean
   readonly direction: Direction
 }
@@ -53,13 +53,13 @@ export interface Stretch {
 }
 
 /** Matches along an index, the nearest first: `rid`, `s0`, … */
-export const along = (plan: Plan, way: Way, { pin, from, limit, near }: Stretch): Fragment => {
+export const scanSql = (plan: Plan, way: Way, { pin, from, limit, near }: Stretch): Fragment => {
   const { walk } = way
-  const name = createNames()
+  const name = createAliases()
   const after = from === undefined ? raw('1 = 1') : behind(way, walk.at(from.keys), from.rid)
   const tests = (w: string): Fragment =>
     join(
-      plan.conditions.map((one) => q` AND ${one.probe(w, name)}`),
+      plan.conditions.map((one) => q` AND ${one.checkSql(w, name)}`),
       '',
     )
   const sorted = ordering(way, names('o', walk.order), 'rid')
@@ -84,11 +84,11 @@ export const between = (
   pin: number,
   ends: readonly (readonly [sign: '<=' | '>=', keys: readonly SortValue[]])[],
 ): Fragment => {
-  const name = createNames()
+  const name = createAliases()
   const first = raw(walk.order[0] as string)
   const within = and(ends.map(([sign, keys]) => q`${first} ${raw(sign)} ${walk.at(keys)[0] as SortValue}`))
   const tests = join(
-    plan.conditions.map((one) => q` AND ${one.probe('w', name)}`),
+    plan.conditions.map((one) => q` AND ${one.checkSql('w', name)}`),
     '',
   )
   return join(
@@ -103,7 +103,7 @@ export const between = (
 }
 
 /** The same plan for matches without a value. */
-export const lacking = (plan: Plan, lacks: NonNullable<Walk['lacks']>): Plan => ({
+export const lacking = (plan: Plan, lacks: NonNullable<IndexScan['lacks']>): Plan => ({
   ...plan,
-  conditions: [...plan.conditions, { text: '', understood: '', probe: lacks }],
+  conditions: [...plan.conditions, { text: '', description: '', checkSql: lacks }],
 })

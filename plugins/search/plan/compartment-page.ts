@@ -1,13 +1,13 @@
 /** A record page by page: a resource and its compartment; then, on the pages where they end, what they refer to. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { readSpan } from '../../model/service.ts'
+import { readDateRange } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { type Access, OPEN, toAccess } from '../access/access-filter.ts'
-import { openPage, type PagePosition, sealPage } from '../query/page-token.ts'
-import type { Asking } from '../query/search-context.ts'
+import { type AccessFilter, createAccessFilter, UNRESTRICTED } from '../access/access-filter.ts'
+import { type PagePosition, signPageToken, verifyPageToken } from '../query/page-token.ts'
+import type { SearchContext } from '../query/search-context.ts'
 import type { SearchView } from '../query/search-view.ts'
 import { planRecord, type RecordQuery } from './compartment-plans.ts'
-import { MOST_INCLUDED } from './include.ts'
+import { MAX_INCLUDED } from './include.ts'
 
 export interface CompartmentQuery extends Omit<RecordQuery, 'ownUrl'> {
   readonly context: RequestContext
@@ -30,9 +30,9 @@ export interface CompartmentPage {
   readonly next: string | undefined
 }
 
-const isWanted = ({ types, since }: CompartmentQuery, { type, stamp }: StoredVersion): boolean => {
-  const from = since === undefined ? undefined : readSpan(since)?.from
-  return types?.includes(type) !== false && (from === undefined || stamp >= from)
+const isWanted = ({ types, since }: CompartmentQuery, { type, versionTime }: StoredVersion): boolean => {
+  const from = since === undefined ? undefined : readDateRange(since)?.from
+  return types?.includes(type) !== false && (from === undefined || versionTime >= from)
 }
 
 /** A position among what the compartment refers to, as the keys of a page token; the compartment itself has none. */
@@ -51,12 +51,12 @@ const readPage = async (
   view: SearchView,
   wanted: CompartmentQuery,
   position: PagePosition,
-  access: Access,
-  asking: Asking,
+  access: AccessFilter,
+  asking: SearchContext,
 ): Promise<Found> => {
   const { executor, referred } = view.search
   const { context, focus } = wanted
-  const { pin } = position
+  const { snapshotKey } = position
   const { shown, followed, targets } = await planRecord(view, { ...wanted, ownUrl: context.ownUrl }, access, asking)
   const matches: StoredVersion[] = []
   if (!isReferred(position)) {
@@ -65,25 +65,29 @@ const readPage = async (
     const found = shown.length === 0 ? [] : await executor.page(shown, position, [], room + 1, context)
     for (const { version } of found.slice(0, room)) matches.push(version)
     if (found.length > room)
-      return { matches, included: [], next: { pin, rid: found[room - 1]?.version.rid ?? position.rid, keys: [] } }
+      return {
+        matches,
+        included: [],
+        next: { snapshotKey, rid: found[room - 1]?.version.rid ?? position.rid, keys: [] },
+      }
   }
   const rids = await referred(
     {
       plans: followed,
       rids: focus === undefined ? [] : [focus.rid],
       targets,
-      position: isReferred(position) ? position : { pin, rid: Number.MAX_SAFE_INTEGER },
-      limit: MOST_INCLUDED + 1,
+      position: isReferred(position) ? position : { snapshotKey, rid: Number.MAX_SAFE_INTEGER },
+      limit: MAX_INCLUDED + 1,
       ownUrl: context.ownUrl,
     },
     context,
   )
-  const page = rids.slice(0, MOST_INCLUDED)
-  const last = rids.length > MOST_INCLUDED ? page.at(-1) : undefined
+  const page = rids.slice(0, MAX_INCLUDED)
+  const last = rids.length > MAX_INCLUDED ? page.at(-1) : undefined
   return {
     matches,
     included: await executor.versions(page, context),
-    next: last === undefined ? undefined : { pin, rid: last, keys: REFERRED },
+    next: last === undefined ? undefined : { snapshotKey, rid: last, keys: REFERRED },
   }
 }
 
@@ -91,13 +95,13 @@ const readPage = async (
 export const findCompartment = async (view: SearchView, query: CompartmentQuery): Promise<CompartmentPage> => {
   const { search, clock } = view
   const { context, ruling, address, page } = query
-  const base = { ownUrl: context.ownUrl, now: clock.now(), pin: await search.pin() }
-  const access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, search.criteria, base)
-  const asking: Asking = { ...base, allowed: (type) => access.conditions(type, 's') }
+  const base = { ownUrl: context.ownUrl, now: clock.now(), snapshotKey: await search.snapshotKey() }
+  const access = ruling.restrictions.length === 0 ? UNRESTRICTED : createAccessFilter(ruling, search.criteria, base)
+  const asking: SearchContext = { ...base, allowed: (type) => access.conditions(type, 's') }
   const position =
     page === undefined
-      ? { pin: base.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }
-      : openPage(search.registry.key, clock, context.caller, address, page)
+      ? { snapshotKey: base.snapshotKey, rid: Number.MAX_SAFE_INTEGER, keys: [] }
+      : verifyPageToken(search.registry.key, clock, context.caller, address, page)
   const { next, ...found } = await readPage(view, query, position, access, asking)
-  return { ...found, next: next && sealPage(search.registry.key, clock, context.caller, address, next) }
+  return { ...found, next: next && signPageToken(search.registry.key, clock, context.caller, address, next) }
 }

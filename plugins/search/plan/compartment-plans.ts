@@ -3,12 +3,12 @@
  * those refer to. https://hl7.org/fhir/R4/patient-operation-everything.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Access } from '../access/access-filter.ts'
-import { anyCondition, type Condition, idCondition, notCondition } from '../query/clause.ts'
+import type { AccessFilter } from '../access/access-filter.ts'
+import { anyClause, idClause, notClause, type SearchClause } from '../query/clause.ts'
 import type { Plan } from '../query/plan-contract.ts'
-import type { Asking } from '../query/search-context.ts'
+import type { SearchContext } from '../query/search-context.ts'
 import type { SearchView } from '../query/search-view.ts'
-import type { Target } from './referred.ts'
+import type { ReferredTarget } from './referred.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */
 const CARE_DATES = [
@@ -42,7 +42,7 @@ export interface RecordPlans {
   /** Whose references are followed: also what `_type` and `_since` leave out of the answer. */
   readonly followed: readonly Plan[]
   /** What may be answered beside the compartment, by type. */
-  readonly targets: readonly Target[]
+  readonly targets: readonly ReferredTarget[]
 }
 
 /** Dates of care within a range, or none at all: what has no date cannot be told to lie outside. */
@@ -50,18 +50,18 @@ const careConditions = async (
   { search }: SearchView,
   type: string,
   { start, end }: RecordQuery,
-  asking: Asking,
-): Promise<readonly Condition[]> => {
+  context: SearchContext,
+): Promise<readonly SearchClause[]> => {
   const { registry, criteria } = search
   const parameters = registry.parameters(type)
   const code = CARE_DATES.find((one) => parameters.get(one)?.type === 'date')
   const bounds = [...(start === undefined ? [] : [`ge${start}`]), ...(end === undefined ? [] : [`le${end}`])]
   if (code === undefined || bounds.length === 0) return []
-  const undated = await criteria.toCondition(type, `${code}:missing`, 'true', asking)
-  const made: Condition[] = []
+  const undated = await criteria.toClause(type, `${code}:missing`, 'true', context)
+  const made: SearchClause[] = []
   for (const bound of bounds) {
-    const dated = await criteria.toCondition(type, code, bound, asking)
-    made.push(anyCondition({ text: `${code}=${bound}`, understood: `${code} ${bound}, or none` }, [dated, undated]))
+    const dated = await criteria.toClause(type, code, bound, context)
+    made.push(anyClause({ text: `${code}=${bound}`, description: `${code} ${bound}, or none` }, [dated, undated]))
   }
   return made
 }
@@ -71,8 +71,8 @@ const insideConditions = async (
   { search }: SearchView,
   { root, ownUrl }: RecordQuery,
   type: string,
-  asking: Asking,
-): Promise<Condition | undefined> => {
+  context: SearchContext,
+): Promise<SearchClause | undefined> => {
   const { criteria, registry } = search
   const { id } = root
   if (id !== undefined) return criteria.inCompartment(type, { type: root.type, id }, ownUrl)
@@ -80,11 +80,11 @@ const insideConditions = async (
   const codes = (registry.compartments[root.type]?.[type] ?? []).filter(
     (code) => parameters.get(code)?.type === 'reference',
   )
-  const conditions: Condition[] = []
-  for (const code of codes) conditions.push(await criteria.toCondition(type, `${code}:missing`, 'false', asking))
+  const conditions: SearchClause[] = []
+  for (const code of codes) conditions.push(await criteria.toClause(type, `${code}:missing`, 'false', context))
   const [only] = conditions
-  const named = { text: `compartment ${root.type}`, understood: `in the compartment of any ${root.type}` }
-  return conditions.length > 1 ? anyCondition(named, conditions) : only
+  const named = { text: `compartment ${root.type}`, description: `in the compartment of any ${root.type}` }
+  return conditions.length > 1 ? anyClause(named, conditions) : only
 }
 
 /** Others of the type it is about: a Patient that names this one in `link` lies in its compartment. */
@@ -93,32 +93,32 @@ const othersConditions = (
   { root: { type: root, id = '' } }: RecordQuery,
   type: string,
   code: number,
-): readonly Condition[] | undefined => {
+): readonly SearchClause[] | undefined => {
   const parameters = registry.parameters(type)
   const members = registry.compartments[root]?.[type] ?? []
   if (!members.some((one) => parameters.get(one)?.type === 'reference')) return undefined
-  const named = { text: `_id=${id}`, understood: `${root}/${id} itself` }
-  return [notCondition(named, idCondition(named, code, [id], registry.hasher.long))]
+  const named = { text: `_id=${id}`, description: `${root}/${id} itself` }
+  return [notClause(named, idClause(named, code, [id], registry.hasher.long))]
 }
 
-const outside = (inside: Condition | undefined): readonly Condition[] =>
+const outside = (inside: SearchClause | undefined): readonly SearchClause[] =>
   inside === undefined
     ? []
-    : [notCondition({ text: `not in the ${inside.text}`, understood: `not ${inside.understood}` }, inside)]
+    : [notClause({ text: `not in the ${inside.text}`, description: `not ${inside.description}` }, inside)]
 
 /** Only what `access` lets be seen is answered, and only that is followed. */
 export const planRecord = async (
   view: SearchView,
   query: RecordQuery,
-  access: Access,
-  asking: Asking,
+  access: AccessFilter,
+  context: SearchContext,
 ): Promise<RecordPlans> => {
   const { search, store } = view
   const { type: root, id } = query.root
   const members = search.registry.compartments[root] ?? {}
   const shown: Plan[] = []
   const followed: Plan[] = []
-  const targets: Target[] = []
+  const targets: ReferredTarget[] = []
   for (const type of await search.usedTypes()) {
     const seen = await access.conditions(type, 's')
     const read = await access.conditions(type, 'r')
@@ -127,9 +127,9 @@ export const planRecord = async (
     const since =
       query.since === undefined
         ? []
-        : [await search.criteria.toCondition(type, '_lastUpdated', `ge${query.since}`, asking)]
+        : [await search.criteria.toClause(type, '_lastUpdated', `ge${query.since}`, context)]
     const isEvery = type === root && id === undefined
-    const inside = isEvery ? undefined : await insideConditions(view, query, type, asking)
+    const inside = isEvery ? undefined : await insideConditions(view, query, type, context)
     // Somebody else's record is no part of this one, even where it is pointed at.
     if (isWanted && read !== undefined && !isEvery && !(root === 'Patient' && type === 'Patient'))
       targets.push({ type: code, conditions: [...outside(inside), ...since, ...read] })
@@ -138,7 +138,7 @@ export const planRecord = async (
     const others = type === root && !isEvery ? othersConditions(view, query, type, code) : []
     const isMember = others !== undefined && (isEvery || (members[type] !== undefined && inside !== undefined))
     if (!isMember || seen === undefined) continue
-    const dated = type === root ? [] : await careConditions(view, type, query, asking)
+    const dated = type === root ? [] : await careConditions(view, type, query, context)
     const conditions = [...(inside === undefined ? [] : [inside]), ...others, ...dated, ...seen]
     const all = await search.planner(code, conditions)
     followed.push(all)

@@ -7,7 +7,7 @@ import type { Fragment } from '../sql/fragment.ts'
 export const SEARCH_MS = 30_000
 
 /** Who waits. */
-export interface Patience {
+export interface Deadline {
   /** Made when there is slow work to stop. */
   readonly signal: AbortSignal
   /** For `_explain`. */
@@ -20,13 +20,13 @@ export interface Trace {
   note(statement: Fragment, ms: number, isSlow: boolean): void
 }
 
-export interface SearchPatience extends Patience {
+export interface SearchDeadline extends Deadline {
   readonly ownUrl: OwnUrl | undefined
   /** The error that the deadline makes of another one. */
   refusal(error: unknown): unknown
 }
 
-export const createPatience = (ctx: RequestContext, clock: Clock, trace?: Trace): SearchPatience => {
+export const createDeadline = (ctx: RequestContext, clock: Clock, trace?: Trace): SearchDeadline => {
   let late: AbortSignal | undefined
   let signal: AbortSignal | undefined
   return {

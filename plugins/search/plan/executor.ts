@@ -1,16 +1,22 @@
 /** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
-import type { Eventually, Param } from '../../database/service.ts'
-import { type Source, type Store, StoredVersion, type TypeCodes, type VersionRow } from '../../storage/service.ts'
-import { createNames, matches } from '../query/clause-sql.ts'
+import type { MaybePromise, SqlParam } from '../../database/service.ts'
+import {
+  type RowSource,
+  StoredVersion,
+  type TypeCodes,
+  type VersionRow,
+  type VersionStore,
+} from '../../storage/service.ts'
+import { createAliases, matchesSql } from '../query/clause-sql.ts'
 import { areWhole, wholeKeys } from '../query/page-keys.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
-import type { Statements } from '../sql/statements.ts'
-import type { Patience } from './deadline.ts'
-import { type Direction, NEAR, nextTo } from './plan.ts'
-import { isLong, type Refiner } from './refine.ts'
+import type { StatementCache } from '../sql/statements.ts'
+import type { Deadline } from './deadline.ts'
+import { type Direction, NEAR_ROWS, nextTo } from './plan.ts'
+import { isLong, type PlanRefiner } from './refine.ts'
 import { beyond, orderBy, selected } from './sort.ts'
 import { placeAll, sortInMemory } from './sort-in-memory.ts'
 import { type Placing, walkedPage, walkFor } from './walked-page.ts'
@@ -18,11 +24,11 @@ import { type Placing, walkedPage, walkFor } from './walked-page.ts'
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
 const SMALL = 500
 
-export interface Match {
+export interface SearchMatch {
   readonly version: StoredVersion
   readonly keys: readonly (string | number)[]
   /** Its number in the order of the page, when that is not its rid. */
-  readonly place?: number
+  readonly sortPosition?: number
   /** Place in `contained` of its version, when that is what was found. */
   readonly contained?: number | undefined
 }
@@ -31,22 +37,22 @@ const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
 
 /** `store`: versions on pages that are asked for again need not be unpacked again. Undefined where some may be undone. */
 export const createExecutor = (
-  source: Source,
+  source: RowSource,
   types: TypeCodes,
-  statements: Statements,
-  store: Pick<Store, 'held' | 'keep'> | undefined,
-  refine: Refiner,
+  statements: StatementCache,
+  store: Pick<VersionStore, 'getVersion' | 'putVersion'> | undefined,
+  refine: PlanRefiner,
 ) => {
   const toVersion = (row: VersionRow): StoredVersion => {
     const version = new StoredVersion(types.name(row.type), row)
-    store?.keep(version)
+    store?.putVersion(version)
     return version
   }
-  const heldOrVersion = (row: VersionRow): StoredVersion => store?.held(row.rid, row.ver) ?? toVersion(row)
+  const heldOrVersion = (row: VersionRow): StoredVersion => store?.getVersion(row.rid, row.ver) ?? toVersion(row)
 
-  const ask = async <R>({ text, params }: Fragment, small: boolean, asking: Patience): Promise<R[]> =>
-    small ? source.all<R>(statements(text), params) : source.slow<R>(statements(text), params, asking.signal)
-  const all = async <R>(statement: Fragment, small: boolean, asking: Patience): Promise<R[]> => {
+  const ask = async <R>({ text, params }: Fragment, small: boolean, asking: Deadline): Promise<R[]> =>
+    small ? source.all<R>(statements(text), params) : source.longQuery<R>(statements(text), params, asking.signal)
+  const all = async <R>(statement: Fragment, small: boolean, asking: Deadline): Promise<R[]> => {
     const { trace } = asking
     if (trace === undefined) return ask(statement, small, asking)
     const started = trace.now()
@@ -55,29 +61,29 @@ export const createExecutor = (
     return rows
   }
 
-  const refined = (plan: Plan, asking: Patience, isSorted = false): Promise<Plan> =>
+  const refined = (plan: Plan, asking: Deadline, isSorted = false): Promise<Plan> =>
     refine(plan, (statement) => all<Record<string, number>>(statement, false, asking), isSorted)
   /** Every match of some plans, in no order. */
-  const union = async (plans: readonly Plan[], pin: number, asking: Patience): Promise<Fragment> => {
+  const union = async (plans: readonly Plan[], pin: number, asking: Deadline): Promise<Fragment> => {
     const parts: Fragment[] = []
-    for (const plan of plans) parts.push(matches(await refined(plan, asking), pin))
+    for (const plan of plans) parts.push(matchesSql(await refined(plan, asking), pin))
     return join(parts, ' UNION ALL ')
   }
 
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
-  const isSmall = ({ driver, many, size, ordered, conditions }: Plan): boolean =>
-    (!many && size <= SMALL) || (ordered && conditions.length <= (driver === undefined ? 0 : 1))
+  const isSmall = ({ drivingClause, isEstimate, size, isOrdered, conditions }: Plan): boolean =>
+    (!isEstimate && size <= SMALL) || (isOrdered && conditions.length <= (drivingClause === undefined ? 0 : 1))
 
   /** Rows of current resources, in no order. */
   const byRids = (rids: readonly number[]): Fragment =>
-    q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly Param[])} AND (r.flags & 1) = 0`
+    q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly SqlParam[])} AND (r.flags & 1) = 0`
   /** A few, at once where the database answers at once. */
-  const fetch = (rids: readonly number[]): Eventually<VersionRow[]> => {
+  const fetch = (rids: readonly number[]): MaybePromise<VersionRow[]> => {
     const { text, params } = byRids(rids)
     return source.all<VersionRow>(statements(text), params)
   }
 
-  const versions = async (rids: readonly number[], asking: Patience): Promise<readonly StoredVersion[]> => {
+  const versions = async (rids: readonly number[], asking: Deadline): Promise<readonly StoredVersion[]> => {
     if (rids.length === 0) return []
     const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
     const byRid = new Map(rows.map((row) => [row.rid, row]))
@@ -90,8 +96,8 @@ export const createExecutor = (
   const placed = async (
     rows: readonly Placing[],
     keys: readonly SortKey[],
-    asking: Patience,
-  ): Promise<readonly Match[]> => {
+    asking: Deadline,
+  ): Promise<readonly SearchMatch[]> => {
     const byRid = new Map(rows.map((row) => [row.rid, row]))
     const found = await versions([...byRid.keys()], asking)
     return found.map((version) => ({
@@ -105,7 +111,7 @@ export const createExecutor = (
     { rid, keys: held }: PagePosition,
     keys: readonly SortKey[],
     direction: Direction,
-    asking: Patience,
+    asking: Deadline,
   ): Promise<readonly (string | number)[]> => {
     const run = <R>(statement: Fragment): Promise<R[]> => all<R>(statement, false, asking)
     const found = await run<Record<string, string | number>>(
@@ -122,12 +128,12 @@ export const createExecutor = (
     position: PagePosition,
     limit: number,
     direction: Direction,
-    asking: Patience,
+    asking: Deadline,
     rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
   ): Promise<R[]> => {
     if (!isLong(plan)) return rowsOf(nextTo(plan, position, limit, direction), isSmall(plan))
     // Mostly a page lies among the newest.
-    const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR), false) : []
+    const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR_ROWS), false) : []
     if (near.length === limit) return near
     return rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
   }
@@ -139,9 +145,9 @@ export const createExecutor = (
     keys: readonly SortKey[],
     limit: number,
     direction: Direction,
-    asking: Patience,
-  ): Promise<readonly Match[]> => {
-    const { pin, rid } = position
+    asking: Deadline,
+  ): Promise<readonly SearchMatch[]> => {
+    const { snapshotKey, rid } = position
     const values = areWhole(position.keys) ? position.keys : await valuesNow(position, keys, direction, asking)
     const order = raw(direction === 'older' ? 'DESC' : 'ASC')
     const rowsOf = (found: Fragment, small: boolean): Promise<VersionRow[]> =>
@@ -166,16 +172,16 @@ export const createExecutor = (
     }
     const walk = walkFor(keys)
     let whole = plans
-    if (plans.length === 1 && plan?.many && walk !== undefined) {
+    if (plans.length === 1 && plan?.isEstimate && walk !== undefined) {
       const found = await walkedPage({
-        ...{ plan, keys, walk, pin, rid, values, limit, direction },
+        ...{ plan, keys, walk, pin: snapshotKey, rid, values, limit, direction },
         refine: (one) => refined(one, asking, true),
         run: (statement) => all(statement, false, asking),
       })
       if ('rows' in found) return placed(found.rows, keys, asking)
       whole = [found.few]
     }
-    const set = await union(whole, pin, asking)
+    const set = await union(whole, snapshotKey, asking)
     if (keys.some(({ texts }) => texts !== undefined)) {
       const sorted = await sortInMemory(
         source,
@@ -196,7 +202,7 @@ export const createExecutor = (
     const ordered = orderBy(keys, direction)
     const rows = await all<VersionRow & Record<string, string | number>>(
       q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${ordered} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${ordered}`,
-      whole.length === 1 && !(whole[0] as Plan).many && (whole[0] as Plan).size <= SMALL,
+      whole.length === 1 && !(whole[0] as Plan).isEstimate && (whole[0] as Plan).size <= SMALL,
       asking,
     )
     return rows.map((row) => ({ version: heldOrVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
@@ -209,22 +215,22 @@ export const createExecutor = (
       position: PagePosition,
       keys: readonly SortKey[],
       limit: number,
-      asking: Patience,
-    ): Promise<readonly Match[]> => nearest(plans, position, keys, limit, 'older', asking),
+      asking: Deadline,
+    ): Promise<readonly SearchMatch[]> => nearest(plans, position, keys, limit, 'older', asking),
     /** The same before `position`: the nearest first. */
     pageBefore: (
       plans: readonly Plan[],
       position: PagePosition,
       keys: readonly SortKey[],
       limit: number,
-      asking: Patience,
-    ): Promise<readonly Match[]> => nearest(plans, position, keys, limit, 'newer', asking),
+      asking: Deadline,
+    ): Promise<readonly SearchMatch[]> => nearest(plans, position, keys, limit, 'newer', asking),
     /** Numbers of the matches behind `position`, newest first, with the bytes that each has in the database. */
     places: (
       plan: Plan,
       position: PagePosition,
       limit: number,
-      asking: Patience,
+      asking: Deadline,
     ): Promise<readonly { readonly rid: number; readonly bytes: number }[]> =>
       nextRows(plan, position, limit, 'older', asking, (found, small) =>
         all(
@@ -234,7 +240,7 @@ export const createExecutor = (
         ),
       ),
     /** All matches, or `most` of them. */
-    async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Patience): Promise<number> {
+    async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Deadline): Promise<number> {
       const set = await union(plans, pin, asking)
       const limited = most === undefined ? set : q`SELECT rid FROM (${set}) l LIMIT ${most}`
       const [row] = await all<{ n: number }>(
@@ -248,11 +254,11 @@ export const createExecutor = (
     async filter(
       plan: Pick<Plan, 'type' | 'conditions'>,
       rids: readonly number[],
-      asking: Patience,
+      asking: Deadline,
     ): Promise<readonly number[]> {
-      const name = createNames()
+      const name = createAliases()
       const checks = join(
-        plan.conditions.map((one) => q` AND ${one.probe('d', name)}`),
+        plan.conditions.map((one) => q` AND ${one.checkSql('d', name)}`),
         '',
       )
       const rows = await all<{ rid: number }>(
@@ -264,19 +270,19 @@ export const createExecutor = (
     },
     matches: union,
     /** Rows of any statement, read off the main thread. */
-    select: <R>(statement: Fragment, asking: Patience): Promise<R[]> => all<R>(statement, false, asking),
+    select: <R>(statement: Fragment, asking: Deadline): Promise<R[]> => all<R>(statement, false, asking),
     version: heldOrVersion,
     /** The same of a row whose version is known not to be held. */
     unheld: toVersion,
     fetch,
     versions,
     /** The same without keeping them in memory: of many that are read once. Newest first; what is deleted by now is left out. */
-    async passing(rids: readonly number[], asking: Patience): Promise<StoredVersion[]> {
+    async passing(rids: readonly number[], asking: Deadline): Promise<StoredVersion[]> {
       if (rids.length === 0) return []
       const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
       return rows
         .sort((one, other) => other.rid - one.rid)
-        .map((row) => store?.held(row.rid, row.ver) ?? new StoredVersion(types.name(row.type), row))
+        .map((row) => store?.getVersion(row.rid, row.ver) ?? new StoredVersion(types.name(row.type), row))
     },
   }
 }

@@ -3,29 +3,30 @@
  * Counts, plans and times speak of all resources: only for callers who may search everything.
  */
 import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
-import type { Source } from '../../storage/service.ts'
-import type { Condition } from '../query/clause.ts'
-import { createNames } from '../query/clause-sql.ts'
+import type { RowSource } from '../../storage/service.ts'
+import type { SearchClause } from '../query/clause.ts'
+import { createAliases } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
 import type { Fragment } from '../sql/fragment.ts'
-import type { Statements } from '../sql/statements.ts'
+import type { StatementCache } from '../sql/statements.ts'
 import type { Trace } from './deadline.ts'
-import { NEAR } from './plan.ts'
+import { NEAR_ROWS } from './plan.ts'
 import { isLong } from './refine.ts'
 import { walkFor } from './walked-page.ts'
 
-const MOST_LINES = 60 // of one statement's plan
+const MAX_LINES = 60 // of one statement's plan
 
-const tell = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
+const note = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
 
 /** Tables of the index that a clause reads; `resource` for what the resource row itself answers. */
-const indexesOf = ({ sources, probe }: Condition): string => {
-  const text = sources === undefined ? probe('d', createNames()).text : sources.map(({ rids }) => rids.text).join(' ')
+const indexesOf = ({ sources, checkSql }: SearchClause): string => {
+  const text =
+    sources === undefined ? checkSql('d', createAliases()).text : sources.map(({ keysSql }) => keysSql.text).join(' ')
   return [...new Set(text.match(/\b(?:ix_[a-z]+|resource)\b/g) ?? [])].join(', ') || 'none'
 }
 
-export interface Explained {
+export interface ExplainedPlans {
   readonly plans: readonly Plan[]
   readonly keys: readonly SortKey[]
   readonly typeName: (code: number) => string
@@ -33,45 +34,45 @@ export interface Explained {
 
 const why = (plan: Plan): string => {
   const further = isLong(plan)
-    ? `; all are long, so to count or sort them, and where the newest ${NEAR} do not fill the page, it may start from the shortest`
+    ? `; all are long, so to count or sort them, and where the newest ${NEAR_ROWS} do not fill the page, it may start from the shortest`
     : ''
   return start(plan) + further
 }
 
 /** How the order is come by: only one type of many matches goes along an index. */
-const how = ({ many }: Plan, keys: readonly SortKey[]): string =>
-  many && walkFor(keys) !== undefined
+const how = ({ isEstimate }: Plan, keys: readonly SortKey[]): string =>
+  isEstimate && walkFor(keys) !== undefined
     ? `: along the index of ${keys[0]?.name}, or where that would pass over much and few match, by collecting them`
     : ': all matches are collected'
 
-const start = ({ conditions, driver, size, many, ordered }: Plan): string => {
+const start = ({ conditions, drivingClause, size, isEstimate, isOrdered }: Plan): string => {
   const checked = conditions.length === 1 ? '1 clause is' : `${conditions.length} clauses are`
-  if (driver === undefined)
+  if (drivingClause === undefined)
     return conditions.length === 0
       ? 'goes through the resources of the type, newest first'
       : `goes through the resources of the type, newest first, and ${checked} checked by key: none of them is rare or can be started from`
   const others = conditions.length - 1
   const sized =
-    conditions.length === 1 && many
+    conditions.length === 1 && isEstimate
       ? 'not counted'
-      : `${many ? 'at least ' : ''}${counted(size, 'row')}${others > 0 ? ', the fewest of all' : ''}`
-  return `starts from "${driver.text}" (${sized}), ${ordered ? 'read newest first' : 'collected and sorted'}; ${others === 1 ? '1 other clause is' : `${others} other clauses are`} checked by key`
+      : `${isEstimate ? 'at least ' : ''}${counted(size, 'row')}${others > 0 ? ', the fewest of all' : ''}`
+  return `starts from "${drivingClause.text}" (${sized}), ${isOrdered ? 'read newest first' : 'collected and sorted'}; ${others === 1 ? '1 other clause is' : `${others} other clauses are`} checked by key`
 }
 
 /** What was understood and how it will be searched. */
-export const explainPlans = ({ plans, keys, typeName }: Explained): readonly Issue[] =>
+export const explainPlans = ({ plans, keys, typeName }: ExplainedPlans): readonly Issue[] =>
   plans.flatMap((plan) => {
     const type = typeName(plan.type)
     return [
       ...plan.conditions.map((one) =>
-        tell(
-          `${type}?${one.text}: ${one.understood}; index ${indexesOf(one)}${one === plan.driver ? ', scanned' : ''}`,
+        note(
+          `${type}?${one.text}: ${one.description}; index ${indexesOf(one)}${one === plan.drivingClause ? ', scanned' : ''}`,
         ),
       ),
-      tell(`${type}: ${why(plan)}`),
+      note(`${type}: ${why(plan)}`),
       ...(keys.length > 0
         ? [
-            tell(
+            note(
               `sorted by ${keys.map(({ name, descending }) => (descending ? `-${name}` : name)).join(', ')}${how(plan, keys)}`,
             ),
           ]
@@ -86,7 +87,12 @@ interface Traced {
 }
 
 /** Notes the statements of one search, and asks the database about them afterwards. */
-export const createTracer = (source: Source, statements: Statements, dialect: 'sqlite' | 'postgres', clock: Clock) => {
+export const createQueryTrace = (
+  source: RowSource,
+  statements: StatementCache,
+  dialect: 'sqlite' | 'postgres',
+  clock: Clock,
+) => {
   const traced: Traced[] = []
   const planOf = async ({ text, params }: Fragment): Promise<readonly string[]> => {
     if (dialect === 'postgres') {
@@ -111,12 +117,12 @@ export const createTracer = (source: Source, statements: Statements, dialect: 's
   }
   return {
     trace,
-    async tell(): Promise<readonly Issue[]> {
-      const issues: Issue[] = [tell(`the search took ${(clock.monotonic() - started).toFixed(2)} ms`)]
+    async report(): Promise<readonly Issue[]> {
+      const issues: Issue[] = [note(`the search took ${(clock.monotonic() - started).toFixed(2)} ms`)]
       for (const { statement, ms, isSlow } of traced) {
         const time = `${ms.toFixed(2)} ms${isSlow ? ', beside the main thread' : ''}`
-        const lines = (await planOf(statement)).slice(0, MOST_LINES)
-        issues.push(tell([`the database took ${time}`, ...lines].join('\n')))
+        const lines = (await planOf(statement)).slice(0, MAX_LINES)
+        issues.push(note([`the database took ${time}`, ...lines].join('\n')))
       }
       return issues
     },

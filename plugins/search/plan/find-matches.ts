@@ -4,16 +4,16 @@
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
-import { toAccess } from '../access/access-filter.ts'
+import { createAccessFilter } from '../access/access-filter.ts'
 import { TypeForbidden } from '../errors.ts'
 import { withProgress } from '../index/indexing-refusal.ts'
-import type { Condition } from '../query/clause.ts'
+import type { SearchClause } from '../query/clause.ts'
 import { createExpansions } from '../query/expansions.ts'
 import type { SearchView } from '../query/search-view.ts'
 
-export interface Matching {
+export interface ConditionalSearch {
   /** As they were built from what was committed then; good for judging versions that are not stored. */
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly SearchClause[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(view: SearchView, limit: number): Promise<readonly StoredVersion[]>
   /** False when the conditions hold codes of a value set, and one has changed since. */
@@ -27,23 +27,21 @@ export const findMatches = async (
   ruling: Ruling,
   type: string,
   asked: readonly (readonly [string, string])[],
-): Promise<Matching> => {
+): Promise<ConditionalSearch> => {
   const expansions = createExpansions(view.search.terminology)
-  const base = { ownUrl, now: view.clock.now(), pin: Number.MAX_SAFE_INTEGER, expansions }
-  const build = async ({ search: { criteria } }: SearchView): Promise<readonly Condition[]> => {
-    const access = toAccess(ruling, criteria, base)
+  const base = { ownUrl, now: view.clock.now(), snapshotKey: Number.MAX_SAFE_INTEGER, expansions }
+  const build = async ({ search: { criteria } }: SearchView): Promise<readonly SearchClause[]> => {
+    const access = createAccessFilter(ruling, criteria, base)
     const seen = await access.conditions(type, 's')
     if (seen === undefined) throw TypeForbidden(type)
-    const built: Condition[] = []
+    const built: SearchClause[] = []
     for (const [name, value] of asked)
-      built.push(
-        await criteria.toCondition(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }),
-      )
+      built.push(await criteria.toClause(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }))
     return [...built, ...seen]
   }
   // A filter names its parameters in its value.
   const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
-  if (view.transaction === undefined) await view.search.catchUp?.(names)
+  if (view.transaction === undefined) await view.search.refreshDefinitions?.(names)
   const conditions = await build(view).catch((error) => {
     throw withProgress(error, ruling)
   })
@@ -53,7 +51,7 @@ export const findMatches = async (
       const { search, store } = here
       if (here !== view && !expansions.areCurrent()) throw Contended()
       const plan = await search.planner(store.types.code(type) ?? 0, here === view ? conditions : await build(here))
-      const position = { pin: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
+      const position = { snapshotKey: Number.MAX_SAFE_INTEGER, rid: Number.MAX_SAFE_INTEGER, keys: [] }
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
     },

@@ -4,28 +4,28 @@
  */
 import type { OwnUrl, Right } from '../../../kernel/index.ts'
 import type { StoredVersion, TypeCodes } from '../../storage/service.ts'
-import type { Access } from '../access/access-filter.ts'
+import type { AccessFilter } from '../access/access-filter.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import { SearchChain } from '../errors.ts'
 import type { Registry } from '../index/registry.ts'
-import { createNames } from '../query/clause-sql.ts'
+import { createAliases } from '../query/clause-sql.ts'
 import type { Criteria } from '../query/criteria.ts'
-import type { Ends, Links } from '../query/reference-join.ts'
+import type { JoinTargets, ReferenceJoins } from '../query/reference-join.ts'
 import type { Include } from '../query/search-parameters.ts'
 import { and, type Fragment, isIn, q, raw } from '../sql/fragment.ts'
-import type { Patience } from './deadline.ts'
+import type { Deadline } from './deadline.ts'
 import type { Executor } from './executor.ts'
 
 /** Resources a page may hold beside its matches; a warning says when there were more. */
-export const MOST_INCLUDED = 1_000
-const MOST_ROUNDS = 10
-const MOST_FOUND = MOST_INCLUDED * 2 // by one statement, of what refers to a page
+export const MAX_INCLUDED = 1_000
+const MAX_ROUNDS = 10
+const MAX_FOUND = MAX_INCLUDED * 2 // by one statement, of what refers to a page
 const NEWEST_FIRST = raw(' ORDER BY rid DESC')
 
 export interface Included {
   readonly versions: readonly StoredVersion[]
   /** There were more than may be sent. */
-  readonly cut: boolean
+  readonly isTruncated: boolean
 }
 
 export interface IncludeParts {
@@ -33,29 +33,29 @@ export interface IncludeParts {
   readonly criteria: Criteria
   readonly executor: Executor
   readonly types: TypeCodes
-  readonly links: Links
+  readonly referenceJoins: ReferenceJoins
 }
 
-interface Held {
+interface IncludedKey {
   readonly rid: number
   readonly type: string
 }
 
 interface Found {
-  readonly held: ReadonlyMap<number, Held>
+  readonly held: ReadonlyMap<number, IncludedKey>
   /** A statement has found as many as it may. */
   readonly isFull: boolean
 }
 
 /** What is the same for all rounds. */
 interface Including {
-  readonly access: Access
+  readonly access: AccessFilter
   /** Types. */
   readonly all: readonly string[]
-  readonly asking: Patience & { readonly ownUrl: OwnUrl | undefined }
+  readonly asking: Deadline & { readonly ownUrl: OwnUrl | undefined }
 }
 
-export const createIncluder = ({ registry, criteria, executor, types, links: linksOf }: IncludeParts) => {
+export const createIncluder = ({ registry, criteria, executor, types, referenceJoins: linksOf }: IncludeParts) => {
   const codeOf = (type: string): number => types.code(type) ?? 0
 
   /** Reference columns an include names on one type. Throws 400 for a parameter that is none. */
@@ -79,14 +79,14 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
   }
 
   /** Ends of the types that are meant: one, or all. */
-  const endsOf = (only: string | undefined, all: readonly string[]): Ends => ({
+  const endsOf = (only: string | undefined, all: readonly string[]): JoinTargets => ({
     types: only === undefined ? undefined : [codeOf(only)],
     canonicals: (only === undefined ? all : [only]).flatMap((type) => registry.canonicalColumn(type) ?? []),
   })
 
   const forward = async (
     include: Include,
-    from: readonly Held[],
+    from: readonly IncludedKey[],
     all: readonly string[],
     ownUrl: OwnUrl | undefined,
   ) => {
@@ -111,7 +111,7 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
   /** `where` narrows what refers, `s`. */
   const backward = async (
     include: Include,
-    from: readonly Held[],
+    from: readonly IncludedKey[],
     all: readonly string[],
     ownUrl: OwnUrl | undefined,
     where: Fragment = raw('1 = 1'),
@@ -130,7 +130,7 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
       )
       for (const link of await linksOf(columns, endsOf(type, all), ownUrl))
         statements.push(
-          q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ${raw(link.table)} t CROSS JOIN ix_ref r CROSS JOIN resource s WHERE ${link.target('t')} AND ${rids} AND ${link.reference('r')} AND ${link.toReference('r', 't')} AND s.rid = r.rid AND ${where}${order} LIMIT ${MOST_FOUND}`,
+          q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ${raw(link.table)} t CROSS JOIN ix_ref r CROSS JOIN resource s WHERE ${link.target('t')} AND ${rids} AND ${link.reference('r')} AND ${link.toReference('r', 't')} AND s.rid = r.rid AND ${where}${order} LIMIT ${MAX_FOUND}`,
         )
     }
     return statements
@@ -139,13 +139,13 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
   const select = async (
     statements: readonly Fragment[],
     seen: ReadonlySet<number>,
-    patience: Patience,
+    deadline: Deadline,
   ): Promise<Found> => {
-    const held = new Map<number, Held>()
+    const held = new Map<number, IncludedKey>()
     let isFull = false
     for (const statement of statements) {
-      const rows = await executor.select<{ rid: number; type: number }>(statement, patience)
-      isFull ||= rows.length === MOST_FOUND
+      const rows = await executor.select<{ rid: number; type: number }>(statement, deadline)
+      isFull ||= rows.length === MAX_FOUND
       for (const { rid, type } of rows) if (!seen.has(rid)) held.set(rid, { rid, type: types.name(type) })
     }
     return { held, isFull }
@@ -157,14 +157,14 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
    */
   const referring = async (
     include: Include,
-    from: readonly Held[],
+    from: readonly IncludedKey[],
     seen: ReadonlySet<number>,
     { access, all, asking }: Including,
-  ): Promise<ReadonlyMap<number, Held>> => {
+  ): Promise<ReadonlyMap<number, IncludedKey>> => {
     const { ownUrl } = asking
     const first = await select(await backward(include, from, all, ownUrl), seen, asking)
     if (!first.isFull) return first.held
-    if (access.open) {
+    if (access.isUnrestricted) {
       const newest = await backward(include, from, all, ownUrl, undefined, NEWEST_FIRST)
       return (await select(newest, seen, asking)).held
     }
@@ -172,27 +172,27 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
     for (const source of include.source === '*' ? all : [include.source]) {
       const conditions = await access.conditions(source, 's')
       if (conditions === undefined) continue
-      const name = createNames()
-      const where = and([q`s.type = ${codeOf(source)}`, ...conditions.map((one) => one.probe('s', name))])
+      const name = createAliases()
+      const where = and([q`s.type = ${codeOf(source)}`, ...conditions.map((one) => one.checkSql('s', name))])
       statements.push(...(await backward({ ...include, source }, from, all, ownUrl, where, NEWEST_FIRST)))
     }
     return (await select(statements, seen, asking)).held
   }
   /** Rids of those on which the right holds. */
   const filter = async (
-    held: ReadonlyMap<number, Held>,
+    held: ReadonlyMap<number, IncludedKey>,
     right: Right,
-    access: Access,
-    patience: Patience,
+    access: AccessFilter,
+    deadline: Deadline,
   ): Promise<readonly number[]> => {
-    if (access.open) return [...held.keys()]
+    if (access.isUnrestricted) return [...held.keys()]
     const allowed: number[] = []
     for (const [type, list] of Map.groupBy(held.values(), (one) => one.type)) {
       const conditions = await access.conditions(type, right)
       if (conditions === undefined) continue
       const rids = list.map(({ rid }) => rid)
       if (conditions.length === 0) allowed.push(...rids)
-      else allowed.push(...(await executor.filter({ type: codeOf(type), conditions }, rids, patience)))
+      else allowed.push(...(await executor.filter({ type: codeOf(type), conditions }, rids, deadline)))
     }
     return allowed
   }
@@ -202,23 +202,23 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
     /** `matches` are not included again. Only what the access lets through is. */
     async include(
       request: { readonly includes: readonly Include[]; readonly revincludes: readonly Include[] },
-      matches: readonly Held[],
-      access: Access,
+      matches: readonly IncludedKey[],
+      access: AccessFilter,
       all: readonly string[],
-      asking: Patience & { readonly ownUrl: OwnUrl | undefined },
+      asking: Deadline & { readonly ownUrl: OwnUrl | undefined },
     ): Promise<Included> {
       const seen = new Set(matches.map(({ rid }) => rid))
       const shown: number[] = []
-      let from: readonly Held[] = matches
-      let cut = false
-      for (let round = 0; from.length > 0 && !cut; round += 1) {
+      let from: readonly IncludedKey[] = matches
+      let isTruncated = false
+      for (let round = 0; from.length > 0 && !isTruncated; round += 1) {
         const active = (list: readonly Include[]): readonly Include[] =>
           list.filter(({ iterate }) => round === 0 || iterate)
         const forwards: Fragment[] = []
         for (const one of active(request.includes)) forwards.push(...(await forward(one, from, all, asking.ownUrl)))
         // What is referred to may be read; what refers here is found, as by a search.
         const { held: referred } = await select(forwards, seen, asking)
-        const found = new Map<number, Held>()
+        const found = new Map<number, IncludedKey>()
         for (const one of active(request.revincludes))
           for (const [rid, held] of await referring(one, from, seen, { access, all, asking })) found.set(rid, held)
         const allowedRids = new Set([
@@ -231,12 +231,12 @@ export const createIncluder = ({ registry, criteria, executor, types, links: lin
           .filter(({ rid }) => allowedRids.has(rid))
           .sort((one, other) => other.rid - one.rid)
         for (const held of next.values()) seen.add(held.rid)
-        const room = MOST_INCLUDED - shown.length
-        cut = allowed.length > room || (round === MOST_ROUNDS && allowed.length > 0)
+        const room = MAX_INCLUDED - shown.length
+        isTruncated = allowed.length > room || (round === MAX_ROUNDS && allowed.length > 0)
         from = allowed.slice(0, room)
         for (const { rid } of from) shown.push(rid)
       }
-      return { versions: await executor.versions(shown, asking), cut }
+      return { versions: await executor.versions(shown, asking), isTruncated }
     },
   }
 }

@@ -3,14 +3,14 @@
  * resource at a time, and the text of the statement leaves the database no other order.
  */
 
-import type { Source as Queries } from '../../storage/service.ts'
-import type { Condition, Source } from '../query/clause.ts'
-import { checks, createNames, unite } from '../query/clause-sql.ts'
+import type { RowSource as Queries } from '../../storage/service.ts'
+import type { KeySource, SearchClause } from '../query/clause.ts'
+import { checks, createAliases, unite } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan, Planner } from '../query/plan-contract.ts'
 import { type Fragment, join, q, raw } from '../sql/fragment.ts'
-import type { Statements } from '../sql/statements.ts'
-import type { Sizes } from './row-estimates.ts'
+import type { StatementCache } from '../sql/statements.ts'
+import type { RowEstimates } from './row-estimates.ts'
 
 /** Counting stops here: first among few, then among many. */
 const FEW = 64
@@ -18,11 +18,11 @@ const MANY = 2_000
 /** What a count that ended early says. */
 export const SHORT_COUNTS: readonly number[] = [FEW, MANY]
 /** Where all is long: of the newest rows, how many are gone through before another way is looked for. */
-export const NEAR = 5_000
+export const NEAR_ROWS = 5_000
 /** Sources read in order and merged; more are collected and sorted. */
-const MOST_STREAMS = 8
-export const isOrdered = ({ sources }: Condition): boolean =>
-  sources !== undefined && sources.length <= MOST_STREAMS && sources.every(({ ordered }) => ordered)
+const MAX_STREAMS = 8
+export const isOrdered = ({ sources }: SearchClause): boolean =>
+  sources !== undefined && sources.length <= MAX_STREAMS && sources.every(({ isOrdered: ordered }) => ordered)
 
 /** Which way matches are read: from the newest on, or back up to it. */
 export type Direction = 'older' | 'newer'
@@ -33,30 +33,30 @@ export type Direction = 'older' | 'newer'
  */
 export const nextTo = (
   plan: Plan,
-  { pin, rid: from }: Pick<PagePosition, 'pin' | 'rid'>,
+  { snapshotKey, rid: from }: Pick<PagePosition, 'snapshotKey' | 'rid'>,
   limit: number,
   direction: Direction,
   near?: number,
 ): Fragment => {
-  const name = createNames()
+  const name = createAliases()
   const [beyond, order] = direction === 'older' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')]
-  const within = (d: string): Fragment => q`${raw(d)}.rid <= ${pin} AND ${raw(d)}.rid ${beyond} ${from}`
+  const within = (d: string): Fragment => q`${raw(d)}.rid <= ${snapshotKey} AND ${raw(d)}.rid ${beyond} ${from}`
   /** `rows`: alias and condition of where it starts. */
   const range = (d: string, rows: (n: string) => Fragment): Fragment =>
     near === undefined
       ? within(d)
       : q`${within(d)} AND ${raw(d)}.rid > coalesce((SELECT n.rid FROM ${rows('n')} AND ${within('n')} ORDER BY n.rid DESC LIMIT 1 OFFSET ${raw(`${near}`)}), 0)`
-  const { driver } = plan
-  if (driver?.sources === undefined) {
+  const { drivingClause } = plan
+  if (drivingClause?.sources === undefined) {
     const ofType = (d: string): Fragment => q`ix_res ${raw(d)} WHERE ${raw(d)}.type = ${plan.type}`
     return q`SELECT d.rid AS rid FROM ${ofType('d')} AND ${range('d', ofType)}${checks(plan, 'd', name)} ORDER BY d.rid ${order} LIMIT ${limit}`
   }
-  if (!plan.ordered)
+  if (!plan.isOrdered)
     // The plus keeps the range of rids from being what is scanned: the rarest clause is.
-    return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(driver.sources)}) d WHERE +d.rid <= ${pin} AND +d.rid ${beyond} ${from}${checks(plan, 'd', name)}) u ORDER BY rid ${order} LIMIT ${limit}`
-  const streams = driver.sources.map(
-    ({ rids }) =>
-      q`SELECT d.rid AS rid FROM (${rids}) d WHERE ${range('d', (n) => q`(${rids}) ${raw(n)} WHERE 1 = 1`)}${checks(plan, 'd', name)} ORDER BY d.rid ${order} LIMIT ${limit}`,
+    return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(drivingClause.sources)}) d WHERE +d.rid <= ${snapshotKey} AND +d.rid ${beyond} ${from}${checks(plan, 'd', name)}) u ORDER BY rid ${order} LIMIT ${limit}`
+  const streams = drivingClause.sources.map(
+    ({ keysSql }) =>
+      q`SELECT d.rid AS rid FROM (${keysSql}) d WHERE ${range('d', (n) => q`(${keysSql}) ${raw(n)} WHERE 1 = 1`)}${checks(plan, 'd', name)} ORDER BY d.rid ${order} LIMIT ${limit}`,
   )
   if (streams.length === 1) return streams[0] as Fragment
   const parts = streams.map((stream, at) => q`SELECT rid FROM (${stream}) ${raw(`s${at}`)}`)
@@ -68,7 +68,11 @@ export const countOf = (clause: Fragment, most: number, at: number): Fragment =>
   q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clause}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`
 
 /** `sizes`: what was counted before; undefined inside a transaction, where nothing is kept. */
-export const createPlanner = (source: Queries, statements: Statements, sizes: Sizes | undefined): Planner => {
+export const createPlanner = (
+  source: Queries,
+  statements: StatementCache,
+  rowEstimates: RowEstimates | undefined,
+): Planner => {
   /** How many rows each clause gives, up to `most`. */
   const count = async (clauses: readonly Fragment[], most: number): Promise<readonly number[]> => {
     const counts = clauses.map((clause, at) => countOf(clause, most, at))
@@ -76,7 +80,7 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     const row = await source.get<Record<string, number>>(statements(text), params)
     return clauses.map((clause, at) => {
       const rows = Number(row?.[`n${at}`] ?? 0)
-      sizes?.set(clause, rows)
+      rowEstimates?.set(clause, rows)
       return rows
     })
   }
@@ -95,9 +99,9 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
     )
     for (const [n, at] of open.entries()) found[at] = counted[n]
   }
-  const sizesOf = async (conditions: readonly Condition[]): Promise<readonly number[]> => {
-    const clauses = conditions.map(({ sources }) => unite(sources as readonly Source[]))
-    const found = clauses.map((clause) => sizes?.get(clause))
+  const sizesOf = async (conditions: readonly SearchClause[]): Promise<readonly number[]> => {
+    const clauses = conditions.map(({ sources }) => unite(sources as readonly KeySource[]))
+    const found = clauses.map((clause) => rowEstimates?.get(clause))
     await fill(found, clauses, FEW, (size) => size === undefined)
     // All are long: which is the shortest?
     if (found.every((size) => (size as number) >= FEW)) await fill(found, clauses, MANY, (size) => size === FEW)
@@ -106,29 +110,47 @@ export const createPlanner = (source: Queries, statements: Statements, sizes: Si
 
   return async (type, given, isInner = false) => {
     const conditions = given.flatMap((one) => one.all ?? [one])
-    const able = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
+    const candidates = conditions.filter(({ sources, size }) => sources !== undefined && size === undefined)
     const sized = conditions.filter(({ sources, size }) => sources !== undefined && size !== undefined)
-    const none: Plan = { type, conditions, able, driver: undefined, size: MANY, many: true, ordered: true }
-    if (able.length + sized.length === 0) return none
-    const [only] = able
+    const none: Plan = {
+      type,
+      conditions,
+      candidates,
+      drivingClause: undefined,
+      size: MANY,
+      isEstimate: true,
+      isOrdered: true,
+    }
+    if (candidates.length + sized.length === 0) return none
+    const [only] = candidates
     // One clause that is read in order needs no count: its newest rows are the page.
     if (!isInner && conditions.length === 1 && only !== undefined && isOrdered(only))
-      return { type, conditions, able, driver: only, size: MANY, many: true, ordered: true }
-    const counted = await sizesOf(able)
+      return { type, conditions, candidates, drivingClause: only, size: MANY, isEstimate: true, isOrdered: true }
+    const counted = await sizesOf(candidates)
     const ranked = [
-      ...able.map((condition, at) => ({ condition, size: counted[at] as number })),
-      ...sized.map((condition) => ({ condition, size: condition.size as number })),
+      ...candidates.map((clause, at) => ({ condition: clause, size: counted[at] as number })),
+      ...sized.map((clause) => ({ condition: clause, size: clause.size as number })),
     ].sort(
       (one, other) => one.size - other.size || Number(isOrdered(other.condition)) - Number(isOrdered(one.condition)),
     )
     const { condition: driver, size } = ranked[0] as (typeof ranked)[number]
-    const many = size >= MANY
+    const isEstimate = size >= MANY
     // What was counted further costs too much to be checked for each resource.
-    const dear = many ? sized.find((one) => (one.size as number) >= MANY) : undefined
+    const dear = isEstimate ? sized.find((one) => (one.size as number) >= MANY) : undefined
     if (dear !== undefined)
-      return { type, conditions, able, driver: dear, size: dear.size as number, many: false, ordered: false }
+      return {
+        type,
+        conditions,
+        candidates,
+        drivingClause: dear,
+        size: dear.size as number,
+        isEstimate: false,
+        isOrdered: false,
+      }
     const ordered = isOrdered(driver)
     // Where all are long, one that has to be sorted first costs more than going through the newest.
-    return many && !ordered ? none : { type, conditions, able, driver, size, many, ordered }
+    return isEstimate && !ordered
+      ? none
+      : { type, conditions, candidates, drivingClause: driver, size, isEstimate, isOrdered: ordered }
   }
 }

@@ -5,21 +5,21 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Registry } from '../index/registry.ts'
-import type { Condition } from '../query/clause.ts'
-import { createNames } from '../query/clause-sql.ts'
+import type { SearchClause } from '../query/clause.ts'
+import { createAliases } from '../query/clause-sql.ts'
 import { ownBase } from '../query/own-base.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import { and, type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
-import type { Patience } from './deadline.ts'
+import type { Deadline } from './deadline.ts'
 import type { Executor } from './executor.ts'
 
 /** Resources of one type that may be answered with. */
-export interface Target {
+export interface ReferredTarget {
   /** Number of the type. */
   readonly type: number
   /** All of these have to hold. */
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly SearchClause[]
 }
 
 export interface ReferredQuery {
@@ -27,8 +27,8 @@ export interface ReferredQuery {
   readonly plans: readonly Plan[]
   /** and these resources. */
   readonly rids: readonly number[]
-  readonly targets: readonly Target[]
-  readonly position: Pick<PagePosition, 'pin' | 'rid'>
+  readonly targets: readonly ReferredTarget[]
+  readonly position: Pick<PagePosition, 'snapshotKey' | 'rid'>
   readonly limit: number
   readonly ownUrl: OwnUrl | undefined
 }
@@ -54,25 +54,25 @@ export const createReferred = ({ registry, executor, typeNames }: ReferredParts)
     const own = typeNames.flatMap((type) => registry.canonicalColumn(type) ?? [])
     return q`SELECT t.rid AS rid, t.type AS type FROM (SELECT DISTINCT r.target AS target FROM s CROSS JOIN ix_ref r WHERE r.rid = s.rid AND r.param > 0 AND r.param % ${raw(String(COLUMN_STEP))} = ${raw(String(CANONICAL))}) g CROSS JOIN ix_ref o CROSS JOIN resource t WHERE ${isIn('o.param', own)} AND o.target = g.target AND t.rid = o.rid`
   }
-  const sourcesOf = async ({ plans, rids, position }: ReferredQuery, asking: Patience): Promise<Fragment> => {
+  const sourcesOf = async ({ plans, rids, position }: ReferredQuery, asking: Deadline): Promise<Fragment> => {
     const given = rids.map((rid) => q`SELECT CAST(${rid} AS bigint) AS rid`)
-    const found = plans.length === 0 ? [] : [await executor.matches(plans, position.pin, asking)]
+    const found = plans.length === 0 ? [] : [await executor.matches(plans, position.snapshotKey, asking)]
     return join([...given, ...found], ' UNION ALL ')
   }
-  const allowed = (targets: readonly Target[]): Fragment => {
-    const name = createNames()
+  const allowed = (targets: readonly ReferredTarget[]): Fragment => {
+    const name = createAliases()
     const branches = targets.map(
-      ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.probe('t', name)))}`,
+      ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.checkSql('t', name)))}`,
     )
     return q`CASE t.type ${join(branches, ' ')} ELSE 1 = 0 END`
   }
 
   /** Numbers of at most `limit` resources below the position, each once. */
-  return async (query: ReferredQuery, asking: Patience): Promise<readonly number[]> => {
+  return async (query: ReferredQuery, asking: Deadline): Promise<readonly number[]> => {
     const { plans, rids, targets, position, limit, ownUrl } = query
     if (targets.length === 0 || plans.length + rids.length === 0) return []
     const rows = await executor.select<{ rid: number }>(
-      q`WITH s(rid) AS MATERIALIZED (${await sourcesOf(query, asking)}) SELECT DISTINCT t.rid AS rid FROM (${literals(ownUrl)} UNION ALL ${canonicals()}) t WHERE t.rid <= ${position.pin} AND t.rid < ${position.rid} AND ${allowed(targets)} ORDER BY rid DESC LIMIT ${limit}`,
+      q`WITH s(rid) AS MATERIALIZED (${await sourcesOf(query, asking)}) SELECT DISTINCT t.rid AS rid FROM (${literals(ownUrl)} UNION ALL ${canonicals()}) t WHERE t.rid <= ${position.snapshotKey} AND t.rid < ${position.rid} AND ${allowed(targets)} ORDER BY rid DESC LIMIT ${limit}`,
       asking,
     )
     return rows.map(({ rid }) => rid)

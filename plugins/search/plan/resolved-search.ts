@@ -1,30 +1,30 @@
 /** A search that was understood: what is asked for, of whom, and where its page begins. */
-import { type Access, OPEN, toAccess } from '../access/access-filter.ts'
+import { type AccessFilter, createAccessFilter, UNRESTRICTED } from '../access/access-filter.ts'
 import type { Search } from '../open-search.ts'
-import { openPage, type PagePosition } from '../query/page-token.ts'
-import { typesOf } from '../query/scope.ts'
-import type { Asking } from '../query/search-context.ts'
+import { type PagePosition, verifyPageToken } from '../query/page-token.ts'
+import { type ResolvedParameters, resolveParameters } from '../query/resolve-parameters.ts'
+import type { SearchContext } from '../query/search-context.ts'
 import type { SearchRequest } from '../query/search-parameters.ts'
 import type { SearchQuery } from '../query/search-query.ts'
+import { typesOf } from '../query/search-scope.ts'
 import type { SearchView } from '../query/search-view.ts'
-import { linkParameters } from '../query/self-link.ts'
-import { type Understood, understand } from '../query/understand.ts'
-import type { SearchPatience } from './deadline.ts'
+import { selfLinkParameters } from '../query/self-link.ts'
+import type { SearchDeadline } from './deadline.ts'
 import type { Direction } from './plan.ts'
 
 export type Tracer = ReturnType<Search['tracer']>
 
 /** A search that was understood. */
-export interface Finding {
+export interface ResolvedSearch {
   readonly view: SearchView
   readonly query: SearchQuery
-  readonly patience: SearchPatience
+  readonly deadline: SearchDeadline
   readonly tracer: Tracer | undefined
   /** Types to look among. */
   readonly types: readonly string[]
-  readonly asking: Asking
-  readonly access: Access
-  readonly understood: Understood
+  readonly context: SearchContext
+  readonly access: AccessFilter
+  readonly resolved: ResolvedParameters
   /** Nothing but the number of matches is asked for. */
   readonly countOnly: boolean
 }
@@ -38,31 +38,34 @@ const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest):
 ]
 
 /** Throws 400 for what is not understood. */
-export const toFinding = async (asks: Pick<Finding, 'view' | 'query' | 'patience' | 'tracer'>): Promise<Finding> => {
+export const resolveSearch = async (
+  asks: Pick<ResolvedSearch, 'view' | 'query' | 'deadline' | 'tracer'>,
+): Promise<ResolvedSearch> => {
   const { view, query } = asks
   const { search, catalog, clock } = view
   const { context, scope, request, ruling, shown } = query
-  await search.catchUp?.(namesOf(request))
+  await search.refreshDefinitions?.(namesOf(request))
   const types = await typesOf(view, scope, request, ruling)
-  const base = { ownUrl: context.ownUrl, now: clock.now(), pin: await search.pin() }
-  const access: Access = ruling.restrictions.length === 0 ? OPEN : toAccess(ruling, search.criteria, base)
-  const asking: Asking = { ...base, allowed: (type) => access.conditions(type, 's') }
+  const base = { ownUrl: context.ownUrl, now: clock.now(), snapshotKey: await search.snapshotKey() }
+  const access: AccessFilter =
+    ruling.restrictions.length === 0 ? UNRESTRICTED : createAccessFilter(ruling, search.criteria, base)
+  const asking: SearchContext = { ...base, allowed: (type) => access.conditions(type, 's') }
   // With nothing stored there is still a right and a wrong way to ask.
   const meant = types.length > 0 ? types : [...catalog.types.keys()].slice(0, 1)
-  const understood = await understand(view, query, meant, asking)
-  const countOnly = understood.count === 0 || shown.countOnly
-  return { ...asks, types, asking, access, understood, countOnly }
+  const resolved = await resolveParameters(view, query, meant, asking)
+  const countOnly = resolved.count === 0 || shown.countOnly
+  return { ...asks, types, context: asking, access, resolved, countOnly }
 }
 
 /** Throws 400. */
-export const checkIncludes = ({ view: { search, catalog }, understood: { request } }: Finding): void => {
+export const checkIncludes = ({ view: { search, catalog }, resolved: { request } }: ResolvedSearch): void => {
   for (const include of [...request.includes, ...request.revincludes])
     search.includer.check(include, (type) => catalog.types.has(type))
 }
 
 /** Path and parameters as they were understood, which pages are bound to. */
-export const addressOf = ({ query: { scope }, understood: { request, shown, count } }: Finding): string =>
-  `${scope.path}?${linkParameters(request, shown, count)}`
+export const pageAddressOf = ({ query: { scope }, resolved: { request, shown, count } }: ResolvedSearch): string =>
+  `${scope.path}?${selfLinkParameters(request, shown, count)}`
 
 /** Where a page begins; or, read towards what is newer, what it ends before. */
 export interface Start {
@@ -79,11 +82,14 @@ export const toStart = ({ keys, ...rest }: PagePosition, direction: Direction): 
 })
 
 /** Throws 400 for a link that was given for another search, or to somebody else. */
-export const startOf = ({ view, query, asking, understood }: Finding, address: string): Start => {
-  const { page } = understood.request
+export const startOf = ({ view, query, context, resolved }: ResolvedSearch, address: string): Start => {
+  const { page } = resolved.request
   if (page === undefined)
-    return { position: { pin: asking.pin, rid: Number.MAX_SAFE_INTEGER, keys: [] }, direction: 'older' }
-  const position = openPage(view.search.registry.key, view.clock, query.context.caller, address, page)
-  const keys = position.keys.slice(0, understood.keys.length)
+    return {
+      position: { snapshotKey: context.snapshotKey, rid: Number.MAX_SAFE_INTEGER, keys: [] },
+      direction: 'older',
+    }
+  const position = verifyPageToken(view.search.registry.key, view.clock, query.context.caller, address, page)
+  const keys = position.keys.slice(0, resolved.keys.length)
   return { position: { ...position, keys }, direction: keys.length < position.keys.length ? 'newer' : 'older' }
 }

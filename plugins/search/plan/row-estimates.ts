@@ -5,8 +5,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Fragment } from '../sql/fragment.ts'
 
-const MOST_KEPT = 20_000
-const LEAST_GROWTH = 64 // resources added before a small number is counted again
+const MAX_KEPT = 20_000
+const MIN_GROWTH = 64 // resources added before a small number is counted again
 
 interface Counted {
   readonly rows: number
@@ -14,21 +14,21 @@ interface Counted {
   readonly at: number
 }
 
-export interface Sizes {
+export interface RowEstimates {
   /** Rows counted, up to the bound they were counted to; undefined when that is too long ago. */
   get(clause: Fragment): number | undefined
   set(clause: Fragment, rows: number): void
 }
 
 /** `newest`: number of the newest resource. */
-export const createSizes = (newest: () => number): Sizes => {
-  const kept = new LRUCache<string, Counted>({ max: MOST_KEPT })
+export const createRowEstimates = (newest: () => number): RowEstimates => {
+  const kept = new LRUCache<string, Counted>({ max: MAX_KEPT })
   const keyOf = ({ text, params }: Fragment): string => `${text}\u0000${params.join('\u0001')}`
   return {
     get(clause) {
       const counted = kept.get(keyOf(clause))
       if (counted === undefined) return undefined
-      return newest() - counted.at <= Math.max(LEAST_GROWTH, counted.rows) ? counted.rows : undefined
+      return newest() - counted.at <= Math.max(MIN_GROWTH, counted.rows) ? counted.rows : undefined
     },
     set: (clause, rows) => void kept.set(keyOf(clause), { rows, at: newest() }),
   }

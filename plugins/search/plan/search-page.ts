@@ -2,20 +2,27 @@
 import type { Issue, ServerError } from '../../../kernel/index.ts'
 import { ExplainRestricted, TypeForbidden } from '../errors.ts'
 import { withProgress } from '../index/indexing-refusal.ts'
-import type { Condition } from '../query/clause.ts'
+import type { SearchClause } from '../query/clause.ts'
 import { shortenKeys } from '../query/page-keys.ts'
-import { type PagePosition, sealPage } from '../query/page-token.ts'
+import { type PagePosition, signPageToken } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SearchPage, SearchQuery } from '../query/search-query.ts'
 import type { SearchView } from '../query/search-view.ts'
 import { containedPage, countContained } from './contained/contained-page.ts'
 import { askContained } from './contained/plan-contained.ts'
-import { createPatience } from './deadline.ts'
-import type { Match } from './executor.ts'
+import { createDeadline } from './deadline.ts'
+import type { SearchMatch } from './executor.ts'
 import { explainPlans } from './explain.ts'
-import { type Included, MOST_INCLUDED } from './include.ts'
+import { type Included, MAX_INCLUDED } from './include.ts'
 import type { Direction } from './plan.ts'
-import { addressOf, checkIncludes, type Finding, startOf, toFinding, toStart } from './resolved-search.ts'
+import {
+  checkIncludes,
+  pageAddressOf,
+  type ResolvedSearch,
+  resolveSearch,
+  startOf,
+  toStart,
+} from './resolved-search.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 
@@ -30,28 +37,28 @@ export const findPage = async (view: SearchView, query: SearchQuery): Promise<Se
   // What a plan names and how long it takes depend on what is stored, hidden resources included.
   if (request.explain && !ruling.covers(['r', 's'])) throw ExplainRestricted()
   const tracer = request.explain ? search.tracer() : undefined
-  const patience = createPatience(context, clock, tracer?.trace)
+  const deadline = createDeadline(context, clock, tracer?.trace)
   try {
-    return await find(await toFinding({ view, query, patience, tracer }))
+    return await find(await resolveSearch({ view, query, deadline, tracer }))
   } catch (error) {
-    throw patience.refusal(withProgress(error, ruling))
+    throw deadline.refusal(withProgress(error, ruling))
   }
 }
 
-const find = async (finding: Finding): Promise<SearchPage> => {
-  checkIncludes(finding)
-  const address = addressOf(finding)
-  const { position, direction } = startOf(finding, address)
-  const plans = await plansOf(finding)
-  const matches = await matchesOf(finding, plans, position, direction)
-  const notes = notesBefore(finding, plans)
-  const found = finding.countOnly ? [] : await matches.page(finding.understood.count + 1)
-  const nearest = found.slice(0, finding.understood.count)
+const find = async (resolved: ResolvedSearch): Promise<SearchPage> => {
+  checkIncludes(resolved)
+  const address = pageAddressOf(resolved)
+  const { position, direction } = startOf(resolved, address)
+  const plans = await plansOf(resolved)
+  const matches = await matchesOf(resolved, plans, position, direction)
+  const notes = notesBefore(resolved, plans)
+  const found = resolved.countOnly ? [] : await matches.page(resolved.resolved.count + 1)
+  const nearest = found.slice(0, resolved.resolved.count)
   const shown = direction === 'older' ? nearest : nearest.toReversed()
-  const total = await totalOf(finding, matches, found)
-  const included = await includedBy(finding, shown)
-  notes.push(...(await notesAfter(finding, included)))
-  const links = linksOf(finding, address, position, direction, shown, found.length > shown.length)
+  const total = await totalOf(resolved, matches, found)
+  const included = await includedBy(resolved, shown)
+  notes.push(...(await notesAfter(resolved, included)))
+  const links = linksOf(resolved, address, position, direction, shown, found.length > shown.length)
   const entries = [
     ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
     ...included.versions.map((version) => ({ version, mode: 'include' as const })),
@@ -60,12 +67,12 @@ const find = async (finding: Finding): Promise<SearchPage> => {
 }
 
 /** One for each type that may be seen and can have matches. Throws 403 when the one type asked for may not. */
-const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
-  const { view, query, types, access, understood } = finding
+const plansOf = async (resolved: ResolvedSearch): Promise<readonly Plan[]> => {
+  const { view, query, types, access, resolved: understood } = resolved
   const { context, scope } = query
   const { criteria, planner } = view.search
   const plans: Plan[] = []
-  const used = access.open || types.length === 1 ? types : await view.search.usedTypes()
+  const used = access.isUnrestricted || types.length === 1 ? types : await view.search.usedTypes()
   for (const type of types) {
     if (!used.includes(type)) continue
     const seen = await access.conditions(type, 's')
@@ -76,7 +83,7 @@ const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
     const inside =
       scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, context.ownUrl)]
     if (inside.includes(undefined)) continue
-    const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as Condition[])]
+    const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as SearchClause[])]
     plans.push(await planner(view.store.types.code(type) ?? 0, conditions))
   }
   return plans
@@ -85,107 +92,106 @@ const plansOf = async (finding: Finding): Promise<readonly Plan[]> => {
 /** How matches are come by. */
 interface Matches {
   /** Next to where the page begins, or ends: the nearest first. */
-  page(limit: number): Promise<readonly Match[]>
+  page(limit: number): Promise<readonly SearchMatch[]>
   /** All, or `most` of them. */
   count(most: number | undefined): Promise<number>
 }
 
 /** Resources by themselves, or those that others contain. */
 const matchesOf = async (
-  finding: Finding,
+  resolved: ResolvedSearch,
   plans: readonly Plan[],
   position: PagePosition,
   direction: Direction,
 ): Promise<Matches> => {
-  const { view, query, patience, asking, access, understood } = finding
+  const { view, query, deadline, context, access, resolved: understood } = resolved
   const { scope } = query
   const { search, store } = view
   const { executor } = search
   const { request } = understood
-  const { pin } = position
+  const { snapshotKey } = position
   const type = scope.compartment === undefined ? scope.type : undefined
   const inner =
     request.contained === 'false'
       ? undefined
-      : await askContained(search, store.types, type, request, asking, access, plans[0])
+      : await askContained(search, store.types, type, request, context, access, plans[0])
   if (plans.length === 0) return { page: async () => [], count: async () => 0 }
   if (inner === undefined)
     return {
       page: (limit) =>
         direction === 'older'
-          ? executor.page(plans, position, understood.keys, limit, patience)
-          : executor.pageBefore(plans, position, understood.keys, limit, patience),
-      count: (most) => executor.count(plans, pin, most, patience),
+          ? executor.page(plans, position, understood.keys, limit, deadline)
+          : executor.pageBefore(plans, position, understood.keys, limit, deadline),
+      count: (most) => executor.count(plans, snapshotKey, most, deadline),
     }
   return {
-    page: (limit) => containedPage(executor, inner, position, limit, direction, patience),
-    count: () => countContained(executor, inner, pin, patience),
+    page: (limit) => containedPage(executor, inner, position, limit, direction, deadline),
+    count: () => countContained(executor, inner, snapshotKey, deadline),
   }
 }
 
 /** Counted where that is asked for. A first page that holds all matches tells their number by itself. */
 const totalOf = async (
-  { understood, countOnly }: Finding,
+  { resolved, countOnly }: ResolvedSearch,
   matches: Matches,
-  found: readonly Match[],
+  found: readonly SearchMatch[],
 ): Promise<number | undefined> => {
-  const { total, page } = understood.request
+  const { total, page } = resolved.request
   if (total === 'none' && !countOnly) return undefined
-  if (!countOnly && page === undefined && found.length <= understood.count) return found.length
+  if (!countOnly && page === undefined && found.length <= resolved.count) return found.length
   const accurate = countOnly || total === 'accurate'
   if (!accurate && total !== 'estimate') return undefined
   return matches.count(accurate ? undefined : ESTIMATE_MOST)
 }
 
 const includedBy = (
-  { view: { search, catalog }, access, understood, patience }: Finding,
-  shown: readonly Match[],
+  { view: { search, catalog }, access, resolved, deadline }: ResolvedSearch,
+  shown: readonly SearchMatch[],
 ): Promise<Included> =>
   search.includer.include(
-    understood.request,
+    resolved.request,
     shown.map(({ version: { rid, type } }) => ({ rid, type })),
     access,
     [...catalog.types.keys()],
-    patience,
+    deadline,
   )
 
 /** What was passed over, and for `_explain` what is about to be done. */
-const notesBefore = ({ view, tracer, understood }: Finding, plans: readonly Plan[]): Issue[] => {
-  const notes: Issue[] = understood.ignored.map(({ name, reason }) => ({
+const notesBefore = ({ view, tracer, resolved }: ResolvedSearch, plans: readonly Plan[]): Issue[] => {
+  const notes: Issue[] = resolved.ignored.map(({ name, reason }) => ({
     severity: 'warning',
     code: 'not-supported',
     diagnostics: `"${name.slice(0, 100)}" was ignored: ${reason}`,
   }))
-  if (tracer !== undefined)
-    notes.push(...explainPlans({ plans, keys: understood.keys, typeName: view.store.types.name }))
+  if (tracer !== undefined) notes.push(...explainPlans({ plans, keys: resolved.keys, typeName: view.store.types.name }))
   return notes
 }
 
 /** For `_explain` what was done, and what was left out. */
-const notesAfter = async ({ tracer }: Finding, included: Included): Promise<readonly Issue[]> => {
-  const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.tell())]
-  if (included.cut)
+const notesAfter = async ({ tracer }: ResolvedSearch, included: Included): Promise<readonly Issue[]> => {
+  const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.report())]
+  if (included.isTruncated)
     notes.push({
       severity: 'warning',
       code: 'too-costly',
-      diagnostics: `More resources were to be included than the ${MOST_INCLUDED} a page may hold; the others are left out.`,
+      diagnostics: `More resources were to be included than the ${MAX_INCLUDED} a page may hold; the others are left out.`,
     })
   return notes
 }
 
 /** Matches come before a page that was asked for by a link, and after one that was asked for backwards. */
 const linksOf = (
-  { view: { search, clock }, query: { context }, understood: { request } }: Finding,
+  { view: { search, clock }, query: { context }, resolved: { request } }: ResolvedSearch,
   address: string,
-  { pin }: PagePosition,
+  { snapshotKey }: PagePosition,
   direction: Direction,
-  shown: readonly Match[],
+  shown: readonly SearchMatch[],
   isMore: boolean,
 ): SearchPage['links'] => {
-  const link = (relation: string, match: Match, way: Direction): SearchPage['links'][number] => {
-    const { version, place, keys } = match
-    const position = toStart({ pin, rid: place ?? version.rid, keys: shortenKeys(keys) }, way)
-    const page = sealPage(search.registry.key, clock, context.caller, address, position)
+  const link = (relation: string, match: SearchMatch, way: Direction): SearchPage['links'][number] => {
+    const { version, sortPosition, keys } = match
+    const position = toStart({ snapshotKey, rid: sortPosition ?? version.rid, keys: shortenKeys(keys) }, way)
+    const page = signPageToken(search.registry.key, clock, context.caller, address, position)
     return { relation, address: `${address}&_page=${page}` }
   }
   const [first, last] = [shown[0], shown.at(-1)]

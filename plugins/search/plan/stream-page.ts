@@ -1,9 +1,9 @@
 /** A part of all matches, in the order of resources: found by the number behind which it begins, bounded in bytes. */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import type { Condition } from '../query/clause.ts'
+import type { SearchClause } from '../query/clause.ts'
 import type { SearchView } from '../query/search-view.ts'
-import { createPatience } from './deadline.ts'
+import { createDeadline } from './deadline.ts'
 
 const PAGE = 500 // resources read at once
 const PAGE_BYTES = 16 * 1024 * 1024 // of them, as they lie in the database
@@ -12,7 +12,7 @@ export interface StreamQuery {
   readonly context: RequestContext
   readonly type: string
   /** What parameters and ruling stand for. Throws 4xx. */
-  conditions(): Promise<readonly Condition[]>
+  conditions(): Promise<readonly SearchClause[]>
   /** Largest number that there was when it began. */
   readonly pin: number
   /** Only smaller numbers than this, and larger ones than `above`. */
@@ -47,17 +47,17 @@ export const readStreamPage = async (
   { search, store, clock }: SearchView,
   { context, type, conditions, pin, below, above }: StreamQuery,
 ): Promise<StreamPage> => {
-  const patience = createPatience(context, clock)
+  const deadline = createDeadline(context, clock)
   try {
     const plan = await search.planner(store.types.code(type) ?? 0, await conditions())
-    const places = await search.executor.places(plan, { pin, rid: below, keys: [] }, PAGE, patience)
+    const places = await search.executor.places(plan, { snapshotKey: pin, rid: below, keys: [] }, PAGE, deadline)
     const inside = places.filter(({ rid }) => rid > above)
     const read = fitting(inside)
     const isEnd = read.length === inside.length && (places.length < PAGE || inside.length < places.length)
     const rids = read.map(({ rid }) => rid)
-    const versions = await search.executor.passing(rids, patience)
+    const versions = await search.executor.passing(rids, deadline)
     return { versions, next: isEnd ? undefined : rids.at(-1) }
   } catch (error) {
-    throw patience.refusal(error)
+    throw deadline.refusal(error)
   }
 }

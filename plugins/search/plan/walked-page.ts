@@ -3,10 +3,10 @@
  */
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
-import type { SortValue, Walk } from '../query/walk.ts'
+import type { IndexScan, SortValue } from '../query/walk.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
-import { along, between, lacking, type Stretch, type Way } from './along.ts'
-import { type Direction, NEAR, nextTo } from './plan.ts'
+import { between, lacking, type Stretch, scanSql, type Way } from './along.ts'
+import { type Direction, NEAR_ROWS, nextTo } from './plan.ts'
 import { beyond, orderBy, selected } from './sort.ts'
 
 /** A match: `rid`, and the values of the keys as `s0`, … */
@@ -16,7 +16,7 @@ export interface Walking {
   /** With many matches. */
   readonly plan: Plan
   readonly keys: readonly SortKey[]
-  readonly walk: Walk
+  readonly walk: IndexScan
   readonly pin: number
   readonly rid: number
   /** Values of the keys behind which the page begins; none: it is the first page. */
@@ -29,7 +29,7 @@ export interface Walking {
 }
 
 /** The walk for some keys. Undefined where what follows the keys it tells lies in the resources. */
-export const walkFor = (keys: readonly SortKey[]): Walk | undefined => {
+export const walkFor = (keys: readonly SortKey[]): IndexScan | undefined => {
   const walk = keys[0]?.walk
   return keys.every(({ value }) => value !== undefined) ? walk : undefined
 }
@@ -42,12 +42,12 @@ const step = async (walking: Walking, stretch: Stretch): Promise<Found> => {
   const { plan, walk, keys, direction, refine, run } = walking
   const way: Way = { walk, direction, descending: keys[0]?.descending === true }
   if (plan.conditions.length > 0) {
-    const rows = await run(along(plan, way, { ...stretch, near: NEAR }))
+    const rows = await run(scanSql(plan, way, { ...stretch, near: NEAR_ROWS }))
     if (rows.length === stretch.limit) return { rows }
     const refined = await refine(plan)
-    if (!refined.many) return { few: refined }
+    if (!refined.isEstimate) return { few: refined }
   }
-  return { rows: await run(along(plan, way, stretch)) }
+  return { rows: await run(scanSql(plan, way, stretch)) }
 }
 
 /** By what the index tells, page after page: then those without a value, the newest first. */
@@ -59,7 +59,7 @@ const byWalk = async (walking: Walking): Promise<Found> => {
   const stretch = (rows: number, from: Stretch['from']): Stretch => ({ pin, limit: rows, ...(from && { from }) })
   const last = async (rows: number, from: number): Promise<readonly Placing[]> => {
     if (walk.lacks === undefined) return []
-    const found = await run(nextTo(lacking(plan, walk.lacks), { pin, rid: from }, rows, direction))
+    const found = await run(nextTo(lacking(plan, walk.lacks), { snapshotKey: pin, rid: from }, rows, direction))
     const nothing = Object.fromEntries(walk.keys.map((_key, at) => [`s${at}`, at === 0 ? walk.nothing : '']))
     return found.map((row) => ({ ...nothing, rid: row.rid }))
   }

@@ -2,43 +2,43 @@
 import { withArticle } from '../../../kernel/index.ts'
 import type { Parameter } from '../definition/parameter.ts'
 import { SearchChain, SearchParameterUnknown, SearchTooCostly, TypeForbidden } from '../errors.ts'
-import { chainCondition, hasCondition, type OtherEnd } from './chain-condition.ts'
-import { anyCondition, type Condition, type Named, neverCondition } from './clause.ts'
-import { matches } from './clause-sql.ts'
+import { type ChainEnd, chainClause, hasClause } from './chain-clause.ts'
+import { anyClause, type ClauseText, neverClause, type SearchClause } from './clause.ts'
+import { matchesSql } from './clause-sql.ts'
 import type { CriteriaParts } from './criteria-parts.ts'
 import { type Name, short } from './parameter-name.ts'
-import type { Ends } from './reference-join.ts'
-import type { Asking } from './search-context.ts'
+import type { JoinTargets } from './reference-join.ts'
+import type { SearchContext } from './search-context.ts'
 
-export const MOST_DEPTH = 8 // links of a chain, `_has` in `_has`
+export const MAX_DEPTH = 8 // links of a chain, `_has` in `_has`
 
 /** The condition of one parameter; `depth` counts the links that lead to it. */
-export type ToCondition = (
+export type ToClause = (
   type: string,
   name: string,
   value: string,
-  asking: Asking,
+  context: SearchContext,
   depth?: number,
-) => Promise<Condition>
+) => Promise<SearchClause>
 
 /** References of a parameter to some types, whose resources meet what `make` says of each type. */
-export type Follow = (
+export type FollowReference = (
   parameter: Parameter,
   targets: readonly string[],
-  named: Named,
-  asking: Asking,
+  named: ClauseText,
+  context: SearchContext,
   depth: number,
-  make: (type: string) => Promise<readonly Condition[]>,
-) => Promise<Condition>
+  make: (type: string) => Promise<readonly SearchClause[]>,
+) => Promise<SearchClause>
 
-export const createLinkedCriteria = (
-  { planner, measure, types, links: linksOf, registry }: CriteriaParts,
+export const createChainCriteria = (
+  { planner, measure, types, referenceJoins: linksOf, registry }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
-  toCondition: ToCondition,
+  toCondition: ToClause,
 ) => {
   const codeOf = (type: string): number => types.code(type) ?? 0
 
-  const endsOf = (type: string): Ends => {
+  const endsOf = (type: string): JoinTargets => {
     const column = registry.canonicalColumn(type)
     return { types: [codeOf(type)], canonicals: column === undefined ? [] : [column] }
   }
@@ -49,46 +49,46 @@ export const createLinkedCriteria = (
    */
   const otherEnd = async (
     type: string,
-    asking: Asking,
+    context: SearchContext,
     depth: number,
-    make: (type: string) => Promise<readonly Condition[]>,
+    make: (type: string) => Promise<readonly SearchClause[]>,
     refers = false,
-  ): Promise<OtherEnd | undefined> => {
-    if (depth >= MOST_DEPTH) throw SearchTooCostly(`more than ${MOST_DEPTH} links in one parameter`)
-    const allowed = await asking.allowed(type)
+  ): Promise<ChainEnd | undefined> => {
+    if (depth >= MAX_DEPTH) throw SearchTooCostly(`more than ${MAX_DEPTH} links in one parameter`)
+    const allowed = await context.allowed(type)
     if (allowed === undefined) return undefined
     const conditions = [...(await make(type)), ...allowed]
     const planned = await planner(codeOf(type), conditions, true)
     const plan = refers ? await measure(planned) : planned
     return {
       conditions: plan.conditions,
-      found: plan.driver === undefined || plan.many ? undefined : matches(plan, asking.pin),
+      found: plan.drivingClause === undefined || plan.isEstimate ? undefined : matchesSql(plan, context.snapshotKey),
       size: plan.size,
     }
   }
 
-  const follow: Follow = async (parameter, targets, named, asking, depth, make) => {
-    const links: Condition[] = []
+  const follow: FollowReference = async (parameter, targets, named, context, depth, make) => {
+    const links: SearchClause[] = []
     let failure: unknown
     let closed: string | undefined
     for (const target of targets) {
       const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === target)
       if (columns.length === 0 || types.code(target) === undefined) continue
       try {
-        const end = await otherEnd(target, asking, depth, make)
+        const end = await otherEnd(target, context, depth, make)
         if (end === undefined) closed = target
-        else links.push(chainCondition(named, await linksOf(columns, endsOf(target), asking.ownUrl), end))
+        else links.push(chainClause(named, await linksOf(columns, endsOf(target), context.ownUrl), end))
       } catch (error) {
         // Of several possible targets only those that know the parameter are meant.
         if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
         failure = error
       }
     }
-    if (links.length > 0) return links.length === 1 ? (links[0] as Condition) : anyCondition(named, links)
+    if (links.length > 0) return links.length === 1 ? (links[0] as SearchClause) : anyClause(named, links)
     if (failure !== undefined) throw failure
     // Of several possible targets the open ones are followed; where there is none, the search is not for this caller.
     if (closed !== undefined) throw TypeForbidden(closed)
-    return neverCondition(named)
+    return neverClause(named)
   }
 
   const chain = async (
@@ -96,9 +96,9 @@ export const createLinkedCriteria = (
     name: string,
     { code, modifier, rest }: Name,
     value: string,
-    asking: Asking,
+    context: SearchContext,
     depth: number,
-  ): Promise<Condition> => {
+  ): Promise<SearchClause> => {
     const parameter = parameterOf(type, code)
     if (parameter.type !== 'reference') throw SearchChain(short(name), `"${code}" is no reference`)
     if (modifier !== undefined && types.code(modifier) === undefined)
@@ -107,10 +107,10 @@ export const createLinkedCriteria = (
     if (targets.length === 0) throw SearchChain(short(name), `say which type is meant, as in ${code}:Patient.${rest}`)
     const named = {
       text: `${name}=${value}`,
-      understood: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}`,
+      description: `reference ${parameter.url}, then ${rest} of ${targets.join(' or ')}`,
     }
-    return follow(parameter, targets, named, asking, depth, async (target) => [
-      await toCondition(target, rest as string, value, asking, depth + 1),
+    return follow(parameter, targets, named, context, depth, async (target) => [
+      await toCondition(target, rest as string, value, context, depth + 1),
     ])
   }
 
@@ -119,9 +119,9 @@ export const createLinkedCriteria = (
     type: string,
     name: string,
     value: string,
-    asking: Asking,
+    context: SearchContext,
     depth: number,
-  ): Promise<Condition> => {
+  ): Promise<SearchClause> => {
     const [, source = '', by = '', ...rest] = name.split(':')
     if (rest.length === 0 || types.code(source) === undefined)
       throw SearchChain(short(name), 'it is written _has:Type:reference:parameter')
@@ -129,19 +129,19 @@ export const createLinkedCriteria = (
     if (parameter.type !== 'reference') throw SearchChain(short(name), `"${by}" is no reference`)
     const named = {
       text: `${name}=${value}`,
-      understood: `referred to by ${parameter.url} of ${withArticle(source)} with ${rest.join(':')}`,
+      description: `referred to by ${parameter.url} of ${withArticle(source)} with ${rest.join(':')}`,
     }
     const columns = parameter.columns.filter(({ refers }) => refers === undefined || refers === type)
     const found = await otherEnd(
       source,
-      asking,
+      context,
       depth,
-      async () => [await toCondition(source, rest.join(':'), value, asking, depth + 1)],
+      async () => [await toCondition(source, rest.join(':'), value, context, depth + 1)],
       true,
     )
     if (found === undefined) throw TypeForbidden(source)
-    if (columns.length === 0) return neverCondition(named)
-    return hasCondition(named, await linksOf(columns, endsOf(type), asking.ownUrl), found)
+    if (columns.length === 0) return neverClause(named)
+    return hasClause(named, await linksOf(columns, endsOf(type), context.ownUrl), found)
   }
 
   return { chain, reverse, follow }

@@ -1,10 +1,10 @@
 /** Conditions that are planned → SQL that selects the rids of every match. */
 
 import { type Fragment, join, q } from '../sql/fragment.ts'
-import type { Source } from './clause.ts'
+import type { KeySource } from './clause.ts'
 import type { Plan } from './plan-contract.ts'
 
-export const createNames = (): (() => string) => {
+export const createAliases = (): (() => string) => {
   let count = 0
   return () => {
     count += 1
@@ -13,29 +13,29 @@ export const createNames = (): (() => string) => {
 }
 
 /** The rows of them all. */
-export const unite = (sources: readonly Source[]): Fragment =>
+export const unite = (sources: readonly KeySource[]): Fragment =>
   sources.length === 1
-    ? (sources[0] as Source).rids
+    ? (sources[0] as KeySource).keysSql
     : join(
-        sources.map(({ rids }) => rids),
+        sources.map(({ keysSql }) => keysSql),
         ' UNION ALL ',
       )
 
 /** `AND` before each check but the driver's. */
 export const checks = (
-  { conditions, driver }: Pick<Plan, 'conditions' | 'driver'>,
+  { conditions, drivingClause }: Pick<Plan, 'conditions' | 'drivingClause'>,
   d: string,
   name: () => string,
 ): Fragment =>
   join(
-    conditions.filter((one) => one !== driver).map((one) => q` AND ${one.probe(d, name)}`),
+    conditions.filter((one) => one !== drivingClause).map((one) => q` AND ${one.checkSql(d, name)}`),
     '',
   )
 
 /** Every match, each once, in no order: for sorting, counting, and as the inner part of chains. */
-export const matches = (plan: Plan, pin: number): Fragment => {
-  const name = createNames()
-  if (plan.driver?.sources === undefined)
+export const matchesSql = (plan: Plan, pin: number): Fragment => {
+  const name = createAliases()
+  if (plan.drivingClause?.sources === undefined)
     return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND d.rid <= ${pin}${checks(plan, 'd', name)}`
-  return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.driver.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
+  return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.drivingClause.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
 }

@@ -6,7 +6,7 @@ import { unescapeValue } from './escape.ts'
 import type { Expansions } from './expansions.ts'
 import { readToken } from './lookups/token.ts'
 
-export const MOST_EXPANDED = 5_000 // codes a ValueSet may stand for
+export const MAX_EXPANDED = 5_000 // codes a ValueSet may stand for
 
 export const createExpand =
   (terminology: CodeExpander | undefined, isInside: boolean) =>
@@ -34,11 +34,11 @@ export const createExpand =
         throw SearchValue(name, `a code with its system, which :${modifier} needs`)
       const codes =
         token === undefined
-          ? await terminology.expand(unescapeValue(value), MOST_EXPANDED)
+          ? await terminology.expand(unescapeValue(value), MAX_EXPANDED)
           : await terminology.related(
               { system: token.system as string, code: token.code as string },
               modifier as 'above',
-              MOST_EXPANDED,
+              MAX_EXPANDED,
             )
       if (codes === undefined)
         throw SearchValue(

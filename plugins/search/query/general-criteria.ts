@@ -2,7 +2,7 @@
 
 import { SearchModifierUnknown } from '../errors.ts'
 import { Fragment, or, q, raw } from '../sql/fragment.ts'
-import { type Condition, idCondition, updatedCondition } from './clause.ts'
+import { idClause, type SearchClause, updatedClause } from './clause.ts'
 import { unescapeValue } from './escape.ts'
 import { dateBounds, readDateValue } from './lookups/ordered.ts'
 import { type Name, short } from './parameter-name.ts'
@@ -19,11 +19,11 @@ const indexable = (prefix: string, { lo, hi }: { lo: number; hi: number }): Frag
 /** `codeOf` gives a type's number, `hash` that of an id. */
 export const createGeneralCriteria =
   (codeOf: (type: string) => number, hash: (id: string) => number) =>
-  async (type: string, name: string, { code, modifier }: Name, value: string, now: number): Promise<Condition> => {
+  async (type: string, name: string, { code, modifier }: Name, value: string, now: number): Promise<SearchClause> => {
     if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', code, 'none')
-    const named = { text: `${name}=${value}`, understood: `${code} ${value}` }
+    const named = { text: `${name}=${value}`, description: `${code} ${value}` }
     const values = valuesOf(name, value)
-    if (code === '_id') return idCondition(named, codeOf(type), values.map(unescapeValue), hash)
+    if (code === '_id') return idClause(named, codeOf(type), values.map(unescapeValue), hash)
     // _lastUpdated, in microseconds
     const parts = values.map((one) => {
       const { prefix, range } = readDateValue(name, unescapeValue(one))
@@ -31,7 +31,7 @@ export const createGeneralCriteria =
       const text = any.text.replaceAll('x.lo', '(x.upd / 1000)').replaceAll('x.hi', '(x.upd / 1000 + 1)')
       return { where: q`${indexable(prefix, range)}${new Fragment(text, any.params)}`, test }
     })
-    return updatedCondition(named, codeOf(type), or(parts.map(({ where }) => where)), (stamp) =>
+    return updatedClause(named, codeOf(type), or(parts.map(({ where }) => where)), (stamp) =>
       parts.some(({ test }) => test(Math.floor(stamp / 1000), Math.floor(stamp / 1000) + 1)),
     )
   }

@@ -2,7 +2,7 @@
  * Keys by which many searches are filed, so that a change is tested only against those that it may concern: a value of a
  * column that a resource must have to match. A resource has a key for each of its rows that can be asked for so.
  */
-import { REFERENCE_WIDTH, type Rows, TOKEN_WIDTH } from '../index/index-entries.ts'
+import { type IndexEntries, REFERENCE_COLUMNS, TOKEN_COLUMNS } from '../index/index-entries.ts'
 
 export interface MatchKey {
   readonly kind: 'id' | 'reference' | 'token'
@@ -47,14 +47,14 @@ const mix = (column: number, value: number, system: number): number => {
 export const toNumber = ({ column, value, system }: MatchKey): number => mix(column, value, system ?? ANY_SYSTEM)
 
 /** Of a resource: each of its keys once. `id` is hashed as values of columns are. */
-export const keysOf = (id: number, { token, reference }: Rows): readonly number[] => {
+export const keysOf = (id: number, { token, reference }: IndexEntries): readonly number[] => {
   const keys = new Set([toNumber(idKey(id))])
-  for (let at = 0; at < token.length; at += TOKEN_WIDTH) {
+  for (let at = 0; at < token.length; at += TOKEN_COLUMNS) {
     const [column, value, system] = [token[at], token[at + 1], token[at + 2]] as [number, number, number]
     keys.add(mix(column, value, system))
     keys.add(mix(column, value, ANY_SYSTEM))
   }
-  for (let at = 0; at < reference.length; at += REFERENCE_WIDTH)
+  for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS)
     keys.add(mix(reference[at] as number, reference[at + 1] as number, ANY_SYSTEM))
   return [...keys]
 }

@@ -1,6 +1,6 @@
 /** Prefix and number → conditions on rows that are points or ranges. https://hl7.org/fhir/R4/search.html#prefix */
 
-import { add, compareRatios, decimal, magnitude, multiply, type NumberValue, subtract } from '../../model/service.ts'
+import { add, compareRatios, type DecimalRange, decimal, magnitude, multiply, subtract } from '../../model/service.ts'
 import { compareExact, type ExactNumber, toExactNumber } from '../index/exact-number.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
 import type { Prefix } from './prefix.ts'
@@ -37,7 +37,7 @@ const atMost = (end: End, { near, rest }: ExactNumber): Fragment => {
 }
 
 /** Rows cover [lo, hi]. Half a unit counts only for eq, ne and ap: to the others a number is what it says. */
-export const numberBounds = (prefix: Prefix, { value, low, high }: NumberValue): NumberBounds => {
+export const numberBounds = (prefix: Prefix, { value, low, high }: DecimalRange): NumberBounds => {
   switch (prefix) {
     case 'eq': {
       const [from, to] = [toExactNumber(low), toExactNumber(high)]

@@ -3,7 +3,7 @@
  * is tells the match it is the value of, when the next page is asked for.
  */
 import { createHash } from 'node:crypto'
-import { KEY_CHARS, toKey } from '../index/fold.ts'
+import { KEY_CHARS, toPrefixKey } from '../index/normalize.ts'
 import { LAST } from './value-context.ts'
 
 /** The first characters of a text, and what tells it from others that begin so. */
@@ -11,12 +11,12 @@ export type ShortKey = readonly [begin: string, hash: string]
 export type PageValue = string | number | ShortKey
 
 /** A text that is not much longer than its beginning and a hash stays as it is. */
-const MOST_CHARS = 2 * KEY_CHARS
+const MAX_CHARS = 2 * KEY_CHARS
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16)
 
 export const shortenKeys = (keys: readonly (string | number)[]): readonly PageValue[] =>
-  keys.map((key) => (typeof key === 'string' && key.length > MOST_CHARS ? [toKey(key), hashOf(key)] : key))
+  keys.map((key) => (typeof key === 'string' && key.length > MAX_CHARS ? [toPrefixKey(key), hashOf(key)] : key))
 
 export const areWhole = (keys: readonly PageValue[]): keys is readonly (string | number)[] =>
   keys.every((key) => !Array.isArray(key))

@@ -21,7 +21,7 @@ const FIXED_BYTES = 3 * 8 + OWNER_BYTES
 /** After which match a page begins, among the resources that were there at the first page. */
 export interface PagePosition {
   /** Largest rid the search sees. */
-  readonly pin: number
+  readonly snapshotKey: number
   /** Rid of the last match shown; of a history the stamp of the last version. */
   readonly rid: number
   /** Its values in the order asked for. */
@@ -37,16 +37,16 @@ const macOf = ({ mac }: PageKey, bytes: number, ...parts: readonly (string | Buf
 }
 
 /** `search` is the path and parameters the token belongs to. */
-export const sealPage = (
+export const signPageToken = (
   key: PageKey,
   clock: Clock,
   caller: Caller,
   search: string,
-  { pin, rid, keys }: PagePosition,
+  { snapshotKey, rid, keys }: PagePosition,
 ): string => {
   const values = keys.length === 0 ? '' : JSON.stringify(keys)
   const payload = Buffer.alloc(FIXED_BYTES + Buffer.byteLength(values))
-  payload.writeDoubleBE(pin, 0)
+  payload.writeDoubleBE(snapshotKey, 0)
   payload.writeDoubleBE(rid, 8)
   payload.writeDoubleBE(Math.floor(clock.now() / 1000), 16)
   macOf(key, OWNER_BYTES, 'owner\n', identify(caller)).copy(payload, 24)
@@ -78,12 +78,18 @@ const decrypt = (key: PageKey, search: string, token: string): Buffer => {
 }
 
 /** Throws 400 for what was changed, 404 for another caller's, 410 for what is too old. */
-export const openPage = (key: PageKey, clock: Clock, caller: Caller, search: string, token: string): PagePosition => {
+export const verifyPageToken = (
+  key: PageKey,
+  clock: Clock,
+  caller: Caller,
+  search: string,
+  token: string,
+): PagePosition => {
   const payload = decrypt(key, search, token)
   const owner = payload.subarray(24, FIXED_BYTES)
   if (!owner.equals(macOf(key, OWNER_BYTES, 'owner\n', identify(caller)))) throw SearchPageForeign()
   if (clock.now() - payload.readDoubleBE(16) * 1000 > LIFE_MS) throw SearchPageExpired()
   const values = payload.subarray(FIXED_BYTES).toString('utf8')
   const keys = values === '' ? [] : (JSON.parse(values) as PageValue[])
-  return { pin: payload.readDoubleBE(0), rid: payload.readDoubleBE(8), keys }
+  return { snapshotKey: payload.readDoubleBE(0), rid: payload.readDoubleBE(8), keys }
 }

@@ -5,17 +5,17 @@ import type { Parameter } from '../definition/parameter.ts'
 import { SearchUnsupportedParameter, SearchValue } from '../errors.ts'
 import { MASK_BITS } from '../index/columns.ts'
 import {
-  COMPOSITE_WIDTH,
-  DATE_WIDTH,
-  QUANTITY_WIDTH,
-  REFERENCE_WIDTH,
-  type Rows,
-  STRING_WIDTH,
-  TOKEN_WIDTH,
+  COMPOSITE_COLUMNS,
+  DATE_COLUMNS,
+  type IndexEntries,
+  QUANTITY_COLUMNS,
+  REFERENCE_COLUMNS,
+  STRING_COLUMNS,
+  TOKEN_COLUMNS,
 } from '../index/index-entries.ts'
-import { type Condition, presenceCondition } from './clause.ts'
+import { missingClause, type SearchClause } from './clause.ts'
 
-export const presence = (type: number, name: string, { code, columns }: Parameter, value: string): Condition => {
+export const presence = (type: number, name: string, { code, columns }: Parameter, value: string): SearchClause => {
   if (value !== 'true' && value !== 'false') throw SearchValue(name, 'true or false')
   if (columns.some(({ bit }) => bit < 0))
     throw SearchUnsupportedParameter(name, 'there are too many parameters of this type')
@@ -25,17 +25,17 @@ export const presence = (type: number, name: string, { code, columns }: Paramete
       if (codes.has(Math.floor((list[at] as number) / COLUMN_STEP) * COLUMN_STEP)) return true
     return false
   }
-  const test = ({ token, reference, date, quantity, string, composite, present }: Rows): boolean =>
-    has(token, TOKEN_WIDTH) ||
-    has(reference, REFERENCE_WIDTH) ||
-    has(date, DATE_WIDTH) ||
-    has(quantity, QUANTITY_WIDTH) ||
-    has(string, STRING_WIDTH) ||
-    has(composite, COMPOSITE_WIDTH) ||
+  const test = ({ token, reference, date, quantity, string, composite, present }: IndexEntries): boolean =>
+    has(token, TOKEN_COLUMNS) ||
+    has(reference, REFERENCE_COLUMNS) ||
+    has(date, DATE_COLUMNS) ||
+    has(quantity, QUANTITY_COLUMNS) ||
+    has(string, STRING_COLUMNS) ||
+    has(composite, COMPOSITE_COLUMNS) ||
     has(present, 1)
   const bits = columns.map(({ bit }) => ({ mask: Math.floor(bit / MASK_BITS), bit: bit % MASK_BITS }))
-  return presenceCondition(
-    { text: `${name}=${value}`, understood: `${code} is ${value === 'true' ? 'missing' : 'present'}` },
+  return missingClause(
+    { text: `${name}=${value}`, description: `${code} is ${value === 'true' ? 'missing' : 'present'}` },
     type,
     bits,
     value === 'false',

@@ -3,15 +3,15 @@
  * canonical. https://hl7.org/fhir/R4/references.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Source } from '../../storage/service.ts'
+import type { RowSource } from '../../storage/service.ts'
 import { ABSOLUTE, CANONICAL } from '../definition/column-codes.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import type { Registry } from '../index/registry.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
-import type { Statements } from '../sql/statements.ts'
+import type { StatementCache } from '../sql/statements.ts'
 
 /** One way along references of some columns. `r` stands for their rows, `t` for a row of what is referred to. */
-export interface Link {
+export interface ReferenceJoin {
   /** Table of `t`: it has `rid`. */
   readonly table: 'ix_res' | 'ix_ref'
   /** Rows of the references. */
@@ -24,7 +24,7 @@ export interface Link {
 }
 
 /** `types`: numbers of the types that are meant; undefined for any. `canonicals`: their columns of canonical names. */
-export interface Ends {
+export interface JoinTargets {
   readonly types: readonly number[] | undefined
   readonly canonicals: readonly number[]
 }
@@ -33,7 +33,7 @@ const codesOf = (columns: readonly ParameterColumn[], beside: number): readonly 
   ...new Set(columns.map(({ code }) => code + beside)),
 ]
 
-const literal = (params: readonly number[], { types }: Ends, base: number): Link => {
+const literal = (params: readonly number[], { types }: JoinTargets, base: number): ReferenceJoin => {
   const shift = base === 0 ? raw('') : q` + ${base}`
   const back = base === 0 ? raw('') : q` - ${base}`
   return {
@@ -45,7 +45,7 @@ const literal = (params: readonly number[], { types }: Ends, base: number): Link
   }
 }
 
-const canonical = (params: readonly number[], { canonicals }: Ends): Link => {
+const canonical = (params: readonly number[], { canonicals }: JoinTargets): ReferenceJoin => {
   const same = (r: string, t: string): Fragment => raw(`${t}.target = ${r}.target`)
   return {
     table: 'ix_ref',
@@ -56,7 +56,11 @@ const canonical = (params: readonly number[], { canonicals }: Ends): Link => {
   }
 }
 
-export const createLinks = (source: Source, statements: Statements, { hasher }: Pick<Registry, 'hasher'>) => {
+export const createReferenceJoins = (
+  source: RowSource,
+  statements: StatementCache,
+  { hasher }: Pick<Registry, 'hasher'>,
+) => {
   const inUse = async (params: readonly number[]): Promise<boolean> => {
     const { text, params: values } = q`SELECT 1 AS one FROM ix_ref x WHERE ${isIn('x.param', params)} LIMIT 1`
     return (await source.get(statements(text), values)) !== undefined
@@ -64,9 +68,9 @@ export const createLinks = (source: Source, statements: Statements, { hasher }: 
   /** Ways that lead anywhere: absolute references and canonicals are rare, and asked about only where there are any. */
   return async (
     columns: readonly ParameterColumn[],
-    ends: Ends,
+    ends: JoinTargets,
     ownUrl: OwnUrl | undefined,
-  ): Promise<readonly Link[]> => {
+  ): Promise<readonly ReferenceJoin[]> => {
     if (columns.length === 0) return []
     const found = [literal(codesOf(columns, 0), ends, 0)]
     const absolute = codesOf(columns, ABSOLUTE)
@@ -80,4 +84,4 @@ export const createLinks = (source: Source, statements: Statements, { hasher }: 
   }
 }
 
-export type Links = ReturnType<typeof createLinks>
+export type ReferenceJoins = ReturnType<typeof createReferenceJoins>

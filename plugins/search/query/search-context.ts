@@ -1,16 +1,16 @@
 /** What a search is asked with. */
 import type { OwnUrl } from '../../../kernel/index.ts'
-import type { Condition } from './clause.ts'
+import type { SearchClause } from './clause.ts'
 import type { Expansions } from './expansions.ts'
 
 /** What a search is asked from: where this server is, when it is, what was told to see. */
-export interface Asking {
+export interface SearchContext {
   readonly ownUrl: OwnUrl | undefined
   readonly now: number
   /** Largest rid this search may see. */
-  readonly pin: number
+  readonly snapshotKey: number
   /** Conditions that what a chain or `_has` passes through must meet; undefined when that type is closed. */
-  readonly allowed: (type: string) => Promise<readonly Condition[] | undefined>
+  readonly allowed: (type: string) => Promise<readonly SearchClause[] | undefined>
   /** Codes of value sets that were asked for before; where they are kept for a search inside a transaction. */
   readonly expansions?: Expansions
 }

@@ -1,10 +1,10 @@
 /** The parameters of a search, from query and form: those that steer the result, and the criteria. */
 
-import { ParameterValue, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+import { QueryParameterValue, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
 
-export const MOST_PARAMETERS = 200
+export const MAX_PARAMETERS = 200
 /** Chains and `_has` of one search. */
-export const MOST_LINKED = 10
+export const MAX_LINKED = 10
 
 export interface Include {
   readonly text: string
@@ -61,56 +61,56 @@ export const RESULT_PARAMETERS = [
 const readInclude = (name: string, value: string): Include => {
   const [head = '', modifier] = name.split(':')
   if (modifier !== undefined && modifier !== 'iterate' && modifier !== 'recurse')
-    throw ParameterValue(head, 'the modifier :iterate or none')
+    throw QueryParameterValue(head, 'the modifier :iterate or none')
   const iterate = modifier !== undefined
   const [source = '', parameter = '*', target, ...rest] = value.split(':')
   if (source === '*' && value === '*')
     return { text: `${name}=${value}`, source, parameter: '*', target: undefined, iterate }
   if (rest.length > 0 || source === '' || parameter === '' || !value.includes(':'))
-    throw ParameterValue(head, 'Type:parameter, Type:parameter:TargetType, Type:* or *')
+    throw QueryParameterValue(head, 'Type:parameter, Type:parameter:TargetType, Type:* or *')
   return { text: `${name}=${value}`, source, parameter, target, iterate }
 }
 
 const readFlag = (name: string, value: string | undefined): boolean => {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true
-  throw ParameterValue(name, 'true or false')
+  throw QueryParameterValue(name, 'true or false')
 }
 
 /** Splits the parameters. `isSystem`: only a search over several types takes `_type`. */
 export const readSearch = (parameters: readonly (readonly [string, string])[], isSystem: boolean): SearchRequest => {
-  if (parameters.length > MOST_PARAMETERS)
-    throw SearchTooCostly(`${parameters.length} parameters, at most ${MOST_PARAMETERS} are allowed`)
+  if (parameters.length > MAX_PARAMETERS)
+    throw SearchTooCostly(`${parameters.length} parameters, at most ${MAX_PARAMETERS} are allowed`)
   const once = new Map<string, string>()
   const criteria: (readonly [string, string])[] = []
   const includes: Include[] = []
   const revincludes: Include[] = []
   let linked = 0
   for (const [name, value] of parameters) {
-    if (name.includes('\0') || value.includes('\0')) throw ParameterValue('in the query', 'no NUL character')
+    if (name.includes('\0') || value.includes('\0')) throw QueryParameterValue('in the query', 'no NUL character')
     const head = name.split(':')[0] as string
     if (head === '_include') includes.push(readInclude(name, value))
     else if (head === '_revinclude') revincludes.push(readInclude(name, value))
     else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
       if (name === '_type' && !isSystem)
         throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
-      if (once.has(name) && name !== '_format') throw ParameterValue(name, 'one value; it is given twice')
+      if (once.has(name) && name !== '_format') throw QueryParameterValue(name, 'one value; it is given twice')
       once.set(name, value)
     } else {
       if (name.startsWith('_has') || name.includes('.')) linked += 1
       criteria.push([name, value])
     }
   }
-  if (linked > MOST_LINKED) throw SearchTooCostly(`${linked} chained parameters, at most ${MOST_LINKED} are allowed`)
+  if (linked > MAX_LINKED) throw SearchTooCostly(`${linked} chained parameters, at most ${MAX_LINKED} are allowed`)
   const count = once.get('_count')
-  if (count !== undefined && !/^\d{1,9}$/.test(count)) throw ParameterValue('_count', 'a whole number, 0 or more')
+  if (count !== undefined && !/^\d{1,9}$/.test(count)) throw QueryParameterValue('_count', 'a whole number, 0 or more')
   const total = once.get('_total')
-  if (total !== undefined && !TOTALS.has(total)) throw ParameterValue('_total', 'none, estimate or accurate')
+  if (total !== undefined && !TOTALS.has(total)) throw QueryParameterValue('_total', 'none, estimate or accurate')
   const types = once.get('_type')?.split(',')
   const contained = once.get('_contained') ?? 'false'
-  if (!CONTAINED.has(contained)) throw ParameterValue('_contained', 'true, false or both')
+  if (!CONTAINED.has(contained)) throw QueryParameterValue('_contained', 'true, false or both')
   const containedType = once.get('_containedType') ?? 'container'
-  if (!CONTAINED_TYPES.has(containedType)) throw ParameterValue('_containedType', 'container or contained')
+  if (!CONTAINED_TYPES.has(containedType)) throw QueryParameterValue('_containedType', 'container or contained')
   return {
     criteria,
     includes,

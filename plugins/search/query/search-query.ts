@@ -1,8 +1,8 @@
 /** What a search is asked with and what it answers: versions, no text. How they are shown is the business of who asks. */
 import type { Issue, RequestContext, Ruling, ServerError } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import type { Scope } from './scope.ts'
 import type { SearchRequest } from './search-parameters.ts'
+import type { SearchScope } from './search-scope.ts'
 
 /** How matches are shown, as far as a search has to know. */
 export interface Shown {
@@ -22,7 +22,7 @@ export interface Shown {
 export interface SearchQuery {
   /** Whose search it is, what the server is called, and when it is given up. */
   readonly context: RequestContext
-  readonly scope: Scope
+  readonly scope: SearchScope
   readonly request: SearchRequest
   readonly ruling: Ruling
   /** What is not understood is passed over. */

@@ -1,7 +1,7 @@
 /** The parameters that the links of a page repeat: what was understood, `_count` as it is applied. `shown`: those that say how matches are shown. */
 import type { SearchRequest } from './search-parameters.ts'
 
-export const linkParameters = (
+export const selfLinkParameters = (
   request: SearchRequest,
   shown: readonly (readonly [string, string])[],
   count: number,

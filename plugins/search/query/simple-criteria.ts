@@ -1,13 +1,13 @@
 /** A parameter with its modifier and values → a condition on index rows. */
 
-import type { Kind } from '../definition/kind.ts'
+import type { IndexKind } from '../definition/kind.ts'
 import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
 import { MODIFIERS } from '../definition/supported.ts'
 import { SearchModifierUnknown, SearchUnsupportedParameter } from '../errors.ts'
-import { type Condition, lookupCondition, neverCondition, notCondition } from './clause.ts'
+import { lookupClause, neverClause, notClause, type SearchClause } from './clause.ts'
 import type { CriteriaParts } from './criteria-parts.ts'
 import { createExpand } from './expand.ts'
-import type { Lookup } from './lookup.ts'
+import type { IndexLookup } from './index-lookup.ts'
 import { compositeLookups } from './lookups/composite.ts'
 import { mimeColumns, mimeLookups } from './lookups/mime.ts'
 import { nearLookups } from './lookups/near.ts'
@@ -18,7 +18,7 @@ import { identifierLookups, ofTypeLookups, textLookups, tokenLookups } from './l
 import { uriLookups } from './lookups/uri.ts'
 import { type Name, short } from './parameter-name.ts'
 import { presence } from './presence.ts'
-import type { Asking } from './search-context.ts'
+import type { SearchContext } from './search-context.ts'
 import type { ValueContext } from './value-context.ts'
 import { valuesOf } from './values.ts'
 
@@ -26,7 +26,7 @@ const isCanonical = ({ canonical }: ParameterColumn): boolean => canonical === t
 
 /** `parameterOf` throws 400 for a parameter that is not known. */
 export const createSimpleCriteria = (
-  { registry, types, dialect, systemsOf, implies, terminology, isInside }: CriteriaParts,
+  { registry, types, dialect, codeSystemsOf, impliedSystemsOf, terminology, isInside }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
 ) => {
   const expand = createExpand(terminology, isInside)
@@ -36,7 +36,7 @@ export const createSimpleCriteria = (
     context: ValueContext,
     modifier: string | undefined,
     values: readonly string[],
-  ): Promise<readonly Lookup[]> => {
+  ): Promise<readonly IndexLookup[]> => {
     const { name, columns, hasher, now } = context
     const codes = columns.map(({ code }) => code)
     switch (parameter.type) {
@@ -63,7 +63,7 @@ export const createSimpleCriteria = (
       case 'quantity':
         return values.map((value) => quantityLookup(name, hasher, codes, value))
       case 'composite':
-        return compositeLookups(context, parameter.components as readonly Kind[], values)
+        return compositeLookups(context, parameter.components as readonly IndexKind[], values)
       case 'special':
         return nearLookups(context, values)
       default:
@@ -86,15 +86,19 @@ export const createSimpleCriteria = (
     )
   }
 
-  const contextOf = (name: string, { columns }: Parameter, { ownUrl, now, expansions }: Asking): ValueContext => ({
+  const contextOf = (
+    name: string,
+    { columns }: Parameter,
+    { ownUrl, now, expansions }: SearchContext,
+  ): ValueContext => ({
     name: short(name),
     hasher: registry.hasher,
     columns,
     dialect,
     ownUrl,
     now,
-    systemsOf,
-    implies,
+    codeSystemsOf,
+    impliedSystemsOf,
     expansions,
   })
 
@@ -106,19 +110,19 @@ export const createSimpleCriteria = (
       name: string,
       { code, modifier }: Name,
       value: string,
-      asking: Asking,
-    ): Promise<Condition> {
+      context: SearchContext,
+    ): Promise<SearchClause> {
       const parameter = parameterOf(type, code)
       checkModifier(name, parameter, modifier)
       if (modifier === 'missing') return presence(types.code(type) ?? 0, name, parameter, value)
-      const lookups = await lookupsOf(parameter, contextOf(name, parameter, asking), modifier, valuesOf(name, value))
+      const lookups = await lookupsOf(parameter, contextOf(name, parameter, context), modifier, valuesOf(name, value))
       const negated = modifier === 'not' || modifier === 'not-in'
       const named = {
         text: `${name}=${value}`,
-        understood: `${parameter.type} ${parameter.url}${modifier === undefined ? '' : ` :${modifier}`}: ${negated ? 'none' : 'any'} of ${value}`,
+        description: `${parameter.type} ${parameter.url}${modifier === undefined ? '' : ` :${modifier}`}: ${negated ? 'none' : 'any'} of ${value}`,
       }
-      const condition = lookups.length === 0 ? neverCondition(named) : lookupCondition(named, lookups)
-      return negated ? notCondition(named, condition) : condition
+      const clause = lookups.length === 0 ? neverClause(named) : lookupClause(named, lookups)
+      return negated ? notClause(named, clause) : clause
     },
   }
 }

@@ -3,18 +3,18 @@
  * resources. A token is sorted by its code and then its text, a reference by type and id.
  */
 
-import { type Convert, isObject, type Kind, listOf } from '../definition/kind.ts'
-import { convertible, createConverters } from '../index/convert/converters.ts'
-import { fold } from '../index/fold.ts'
+import { type Convert, type IndexKind, isObject, listOf } from '../definition/kind.ts'
+import { createConverters, isIndexable } from '../index/convert/converters.ts'
 import { createHasher } from '../index/hash.ts'
-import type { Rows } from '../index/index-entries.ts'
+import type { IndexEntries } from '../index/index-entries.ts'
+import { normalize } from '../index/normalize.ts'
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const sortTextOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** Code and display as one key; where there is no code the text stands for it. */
 const tokenKey = (code: unknown, text: unknown): string => {
-  const own = textOf(code)
-  const shown = fold(textOf(text))
+  const own = sortTextOf(code)
+  const shown = normalize(sortTextOf(text))
   if (own === '') return shown
   return shown === '' ? own : `${own}\u0001${shown}`
 }
@@ -31,28 +31,28 @@ const tokenKeys = (value: unknown): readonly string[] => {
   if (Array.isArray(value.coding) || 'text' in value) {
     const codings = listOf(value.coding).filter(isObject)
     const keys = codings.map(({ code, display }) => tokenKey(code, display ?? value.text))
-    return keys.some((key) => key !== '') ? keys : [fold(textOf(value.text))]
+    return keys.some((key) => key !== '') ? keys : [normalize(sortTextOf(value.text))]
   }
   // Coding, then Identifier and ContactPoint.
   return [tokenKey(value.code ?? value.value, value.display)]
 }
 
 const referenceKey = (value: unknown): string => {
-  if (!isObject(value)) return textOf(value)
-  if (typeof value.resourceType === 'string') return `${value.resourceType}/${textOf(value.id)}`
-  return textOf(value.reference).replace(/\/_history\/[^/]*$/, '')
+  if (!isObject(value)) return sortTextOf(value)
+  if (typeof value.resourceType === 'string') return `${value.resourceType}/${sortTextOf(value.id)}`
+  return sortTextOf(value.reference).replace(/\/_history\/[^/]*$/, '')
 }
 
-const keysOf = (kind: Kind, value: unknown): readonly string[] =>
+const keysOf = (kind: IndexKind, value: unknown): readonly string[] =>
   kind === 'token' ? tokenKeys(value) : kind === 'reference' ? [referenceKey(value)] : []
 
 const { refers, hasExtension } = createConverters(createHasher(0))
 
 /** In the place of the converters of the index: they put column and key into `rows.text`. */
-export const sortTexts = {
-  of: (kind: Kind, type: string): Convert | undefined =>
-    convertible(kind, type)
-      ? (rows: Rows, column: number, value: unknown) => {
+export const sortTextsOf = {
+  of: (kind: IndexKind, type: string): Convert | undefined =>
+    isIndexable(kind, type)
+      ? (rows: IndexEntries, column: number, value: unknown) => {
           for (const key of keysOf(kind, type === 'Extension' ? innerOf(value) : value))
             if (key !== '') rows.text.push(column, key, 0, null)
         }

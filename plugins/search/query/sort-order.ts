@@ -3,19 +3,19 @@
  * without a value come last. https://hl7.org/fhir/R4/search.html#sort
  */
 
-import { EARLIEST, LATEST } from '../../model/service.ts'
+import { MAX_TIME, MIN_TIME } from '../../model/service.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import { SORTED_BY } from '../definition/supported.ts'
-import { WIDE } from '../definition/wide-ranges.ts'
+import { WIDE_OFFSET } from '../definition/wide-ranges.ts'
 import { SearchSort } from '../errors.ts'
 import { typeOfReference } from '../index/convert/converters.ts'
-import { toKey } from '../index/fold.ts'
-import { Rows, TEXT_WIDTH } from '../index/index-entries.ts'
+import { IndexEntries, TEXT_COLUMNS } from '../index/index-entries.ts'
+import { toPrefixKey } from '../index/normalize.ts'
 import type { Registry } from '../index/registry.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { Criteria } from './criteria.ts'
-import { sortTexts } from './sort-keys.ts'
-import type { Walk } from './walk.ts'
+import { sortTextsOf } from './sort-keys.ts'
+import type { IndexScan } from './walk.ts'
 
 export interface SortKey {
   readonly name: string
@@ -25,10 +25,10 @@ export interface SortKey {
   /** Texts of a resource to sort by, for what the index holds as hashes. */
   readonly texts?: (resource: Record<string, unknown>) => readonly string[]
   /** An index in the order of this key, and of as many after it as it tells values of. */
-  readonly walk?: Walk
+  readonly walk?: IndexScan
 }
 
-const MOST_KEYS = 5
+const MAX_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
 const BIGGEST = Number.MAX_VALUE
 
@@ -52,7 +52,7 @@ const fromIndex =
   (d: string): Fragment =>
     q`coalesce((SELECT ${raw(descending ? 'max' : 'min')}(${raw(value)}) FROM ${raw(table)} x WHERE ${rowsOf(d, codes)}), ${nothing})`
 
-const dateless = (descending: boolean): number => (descending ? EARLIEST * 2 : LATEST * 2)
+const dateless = (descending: boolean): number => (descending ? MIN_TIME * 2 : MAX_TIME * 2)
 
 /** Index rows of a resource of which one counts. `tie`: what tells its rows apart, what it is sorted by first. */
 interface Rowed {
@@ -60,17 +60,17 @@ interface Rowed {
   readonly order: readonly string[]
   readonly keys: readonly string[]
   readonly tie: readonly string[]
-  readonly at?: Walk['at']
+  readonly at?: IndexScan['at']
 }
 
-const asGiven: Walk['at'] = (keys) => keys
+const asGiven: IndexScan['at'] = (keys) => keys
 
 const rowWalk = (
   { table, order, keys, tie, at = asGiven }: Rowed,
   codes: readonly number[],
   descending: boolean,
   nothing: string | number,
-): Walk => {
+): IndexScan => {
   const from = (columns: readonly string[], w: string): string =>
     columns.map((one) => one.replaceAll('$', w)).join(', ')
   const best = raw(`(${from(tie, 'x')}) ${descending ? '>' : '<'} (${from(tie, 'w')})`)
@@ -100,11 +100,11 @@ const TEXTS: Rowed = {
   order: ['$.val', 'coalesce($.tail, $.val)'],
   keys: ['coalesce($.tail, $.val)'],
   tie: ['coalesce($.tail, $.val)', '$.exact', '$.param'],
-  at: ([text]) => [toKey(String(text)), String(text)],
+  at: ([text]) => [toPrefixKey(String(text)), String(text)],
 }
 
 /** A column of the row of each resource. */
-const ownWalk = (column: 'upd' | 'id', nothing: string | number): Walk => ({
+const ownWalk = (column: 'upd' | 'id', nothing: string | number): IndexScan => ({
   table: 'resource',
   order: [`w.${column}`],
   keys: [`w.${column}`],
@@ -123,14 +123,14 @@ const textsOf = (
   const extract = registry.collector(
     type,
     columns.map(({ code }) => code),
-    sortTexts,
+    sortTextsOf,
   )
   const only = new Map(columns.map(({ code, refers }) => [code, refers]))
   return (resource) => {
-    const rows = new Rows()
+    const rows = new IndexEntries()
     extract(resource, rows)
     const found: string[] = []
-    for (let at = 0; at < rows.text.length; at += TEXT_WIDTH) {
+    for (let at = 0; at < rows.text.length; at += TEXT_COLUMNS) {
       const key = rows.text[at + 1] as string
       const refers = only.get(rows.text[at] as number)
       if (refers === undefined || typeOfReference(key) === refers) found.push(key)
@@ -140,12 +140,12 @@ const textsOf = (
 }
 
 /** The greatest text comes last ascending, the least last descending. */
-export const noText = (descending: boolean): string => (descending ? '' : LAST_TEXT)
+export const missingSortText = (descending: boolean): string => (descending ? '' : LAST_TEXT)
 
 /** Keys of `_sort` for one type. Throws 400 for what cannot be sorted by. */
 export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, text: string): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
-  if (names.length > MOST_KEYS) throw SearchSort(text.slice(0, 100), `at most ${MOST_KEYS} keys are allowed`)
+  if (names.length > MAX_KEYS) throw SearchSort(text.slice(0, 100), `at most ${MAX_KEYS} keys are allowed`)
   return names.flatMap((given): SortKey | readonly SortKey[] => {
     const descending = given.startsWith('-')
     const name = descending ? given.slice(1) : given
@@ -162,7 +162,7 @@ export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, te
     if (SORTED_BY[parameter.type] === undefined)
       throw SearchSort(name, `a parameter of type ${parameter.type} has no order; sort by its parts`)
     const codes = parameter.columns.map(({ code }) => code)
-    const both = [...codes, ...codes.map((code) => code + WIDE)]
+    const both = [...codes, ...codes.map((code) => code + WIDE_OFFSET)]
     switch (parameter.type) {
       case 'date':
         return {
@@ -181,8 +181,8 @@ export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, te
       case 'string':
       case 'uri':
         return {
-          ...key(fromIndex('ix_str', 'coalesce(x.tail, x.val)', codes, descending, noText(descending))),
-          walk: rowWalk(TEXTS, codes, descending, noText(descending)),
+          ...key(fromIndex('ix_str', 'coalesce(x.tail, x.val)', codes, descending, missingSortText(descending))),
+          walk: rowWalk(TEXTS, codes, descending, missingSortText(descending)),
         }
       default:
         return { name, descending, texts: textsOf(registry, type, parameter.columns) }

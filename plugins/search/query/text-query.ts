@@ -4,16 +4,16 @@
  */
 
 import { SearchEmpty, SearchTooCostly, SearchUnsupportedParameter, SearchValue } from '../errors.ts'
-import { toWords } from '../index/full-text/resource-text.ts'
-import type { WordMode } from '../index/full-text/text-index.ts'
+import { toTerms } from '../index/full-text/resource-text.ts'
+import type { FullTextMode } from '../index/full-text/text-index.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
-import { allCondition, anyCondition, type Condition, type Named, notCondition } from './clause.ts'
+import { allClause, anyClause, type ClauseText, notClause, type SearchClause } from './clause.ts'
 import { unescapeValue } from './escape.ts'
 import { short } from './parameter-name.ts'
 import { valuesOf } from './values.ts'
 
-const MOST_TERMS = 50
-const MOST_DEPTH = 16 // parentheses in one another
+const MAX_TERMS = 50
+const MAX_DEPTH = 16 // parentheses in one another
 const TOKEN = /\s*(?:(?<sign>[()]|-(?=["\p{L}\p{N}(]))|"(?<phrase>[^"]*)"(?<opens>\*?)|(?<word>[^\s()"]+))/uy
 
 interface Term {
@@ -29,7 +29,7 @@ type Expression =
   | { readonly kind: 'or'; readonly parts: readonly Expression[] }
 
 /** Undefined where a text holds no word at all. Throws 400 for what cannot be read. */
-export const readWordQuery = (name: string, text: string): Expression | undefined => {
+export const readTextQuery = (name: string, text: string): Expression | undefined => {
   const tokens: Record<string, string | undefined>[] = []
   TOKEN.lastIndex = 0
   while (TOKEN.lastIndex < text.trimEnd().length) {
@@ -41,10 +41,10 @@ export const readWordQuery = (name: string, text: string): Expression | undefine
   let terms = 0
   const is = (word: string): boolean => tokens[at]?.word === word
   const toTerm = (given: string, prefix: boolean): Expression | undefined => {
-    const words = toWords(given)
+    const words = toTerms(given)
     if (words === '') return undefined
     terms += 1
-    if (terms > MOST_TERMS) throw SearchTooCostly(`"${name}" has more than ${MOST_TERMS} words`)
+    if (terms > MAX_TERMS) throw SearchTooCostly(`"${name}" has more than ${MAX_TERMS} words`)
     return { kind: 'term', term: { words: words.split(' '), prefix } }
   }
   const readOne = (depth: number): Expression | undefined => {
@@ -52,14 +52,14 @@ export const readWordQuery = (name: string, text: string): Expression | undefine
     at += 1
     if (token === undefined || token.sign === ')') throw SearchValue(name, 'words to look for: one is missing')
     if (token.sign === '(') {
-      if (depth > MOST_DEPTH) throw SearchTooCostly(`"${name}" nests more than ${MOST_DEPTH} levels deep`)
+      if (depth > MAX_DEPTH) throw SearchTooCostly(`"${name}" nests more than ${MAX_DEPTH} levels deep`)
       const inside = readAny(depth + 1)
       if (tokens[at]?.sign !== ')') throw SearchValue(name, 'words to look for: a parenthesis is not closed')
       at += 1
       return inside
     }
     if (token.sign === '-' || token.word === 'NOT') {
-      if (depth > MOST_DEPTH) throw SearchTooCostly(`"${name}" nests more than ${MOST_DEPTH} levels deep`)
+      if (depth > MAX_DEPTH) throw SearchTooCostly(`"${name}" nests more than ${MAX_DEPTH} levels deep`)
       const of = readOne(depth + 1)
       return of === undefined ? undefined : { kind: 'not', of }
     }
@@ -113,28 +113,28 @@ const ofType = (dialect: 'sqlite' | 'postgres', type: number, rids: Fragment): F
     ? q`SELECT t.rid AS rid FROM (${rids}) f CROSS JOIN ix_res t WHERE t.type = ${type} AND t.rid = f.rid`
     : q`SELECT t.rid AS rid FROM (${rids} OFFSET 0) f CROSS JOIN LATERAL (SELECT y.rid FROM ix_res y WHERE y.type = ${type} AND y.rid = f.rid OFFSET 0) t`
 
-export const createWordCriteria = (dialect: 'sqlite' | 'postgres', mode: WordMode) => {
-  const toCondition = (named: Named, type: number, isNarrative: boolean, asked: Expression): Condition => {
-    const inner = (one: Expression): Condition => toCondition(named, type, isNarrative, one)
-    if (asked.kind === 'not') return notCondition(named, inner(asked.of))
-    if (asked.kind === 'and') return allCondition(named, asked.parts.map(inner))
-    if (asked.kind === 'or') return anyCondition(named, asked.parts.map(inner))
+export const createTextCriteria = (dialect: 'sqlite' | 'postgres', mode: FullTextMode) => {
+  const toCondition = (named: ClauseText, type: number, isNarrative: boolean, asked: Expression): SearchClause => {
+    const inner = (one: Expression): SearchClause => toCondition(named, type, isNarrative, one)
+    if (asked.kind === 'not') return notClause(named, inner(asked.of))
+    if (asked.kind === 'and') return allClause(named, asked.parts.map(inner))
+    if (asked.kind === 'or') return anyClause(named, asked.parts.map(inner))
     const rids = ridsOf(dialect, isNarrative, asked.term)
     return {
       ...named,
-      probe: (d) => q`${raw(d)}.rid IN (${rids})`,
-      sources: [{ rids: ofType(dialect, type, rids), ordered: false }],
+      checkSql: (d) => q`${raw(d)}.rid IN (${rids})`,
+      sources: [{ keysSql: ofType(dialect, type, rids), isOrdered: false }],
     }
   }
   /** `type` is the number of the type searched. Throws 400. */
-  return (type: number, name: '_text' | '_content', value: string): Condition => {
+  return (type: number, name: '_text' | '_content', value: string): SearchClause => {
     if (mode === 'none' || (mode === 'narrative' && name === '_content'))
       throw SearchUnsupportedParameter(name, `the setting full_text is "${mode}"`)
     const named = {
       text: `${name}=${short(value)}`,
-      understood: `words of the ${name === '_text' ? 'narrative' : 'resource'}`,
+      description: `words of the ${name === '_text' ? 'narrative' : 'resource'}`,
     }
-    const asked = valuesOf(name, value).map((one) => readWordQuery(name, unescapeValue(one)))
+    const asked = valuesOf(name, value).map((one) => readTextQuery(name, unescapeValue(one)))
     const parts = asked.filter((one) => one !== undefined)
     if (parts.length < asked.length) throw SearchEmpty(name)
     return toCondition(

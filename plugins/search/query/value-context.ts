@@ -16,9 +16,9 @@ export interface ValueContext {
   /** Milliseconds since the epoch. */
   readonly now: number
   /** Is a system the one of codes that carry none? */
-  readonly implies: ImpliedSystems
+  readonly impliedSystemsOf: ImpliedSystems
   /** Systems under which a code occurs, when they are few: then rows come in order and can be sought by rid. */
-  readonly systemsOf: (params: readonly number[], value: number) => Promise<readonly number[] | undefined>
+  readonly codeSystemsOf: (params: readonly number[], value: number) => Promise<readonly number[] | undefined>
   /** Codes of value sets that were asked for before. */
   readonly expansions: Expansions | undefined
 }

@@ -3,13 +3,13 @@ import { SearchEmpty, SearchTooCostly } from '../errors.ts'
 import { splitEscaped } from './escape.ts'
 import { short } from './parameter-name.ts'
 
-export const MOST_VALUES = 1_000 // values of one parameter; a larger set is better posted as several searches
+export const MAX_VALUES = 1_000 // values of one parameter; a larger set is better posted as several searches
 
 /** Throws 400 when there is none, or more than a search may have. */
 export const valuesOf = (name: string, value: string): readonly string[] => {
   const values = splitEscaped(value, ',')
-  if (values.length > MOST_VALUES)
-    throw SearchTooCostly(`"${short(name)}" has ${values.length} values, at most ${MOST_VALUES} are allowed`)
+  if (values.length > MAX_VALUES)
+    throw SearchTooCostly(`"${short(name)}" has ${values.length} values, at most ${MAX_VALUES} are allowed`)
   const given = values.filter((one) => one !== '')
   if (given.length === 0) throw SearchEmpty(short(name))
   return given

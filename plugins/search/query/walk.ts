@@ -5,7 +5,7 @@ import type { Fragment } from '../sql/fragment.ts'
 export type SortValue = string | number
 
 /** An index to go along, as `w`. */
-export interface Walk {
+export interface IndexScan {
   readonly table: string
   /** Expressions in `w` that make the order together; the index begins with the first. All ascend, or all descend. */
   readonly order: readonly string[]

@@ -1,11 +1,11 @@
 /** Pieces of SQL with their parameters, put together in order. Values are always parameters, never text. */
-import type { Param } from '../../database/service.ts'
+import type { SqlParam } from '../../database/service.ts'
 
 export class Fragment {
   readonly text: string
-  readonly params: readonly Param[]
+  readonly params: readonly SqlParam[]
 
-  constructor(text: string, params: readonly Param[]) {
+  constructor(text: string, params: readonly SqlParam[]) {
     this.text = text
     this.params = params
   }
@@ -14,12 +14,12 @@ export class Fragment {
 /** Text of our own making: names of tables, columns, aliases. */
 export const raw = (text: string): Fragment => new Fragment(text, [])
 
-export type Piece = Fragment | Param
+export type Piece = Fragment | SqlParam
 
 /** `q\`rid = ${rid} AND ${condition}\``: fragments are put in as they are, everything else becomes a parameter. */
 export const q = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Fragment => {
   let text = texts[0] as string
-  const params: Param[] = []
+  const params: SqlParam[] = []
   for (let at = 0; at < pieces.length; at += 1) {
     const piece = pieces[at] as Piece
     if (piece instanceof Fragment) {
@@ -53,11 +53,11 @@ export const or = (fragments: readonly Fragment[]): Fragment =>
  * `x.val = ?` or `x.val IN (?, ?, …)`. Longer lists are filled up to a power of two with their last value, so that
  * there are few different texts.
  */
-export const isIn = (column: string, values: readonly Param[]): Fragment => {
+export const isIn = (column: string, values: readonly SqlParam[]): Fragment => {
   const [only] = values
   if (only === undefined) return raw('1 = 0')
   if (values.length === 1) return new Fragment(`${column} = ?`, [only])
   const size = 2 ** Math.ceil(Math.log2(values.length))
-  const filled = [...values, ...Array<Param>(size - values.length).fill(values.at(-1) as Param)]
+  const filled = [...values, ...Array<SqlParam>(size - values.length).fill(values.at(-1) as SqlParam)]
   return new Fragment(`${column} IN (${filled.map(() => '?').join(', ')})`, filled)
 }

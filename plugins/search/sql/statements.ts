@@ -1,15 +1,15 @@
 /** Statements by text, so that each is prepared once. */
 import { type Sql, sql } from '../../database/service.ts'
 
-const MOST_STATEMENTS = 1_000
+const MAX_STATEMENTS = 1_000
 
 /** Statements by text: a text is prepared once. */
-export const createStatements = () => {
+export const createStatementCache = () => {
   let made = new Map<string, Sql>()
   return (text: string): Sql => {
     const found = made.get(text)
     if (found !== undefined) return found
-    if (made.size >= MOST_STATEMENTS) made = new Map()
+    if (made.size >= MAX_STATEMENTS) made = new Map()
     let hash = 5381
     for (let at = 0; at < text.length; at += 1) hash = (Math.imul(hash, 33) ^ text.charCodeAt(at)) | 0
     const statement = sql(`search.${(hash >>> 0).toString(36)}.${text.length}`, text)
@@ -18,4 +18,4 @@ export const createStatements = () => {
   }
 }
 
-export type Statements = ReturnType<typeof createStatements>
+export type StatementCache = ReturnType<typeof createStatementCache>

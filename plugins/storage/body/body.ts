@@ -4,31 +4,31 @@
  */
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync, gzipSync, inflateRawSync } from 'node:zlib'
-import { DEFLATED, GZIP, SMALL } from '../tables.ts'
+import { DEFLATED, GZIP, LZ } from '../tables.ts'
 import { DICTIONARY } from './dictionary.ts'
-import { packSmall, SMALL_BYTES, smallLength, unpackSmall } from './lz.ts'
+import { compressSmall, decompressSmall, SMALL_BYTES, smallLength } from './lz.ts'
 
-const LEAST_BYTES = 96 // below this there is nothing to save
+const MIN_BYTES = 96 // below this there is nothing to save
 // A small window and little memory: setting zlib up costs more than compressing a resource. An answer that is not longer
 // than SMALL_BYTES is one packet with gzip or without.
 const GZIP_OPTIONS = { level: 1, windowBits: 12, memLevel: 5 } as const
 const INFLATE_OPTIONS = { windowBits: 13, dictionary: DICTIONARY, chunkSize: SMALL_BYTES } as const
 
-const MOST_CHUNK = 1024 * 1024 // bytes that are unpacked in one go; their copy is made on the main thread
+const MAX_CHUNK = 1024 * 1024 // bytes that are unpacked in one go; their copy is made on the main thread
 
 export interface StoredBody {
   readonly bytes: Buffer
   /** Bits of the column `flags`: GZIP, SMALL or none. */
-  readonly form: number
+  readonly encoding: number
 }
 
-export const packBody = (text: string): StoredBody => {
+export const compressBody = (text: string): StoredBody => {
   const plain = Buffer.from(text, 'utf8')
-  if (plain.length < LEAST_BYTES) return { bytes: plain, form: 0 }
+  if (plain.length < MIN_BYTES) return { bytes: plain, encoding: 0 }
   const isSmall = plain.length <= SMALL_BYTES
   // Node makes room for 16 kB otherwise, and the packed bytes would hold all of it for as long as they are kept.
-  const packed = isSmall ? packSmall(plain) : gzipSync(plain, { ...GZIP_OPTIONS, chunkSize: plain.length })
-  return packed.length < plain.length ? { bytes: packed, form: isSmall ? SMALL : GZIP } : { bytes: plain, form: 0 }
+  const packed = isSmall ? compressSmall(plain) : gzipSync(plain, { ...GZIP_OPTIONS, chunkSize: plain.length })
+  return packed.length < plain.length ? { bytes: packed, encoding: isSmall ? LZ : GZIP } : { bytes: plain, encoding: 0 }
 }
 
 /** The last four bytes of gzip say how much it unpacks to. RFC 1952, section 2.3.1. */
@@ -39,19 +39,19 @@ const gunzipLater = promisify(gunzip)
 /** The same of gzip by another thread. */
 export const unpackLater = async (bytes: Buffer, flags: number): Promise<Buffer> =>
   (flags & GZIP) === 0
-    ? unpackBody(bytes, flags)
-    : gunzipLater(bytes, { chunkSize: Math.min(Math.max(sizeOf(bytes), 64), MOST_CHUNK) })
+    ? decompressBody(bytes, flags)
+    : gunzipLater(bytes, { chunkSize: Math.min(Math.max(sizeOf(bytes), 64), MAX_CHUNK) })
 
 /** Bytes of the body once it is unpacked; undefined where that is known only by unpacking it. */
 export const storedLength = (bytes: Buffer, form: number): number | undefined => {
-  if ((form & SMALL) !== 0) return smallLength(bytes)
+  if ((form & LZ) !== 0) return smallLength(bytes)
   if ((form & GZIP) !== 0) return sizeOf(bytes)
   return (form & DEFLATED) === 0 ? bytes.length : undefined
 }
 
 /** `flags` of its row. */
-export const unpackBody = (bytes: Buffer, flags: number): Buffer => {
-  if ((flags & SMALL) !== 0) return unpackSmall(bytes)
+export const decompressBody = (bytes: Buffer, flags: number): Buffer => {
+  if ((flags & LZ) !== 0) return decompressSmall(bytes)
   if ((flags & GZIP) !== 0) return gunzipSync(bytes, { chunkSize: Math.max(sizeOf(bytes), 64) })
   if ((flags & DEFLATED) !== 0) return inflateRawSync(bytes, INFLATE_OPTIONS)
   return bytes

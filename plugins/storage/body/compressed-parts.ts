@@ -30,7 +30,7 @@ export const packPart = (text: string): PackedPart => {
 }
 
 /** All parts in order as the bytes of a row, and the bits of its column `flags`. */
-export const joinParts = (parts: readonly PackedPart[]): { readonly bytes: Buffer; readonly form: number } => {
+export const joinParts = (parts: readonly PackedPart[]): { readonly bytes: Buffer; readonly encoding: number } => {
   let crc = 0
   let length = 0
   for (const part of parts) {
@@ -40,5 +40,5 @@ export const joinParts = (parts: readonly PackedPart[]): { readonly bytes: Buffe
   const tail = Buffer.alloc(TAIL_BYTES)
   tail.writeUInt32LE(crc, 0)
   tail.writeUInt32LE(length % LENGTH_BITS, 4)
-  return { bytes: Buffer.concat([HEAD, ...parts.map(({ bytes }) => bytes), END, tail]), form: GZIP }
+  return { bytes: Buffer.concat([HEAD, ...parts.map(({ bytes }) => bytes), END, tail]), encoding: GZIP }
 }

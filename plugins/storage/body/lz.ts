@@ -15,11 +15,11 @@ import { DICTIONARY } from './dictionary.ts'
 export const SMALL_BYTES = 1_400
 
 const HEAD_BYTES = 4
-const MOST_PLAIN = 127
+const MAX_PLAIN = 127
 const UUID = 127
 const COPY = 128
-const LEAST_COPY = 4 // a shorter one takes as much room as it saves
-const MOST_COPY = 127 + LEAST_COPY
+const MIN_COPY = 4 // a shorter one takes as much room as it saves
+const MAX_COPY = 127 + MIN_COPY
 const WORTHY_COPY = 17 // of a UUID: takes no more room than its bytes
 const START = DICTIONARY.length
 const HASH_BITS = 13
@@ -45,14 +45,14 @@ const hash = (bytes: Uint8Array, at: number): number => {
 
 /** Where bytes with a hash are in the dictionary: the last place, because what is common stands at the end. */
 const KNOWN = new Uint16Array(2 ** HASH_BITS)
-for (let at = 0; at + LEAST_COPY <= START; at += 1) KNOWN[hash(DICTIONARY, at)] = at
+for (let at = 0; at + MIN_COPY <= START; at += 1) KNOWN[hash(DICTIONARY, at)] = at
 
 /** One more than where bytes with a hash were, of the body that is being packed: making it anew takes as long as packing. */
 const SEEN = new Uint16Array(2 ** OWN_BITS)
 
 /** How many bytes of `bytes` from `at` to `end` are those of `others` from `from` on. */
 const sameLength = (bytes: Uint8Array, at: number, end: number, others: Uint8Array, from: number): number => {
-  const most = Math.min(end - at, others.length - from, MOST_COPY)
+  const most = Math.min(end - at, others.length - from, MAX_COPY)
   let length = 0
   while (length < most && bytes[at + length] === others[from + length]) length += 1
   return length
@@ -82,7 +82,7 @@ const nextUuid = (bytes: Buffer, at: number): number => {
 const putPlain = (packed: Uint8Array, length: number, plain: Uint8Array, start: number, end: number): number => {
   let next = length
   for (let at = start; at < end; ) {
-    const count = Math.min(end - at, MOST_PLAIN)
+    const count = Math.min(end - at, MAX_PLAIN)
     packed[next++] = count - 1
     for (let n = 0; n < count; n += 1) packed[next++] = plain[at++] as number
   }
@@ -100,7 +100,7 @@ const putUuid = (packed: Uint8Array, length: number, plain: Uint8Array, start: n
 }
 
 const putCopy = (packed: Uint8Array, length: number, size: number, place: number): number => {
-  packed[length] = COPY + size - LEAST_COPY
+  packed[length] = COPY + size - MIN_COPY
   packed[length + 1] = place & 255
   packed[length + 2] = place >> 8
   return length + 3
@@ -114,8 +114,8 @@ const sameBefore = (bytes: Uint8Array, at: number, others: Uint8Array, from: num
 }
 
 /** At most `SMALL_BYTES`. The result may be longer than they are. */
-export const packSmall = (plain: Buffer): Buffer => {
-  const packed = Buffer.allocUnsafe(HEAD_BYTES + plain.length + Math.ceil(plain.length / MOST_PLAIN))
+export const compressSmall = (plain: Buffer): Buffer => {
+  const packed = Buffer.allocUnsafe(HEAD_BYTES + plain.length + Math.ceil(plain.length / MAX_PLAIN))
   packed.writeUInt16LE(plain.length, 0)
   packed.writeUInt16LE(crc32(plain) & 0xffff, 2)
   let length = HEAD_BYTES
@@ -123,7 +123,7 @@ export const packSmall = (plain: Buffer): Buffer => {
   let done = 0
   SEEN.fill(0)
   let uuid = nextUuid(plain, 0)
-  for (let at = 0; at + LEAST_COPY <= plain.length; ) {
+  for (let at = 0; at + MIN_COPY <= plain.length; ) {
     const isAtUuid = at === uuid
     // No copy ends inside a UUID, of which the rest would be left.
     if (isAtUuid) uuid = nextUuid(plain, at + UUID_CHARS)
@@ -144,9 +144,9 @@ export const packSmall = (plain: Buffer): Buffer => {
       length = putUuid(packed, length, plain, at)
       at += UUID_CHARS
       done = at
-    } else if (size < LEAST_COPY) at += 1
+    } else if (size < MIN_COPY) at += 1
     else {
-      const before = sameBefore(plain, at, others, from, Math.min(at - done, from, MOST_COPY - size))
+      const before = sameBefore(plain, at, others, from, Math.min(at - done, from, MAX_COPY - size))
       length = putPlain(packed, length, plain, done, at - before)
       length = putCopy(packed, length, size + before, from - before + (others === plain ? START : 0))
       at += size
@@ -185,14 +185,14 @@ export const smallLength = (packed: Buffer): number => {
 }
 
 /** Throws for bytes that are damaged: a digit that became another one must not pass for a value that was measured. */
-export const unpackSmall = (packed: Buffer): Buffer => {
+export const decompressSmall = (packed: Buffer): Buffer => {
   if (packed.length < HEAD_BYTES) throw damaged()
   const end = START + packed.readUInt16LE(0)
   if (end > SPACE.length) throw damaged()
   let next = START
   for (let at = HEAD_BYTES; at < packed.length; ) {
     const command = packed[at++] as number
-    const size = command < UUID ? command + 1 : command === UUID ? UUID_CHARS : command - COPY + LEAST_COPY
+    const size = command < UUID ? command + 1 : command === UUID ? UUID_CHARS : command - COPY + MIN_COPY
     if (next + size > end) throw damaged()
     if (command < UUID) {
       for (let n = 0; n < size; n += 1) SPACE[next++] = packed[at++] as number

@@ -5,33 +5,33 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { StoredVersion } from '../version.ts'
-import { createDoor } from './admission-filter.ts'
+import { createAdmissionFilter } from './admission-filter.ts'
 
 const OVERHEAD_BYTES = 400 // the object, its key and its place in the list
-const MOST_VERSION_BYTES = 256 * 1024 // one large Binary must not push out everything else
-const DOOR_PLACES = 65_536 // a power of two; each remembers one resource that was met once
+const MAX_VERSION_BYTES = 256 * 1024 // one large Binary must not push out everything else
+const ADMISSION_SLOTS = 65_536 // a power of two; each remembers one resource that was met once
 
 export interface VersionCache {
   /** The current version. */
   get(type: string, id: string): StoredVersion | undefined
   /** The same by `Type/id`. */
-  current(path: string): StoredVersion | undefined
+  getCurrent(path: string): StoredVersion | undefined
   /** One version by the number of its resource. */
-  held(rid: number, version: number): StoredVersion | undefined
+  getVersion(rid: number, version: number): StoredVersion | undefined
   /** Found by no `get`, read from the database, and current now: kept when it comes a second time. */
   offer(version: StoredVersion): void
   /** The same of one that may not be current any more: only `held` finds it. */
-  keep(version: StoredVersion): void
+  putVersion(version: StoredVersion): void
   /** Written: replaces what is kept. */
   replace(version: StoredVersion): void
 }
 
-export const createCache = (mostBytes: number): VersionCache => {
+export const createVersionCache = (mostBytes: number): VersionCache => {
   const current = new Map<string, StoredVersion>()
   const keyOf = ({ type, id }: StoredVersion): string => `${type}/${id}`
   const cache = new LRUCache<number, StoredVersion>({
     maxSize: mostBytes,
-    maxEntrySize: MOST_VERSION_BYTES,
+    maxEntrySize: MAX_VERSION_BYTES,
     // The bytes, and the text they unpack to.
     sizeCalculation: ({ weight }) => OVERHEAD_BYTES + weight,
     dispose: (version) => {
@@ -41,7 +41,7 @@ export const createCache = (mostBytes: number): VersionCache => {
   })
   // Most of what is read once or written once is not read again soon. Keeping it would push out what is, and objects
   // that live just long enough to be moved by the garbage collector cost more than reading them again.
-  const door = createDoor(DOOR_PLACES)
+  const door = createAdmissionFilter(ADMISSION_SLOTS)
   const wasMet = ({ rid }: StoredVersion): boolean => door(rid)
   const put = (version: StoredVersion): void => {
     cache.set(version.rid, version)
@@ -56,15 +56,15 @@ export const createCache = (mostBytes: number): VersionCache => {
   }
   return {
     get: (type, id) => find(`${type}/${id}`),
-    current: find,
-    held(rid, number) {
+    getCurrent: find,
+    getVersion(rid, number) {
       const version = cache.get(rid)
       return version?.version === number ? version : undefined
     },
     offer(version) {
       if (cache.has(version.rid) || wasMet(version)) put(version)
     },
-    keep(version) {
+    putVersion(version) {
       const held = cache.peek(version.rid)
       if (held === undefined ? wasMet(version) : held.version < version.version) cache.set(version.rid, version)
     },

@@ -4,8 +4,8 @@ import type { Operation } from '../../fhir/service.ts'
 import { designationsOf, displayOf } from '../display.ts'
 import { InputNegative } from '../errors.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
-import type { Expanding } from '../terminology.ts'
-import { DISPLAY_LANGUAGE, valueSetOf } from './asked.ts'
+import type { ExpansionService } from '../terminology.ts'
+import { DISPLAY_LANGUAGE, valueSetOf } from './operation-inputs.ts'
 
 const toText = (text: string): string => text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, '')
 
@@ -59,7 +59,7 @@ const severalIn = (codes: readonly ExpandedCode[]): ReadonlySet<string> => {
   return several
 }
 
-export const expandOperation = (terminology: Expanding, clock: Clock): Operation => ({
+export const expandOperation = (terminology: ExpansionService, clock: Clock): Operation => ({
   code: 'expand',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-expand',
   documentation: 'The codes of a value set, of the url, the address or the body.',

@@ -3,9 +3,16 @@ import type { Operation } from '../../fhir/service.ts'
 import type { CodeSystem, Concept, Designation } from '../code-system.ts'
 import { displayOf } from '../display.ts'
 import { CodeUnknown, InputMissing } from '../errors.ts'
-import type { Expanding } from '../terminology.ts'
-import { CODE_PARAMETERS, codingsOf, DISPLAY_LANGUAGE, namedSystem, toParameters, wholeSystem } from './asked.ts'
+import type { ExpansionService } from '../terminology.ts'
 import { ofSystem } from './of-system.ts'
+import {
+  CODE_PARAMETERS,
+  codingsOf,
+  DISPLAY_LANGUAGE,
+  namedSystem,
+  toParameters,
+  wholeSystem,
+} from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -56,7 +63,7 @@ const answer = (system: CodeSystem, concept: Concept, wanted: readonly string[],
   ])
 }
 
-export const lookupOperation = (terminology: Expanding): Operation => ({
+export const lookupOperation = (terminology: ExpansionService): Operation => ({
   code: 'lookup',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-lookup',
   documentation: 'What a code system says of a code.',

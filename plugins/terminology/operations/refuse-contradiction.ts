@@ -1,7 +1,7 @@
 /** Two inputs of an operation that name the same thing must agree: taking one and ignoring the other answers another question. */
 import { InputsContradict } from '../errors.ts'
 
-const MOST_CHARACTERS = 200
+const MAX_CHARACTERS = 200
 
 /** What says it, and what it says; undefined says nothing. */
 export type Said = readonly [about: string, value: string | undefined]
@@ -9,5 +9,5 @@ export type Said = readonly [about: string, value: string | undefined]
 /** Throws 400 when both say something and not the same. */
 export const refuseContradiction = (operation: string, [about, value]: Said, [other, expected]: Said): void => {
   if (value === undefined || expected === undefined || value === expected) return
-  throw InputsContradict(operation, about, value.slice(0, MOST_CHARACTERS), other, expected.slice(0, MOST_CHARACTERS))
+  throw InputsContradict(operation, about, value.slice(0, MAX_CHARACTERS), other, expected.slice(0, MAX_CHARACTERS))
 }

@@ -1,12 +1,12 @@
 /** $subsumes: does one code lie above another? https://hl7.org/fhir/R4/codesystem-operation-subsumes.html */
 import type { Operation } from '../../fhir/service.ts'
-import { type Concept, reach } from '../code-system.ts'
+import { type Concept, descendantsOf } from '../code-system.ts'
 import { CodeUnknown, InputMissing, NoHierarchy } from '../errors.ts'
-import type { Expanding } from '../terminology.ts'
-import { type Coding, namedSystem, refuseOtherSystem, toParameters, wholeSystem } from './asked.ts'
+import type { ExpansionService } from '../terminology.ts'
+import { type InputCoding, namedSystem, refuseOtherSystem, toParameters, wholeSystem } from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
 
-export const subsumesOperation = (terminology: Expanding): Operation => ({
+export const subsumesOperation = (terminology: ExpansionService): Operation => ({
   code: 'subsumes',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-subsumes',
   documentation: 'Whether one code lies above another in a code system.',
@@ -24,15 +24,15 @@ export const subsumesOperation = (terminology: Expanding): Operation => ({
     const { inputs } = invocation
     const [asked, askedVersion] = [inputs.get<string>('system'), inputs.get<string>('version')]
     for (const one of ['A', 'B']) {
-      const coding = inputs.get<Coding>(`coding${one}`)
+      const coding = inputs.get<InputCoding>(`coding${one}`)
       const code = inputs.get<string>(`code${one}`)
       refuseContradiction('subsumes', [`code${one}`, code], [`the code of coding${one}`, coding?.code])
     }
     const [a, b] = ['A', 'B'].map((one) => ({
-      code: inputs.get<string>(`code${one}`) ?? inputs.get<Coding>(`coding${one}`)?.code,
-      system: inputs.get<Coding>(`coding${one}`)?.system,
-      version: inputs.get<Coding>(`coding${one}`)?.version,
-    })) as [Coding, Coding]
+      code: inputs.get<string>(`code${one}`) ?? inputs.get<InputCoding>(`coding${one}`)?.code,
+      system: inputs.get<InputCoding>(`coding${one}`)?.system,
+      version: inputs.get<InputCoding>(`coding${one}`)?.version,
+    })) as [InputCoding, InputCoding]
     const given = namedSystem(asked ?? a.system ?? b.system, askedVersion ?? a.version ?? b.version, [
       'system',
       'version',
@@ -61,9 +61,9 @@ export const subsumesOperation = (terminology: Expanding): Operation => ({
     const outcome =
       one === other
         ? 'equivalent'
-        : reach(one, 'children').has(other)
+        : descendantsOf(one, 'children').has(other)
           ? 'subsumes'
-          : reach(other, 'children').has(one)
+          : descendantsOf(other, 'children').has(one)
             ? 'subsumed-by'
             : 'not-subsumed'
     return { resource: toParameters([{ name: 'outcome', valueCode: outcome }]) }

@@ -6,19 +6,19 @@ import type { Operation, OperationParameter } from '../../fhir/service.ts'
 import { readCanonical, withVersion } from '../canonical.ts'
 import { InputMissing } from '../errors.ts'
 import type { Expansion } from '../expanded-codes.ts'
-import type { Expanding } from '../terminology.ts'
+import type { ExpansionService } from '../terminology.ts'
+import { ofSystem } from './of-system.ts'
 import {
-  type AskedValueSet,
   CODE_PARAMETERS,
-  type Coding,
   codingsOf,
   DISPLAY_LANGUAGE,
+  type InputCoding,
   namedSystem,
+  type RequestedValueSet,
   refuseOtherSystem,
   valueSetOf,
   wholeSystem,
-} from './asked.ts'
-import { ofSystem } from './of-system.ts'
+} from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
 import { type Asking, type Found, nameOf, toAnswer, withoutSystem } from './verdict.ts'
 
@@ -34,17 +34,17 @@ const ABSTRACT: OperationParameter = {
 }
 
 /** Codes of a request lie in a value set, or in one version of a code system of it. */
-const inValueSet = (terminology: Expanding, { name, expand }: AskedValueSet) => {
+const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedValueSet) => {
   const expansions = new Map<string, Promise<Expansion>>()
   /** With the version that a coding names where the value set names none, if that version is here. */
-  const expansionFor = async ({ system = '', version }: Coding): Promise<Expansion> => {
+  const expansionFor = async ({ system = '', version }: InputCoding): Promise<Expansion> => {
     const isHere = version !== undefined && (await terminology.codeSystem(`${system}|${version}`)) !== undefined
     const key = isHere ? `${system}|${version}` : ''
     const made = expansions.get(key) ?? expand(isHere ? { system, version } : undefined)
     expansions.set(key, made)
     return made
   }
-  return async (coding: Coding): Promise<Found> => {
+  return async (coding: InputCoding): Promise<Found> => {
     const { system, version, code = '' } = coding
     if (system === undefined) return { coding, why: withoutSystem(coding) }
     const versions = (await expansionFor(coding)).find(system, code).filter(({ isUnknown }) => !isUnknown)
@@ -66,7 +66,7 @@ const asking = (inputs: { get<T>(name: string): T | undefined }): Asking => ({
   abstract: inputs.get('abstract'),
 })
 
-export const validateInValueSet = (terminology: Expanding): Operation => ({
+export const validateInValueSet = (terminology: ExpansionService): Operation => ({
   code: 'validate-code',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-validate-code',
   documentation: 'Whether a code is in a value set.',
@@ -88,7 +88,7 @@ export const validateInValueSet = (terminology: Expanding): Operation => ({
     const isCodeOnly = inputs.get('coding') === undefined && inputs.get('codeableConcept') === undefined
     if (isCodeOnly && inputs.get('system') === undefined)
       throw InputMissing('validate-code', 'the system of the code, as system or in a coding')
-    const ofCoding = inputs.get<Coding>('coding')?.version
+    const ofCoding = inputs.get<InputCoding>('coding')?.version
     refuseContradiction(
       'validate-code',
       ['systemVersion', inputs.get('systemVersion')],
@@ -102,7 +102,7 @@ export const validateInValueSet = (terminology: Expanding): Operation => ({
   },
 })
 
-export const validateInCodeSystem = (terminology: Expanding): Operation => ({
+export const validateInCodeSystem = (terminology: ExpansionService): Operation => ({
   code: 'validate-code',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-validate-code',
   documentation: 'Whether a code is in a code system.',
@@ -131,7 +131,7 @@ export const validateInCodeSystem = (terminology: Expanding): Operation => ({
     const version = isCodeOnly ? readCanonical(url ?? '').version : named.version
     refuseOtherSystem(invocation, own, ['validate-code', 'url'], { url: url && named.url, version })
     const isOfInstance = invocation.interaction.id !== undefined
-    const find = async (coding: Coding): Promise<Found> => {
+    const find = async (coding: InputCoding): Promise<Found> => {
       const { version, code = '' } = coding
       const system = isCodeOnly ? own.url : coding.system
       if (system === undefined) return { coding, why: withoutSystem(coding) }

@@ -2,12 +2,12 @@
 import type { OperationAnswer } from '../../fhir/service.ts'
 import { displaysOf } from '../display.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
-import { type Coding, toParameters } from './asked.ts'
+import { type InputCoding, toParameters } from './operation-inputs.ts'
 
 /** What a coding was found as, or why it was not: a sentence. */
 export type Found =
-  | { readonly coding: Coding; readonly one: ExpandedCode }
-  | { readonly coding: Coding; readonly why: string }
+  | { readonly coding: InputCoding; readonly one: ExpandedCode }
+  | { readonly coding: InputCoding; readonly why: string }
 
 /** How it is asked. */
 export interface Asking {
@@ -16,19 +16,19 @@ export interface Asking {
   readonly abstract: boolean | undefined
 }
 
-const MOST_CHARACTERS = 200
+const MAX_CHARACTERS = 200
 /** Displays that are named in a message. */
-const MOST_DISPLAYS = 5
+const MAX_DISPLAYS = 5
 
-export const nameOf = ({ system = '', code = '' }: Coding): string => `${system}|${code}`.slice(0, MOST_CHARACTERS)
+export const nameOf = ({ system = '', code = '' }: InputCoding): string => `${system}|${code}`.slice(0, MAX_CHARACTERS)
 
-export const withoutSystem = ({ code = '' }: Coding): string =>
-  `The code ${code.slice(0, MOST_CHARACTERS)} has no system, so it is no code of any value set or code system; give its system.`
+export const withoutSystem = ({ code = '' }: InputCoding): string =>
+  `The code ${code.slice(0, MAX_CHARACTERS)} has no system, so it is no code of any value set or code system; give its system.`
 
 const toText = (display: string): string => display.trim().replace(/\s+/g, ' ').toLowerCase()
 
 const displayFault = (
-  coding: Coding,
+  coding: InputCoding,
   displays: readonly string[],
   language: string | undefined,
 ): string | undefined => {
@@ -36,7 +36,7 @@ const displayFault = (
   if (display === undefined || displays.length === 0 || displays.some((one) => toText(one) === toText(display)))
     return undefined
   const names = displays
-    .slice(0, MOST_DISPLAYS)
+    .slice(0, MAX_DISPLAYS)
     .map((one) => `"${one}"`)
     .join(' or ')
   return `The display of ${code}${language === undefined ? '' : ` in the language ${language}`} is ${names}.`

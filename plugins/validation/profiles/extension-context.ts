@@ -1,7 +1,7 @@
 /** Where an extension may stand: the contexts of its definition. https://hl7.org/fhir/R4/defining-extensions.html#context */
-import type { Inside } from './spot.ts'
+import type { ElementContent } from './element-location.ts'
 
-export interface Context {
+export interface ExtensionContext {
   readonly type: string
   readonly expression: string
 }
@@ -29,7 +29,7 @@ export interface Holder {
   readonly name: string
   /** What it is called where it is defined: `Patient`, `Patient.contact`, `HumanName`, `date`. */
   readonly type: string
-  readonly block: Inside['block'] | undefined
+  readonly block: ElementContent['block'] | undefined
   readonly isResource: boolean
   /** Of an extension. */
   readonly url: string | undefined
@@ -72,7 +72,7 @@ const isWithin = ({ url, up }: Holder, expression: string): boolean =>
   url !== undefined && (url === expression || (up?.url !== undefined && `${up.url}#${url}` === expression))
 
 /** Whether the extension may stand on the element. Conditions in FHIRPath are not tried: they refuse nothing. */
-export const isAllowedOn = (url: string, contexts: readonly Context[], holder: Holder): boolean => {
+export const isAllowedOn = (url: string, contexts: readonly ExtensionContext[], holder: Holder): boolean => {
   if (contexts.length === 0) return true
   if (Object.hasOwn(USED_BY_R4, url) && USED_BY_R4[url]!.some((path) => isNamedBy(path, holder))) return true
   return contexts.some(({ type, expression }) => {

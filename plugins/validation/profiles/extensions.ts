@@ -4,42 +4,48 @@
  */
 
 import {
-  type Block,
+  type ElementBlock,
   type Field,
   type FieldType,
   Pending,
   type StructureDefinition,
   typeUrl,
 } from '../../model/service.ts'
-import type { Find } from '../rules/value-set.ts'
-import { type Context, type Holder, isAllowedOn } from './extension-context.ts'
-import { type Inside, insideOf, type Path, type Spot, typeNameOf } from './spot.ts'
+import type { FindDefinition } from '../rules/value-set.ts'
+import type { ProfileCheck, ProfileChecker } from './check-profile.ts'
+import {
+  contentOf,
+  type ElementContent,
+  type ElementLocation,
+  type LocationPath,
+  typeNameOf,
+} from './element-location.ts'
+import { type ExtensionContext, type Holder, isAllowedOn } from './extension-context.ts'
 import type { ProfileTree } from './tree.ts'
-import type { Visit, Visitor } from './visit.ts'
 
 interface Known {
   readonly tree: ProfileTree
-  readonly contexts: readonly Context[]
+  readonly contexts: readonly ExtensionContext[]
   readonly isModifier: boolean
   /** How many of them one element may have. */
   readonly max: number
 }
 
 type Json = Record<string, unknown>
-type Tell = Visit['tell']
+type Emit = ProfileCheck['emit']
 
 const EXTENSION = typeUrl('Extension')
 const EXTENSION_TYPE: FieldType = { kind: 'complex', url: EXTENSION, suffix: 'Extension' }
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-interface Member {
+interface ElementMember {
   readonly field: Field
   readonly type: FieldType
 }
 
 /** What a member of an object is by its name in JSON; of a primitive its `_name`, which is where extensions are. */
-const membersOf = (block: Block): ReadonlyMap<string, Member> =>
+const membersOf = (block: ElementBlock): ReadonlyMap<string, ElementMember> =>
   new Map(
     block.fields.flatMap((field) =>
       field.members.all.map(
@@ -49,23 +55,26 @@ const membersOf = (block: Block): ReadonlyMap<string, Member> =>
   )
 
 /** The resource a walk is in, and the one that contains it. */
-interface Scope {
+interface ExtensionScope {
   readonly resource: unknown
   readonly root: Json
-  readonly tell: Tell
+  readonly tell: Emit
 }
 
 export interface ExtensionChecks {
   /** Whether one of them is installed as the definition of an extension; undefined while that is not known of all. */
   anyKnown(urls: ReadonlySet<string>): boolean | undefined
   /** Throws Pending. */
-  check(resource: Json, at: Path, tell: Tell): void
+  check(resource: Json, at: LocationPath, tell: Emit): void
 }
 
-export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visitor): ExtensionChecks => {
+export const createExtensionChecks = (
+  find: FindDefinition,
+  { tree, visit, shapeOf }: ProfileChecker,
+): ExtensionChecks => {
   /** Null: installed, but not as an extension. */
   const known = new Map<string, Known | null>()
-  const members = new WeakMap<Block, ReadonlyMap<string, Member>>()
+  const members = new WeakMap<ElementBlock, ReadonlyMap<string, ElementMember>>()
 
   /** Undefined: not installed. Null: not known yet. */
   const definitionOf = (url: string): Known | { readonly tree: undefined } | null => {
@@ -90,7 +99,14 @@ export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visi
     return known.get(url) ?? { tree: undefined }
   }
 
-  const one = (value: Json, name: string, at: Path, holder: Holder, scope: Scope, count: number): void => {
+  const one = (
+    value: Json,
+    name: string,
+    at: LocationPath,
+    holder: Holder,
+    scope: ExtensionScope,
+    count: number,
+  ): void => {
     const url = String(value.url)
     const definition = definitionOf(url)
     if (definition?.tree !== undefined) {
@@ -103,16 +119,22 @@ export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visi
       if (isModifier !== (name === 'modifierExtension'))
         tell(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
       if (count > max) tell(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
-      const spot: Spot = { value, sibling: undefined, type: EXTENSION_TYPE, shape: shapeOf(EXTENSION)!, path: at }
-      visit(definition.tree, spot, {
+      const location: ElementLocation = {
+        value,
+        sibling: undefined,
+        type: EXTENSION_TYPE,
+        shape: shapeOf(EXTENSION)!,
+        path: at,
+      }
+      visit(definition.tree, location, {
         profile: url,
         resource: scope.resource,
         root: scope.root,
         depth: 0,
-        tell: scope.tell,
+        emit: scope.tell,
       })
     }
-    const inside = insideOf(
+    const inside = contentOf(
       { value, sibling: undefined, type: EXTENSION_TYPE, shape: shapeOf(EXTENSION)!, path: at },
       shapeOf,
     )
@@ -120,7 +142,7 @@ export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visi
       walk(inside, at, { up: holder, name, type: 'Extension', block: inside.block, isResource: false, url }, scope)
   }
 
-  const extensions = (list: unknown, name: string, up: Path, holder: Holder, scope: Scope): void => {
+  const extensions = (list: unknown, name: string, up: LocationPath, holder: Holder, scope: ExtensionScope): void => {
     if (!Array.isArray(list)) return
     const counts = new Map<unknown, number>()
     for (const [index, value] of list.entries()) {
@@ -133,22 +155,22 @@ export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visi
 
   const element = (
     value: unknown,
-    { field, type }: Member,
-    shape: Inside['shape'],
-    at: Path,
+    { field, type }: ElementMember,
+    shape: ElementContent['shape'],
+    at: LocationPath,
     up: Holder,
-    scope: Scope,
+    scope: ExtensionScope,
   ) => {
     if (!isObject(value)) return
     const isPrimitive = type.kind === 'primitive'
-    const spot: Spot = { value: isPrimitive ? undefined : value, sibling: value, type, shape, path: at }
-    const inside = insideOf(spot, shapeOf)
+    const location: ElementLocation = { value: isPrimitive ? undefined : value, sibling: value, type, shape, path: at }
+    const inside = contentOf(location, shapeOf)
     if (inside === undefined) return
     const isResource = type.kind === 'resource'
     const holder: Holder = {
       up: isResource ? undefined : up,
       name: field.name,
-      type: type.kind === 'block' ? type.path : typeNameOf(spot),
+      type: type.kind === 'block' ? type.path : typeNameOf(location),
       block: isPrimitive ? undefined : inside.block,
       isResource,
       url: undefined,
@@ -157,7 +179,12 @@ export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visi
     walk(inside, at, holder, isResource ? { ...scope, resource: value, root } : scope)
   }
 
-  const walk = ({ object, shape, block }: Inside, at: Path, holder: Holder, scope: Scope): void => {
+  const walk = (
+    { object, shape, block }: ElementContent,
+    at: LocationPath,
+    holder: Holder,
+    scope: ExtensionScope,
+  ): void => {
     let known = members.get(block)
     if (known === undefined) {
       known = membersOf(block)
@@ -194,20 +221,20 @@ export const createExtensionChecks = (find: Find, { tree, visit, shapeOf }: Visi
       return isPending ? undefined : any
     },
     check(resource, at, tell) {
-      const spot: Spot = {
+      const location: ElementLocation = {
         value: resource,
         sibling: undefined,
         type: { kind: 'resource', suffix: '' },
         shape: shapeOf(EXTENSION)!,
         path: at,
       }
-      const inside = insideOf(spot, shapeOf)
+      const inside = contentOf(location, shapeOf)
       if (inside === undefined) return
       const { block } = inside
       const holder: Holder = {
         up: undefined,
         name: '',
-        type: typeNameOf(spot),
+        type: typeNameOf(location),
         block,
         isResource: true,
         url: undefined,

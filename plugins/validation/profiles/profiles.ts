@@ -4,11 +4,11 @@
  * The structure and the rules of the base definition are taken as checked. https://hl7.org/fhir/R4/profiling.html
  */
 import type { Issue } from '../../../kernel/index.ts'
-import { MOST_WORK, Pending, TooCostly, typeUrl } from '../../model/service.ts'
+import { BudgetExceeded, MAX_COST, Pending, typeUrl } from '../../model/service.ts'
+import { createProfileChecker, type ProfileCheck, type ProfileSources } from './check-profile.ts'
+import { containedResources, mayHoldResources } from './contained-resources.ts'
+import { type ElementLocation, type LocationPath, pathText } from './element-location.ts'
 import { createExtensionChecks } from './extensions.ts'
-import { innerResources, mayHoldResources } from './inner.ts'
-import { type Path, type Spot, textOf } from './spot.ts'
-import { createVisitor, type ProfileSources, type Visit } from './visit.ts'
 
 export interface Profiles {
   /** Worthless when a definition turned out not to be known yet; the caller's source says so. */
@@ -17,7 +17,7 @@ export interface Profiles {
 
 export interface ProfileQuestion {
   /** Profiles to check besides those that are claimed. */
-  readonly asked: readonly string[]
+  readonly profileUrls: readonly string[]
   /** Whether profiles are checked at all, or the extensions only. */
   readonly profiles: boolean
   /** The URLs of all extensions in the resource. */
@@ -35,27 +35,28 @@ const claimsNothing = ({ meta }: Readonly<Record<string, unknown>>): boolean =>
   meta === undefined || (isObject(meta) && meta.profile === undefined)
 
 export const createProfiles = (sources: ProfileSources): Profiles => {
-  const work = { left: MOST_WORK }
-  const visitor = createVisitor(sources, work)
+  const work = { left: MAX_COST }
+  const visitor = createProfileChecker(sources, work)
   const { tree, visit, shapeOf } = visitor
   const extensionChecks = createExtensionChecks(sources.find, visitor)
 
   return {
-    check(resource, { asked, profiles, extensions, limit }) {
-      const hasProfiles = profiles && !(asked.length === 0 && claimsNothing(resource) && !mayHoldResources(resource))
+    check(resource, { profileUrls, profiles, extensions, limit }) {
+      const hasProfiles =
+        profiles && !(profileUrls.length === 0 && claimsNothing(resource) && !mayHoldResources(resource))
       // Undefined: definitions are to be loaded first, and then this is asked again.
       const hasExtensions = extensions.size === 0 ? false : extensionChecks.anyKnown(extensions)
       if (hasExtensions === undefined || !(hasProfiles || hasExtensions)) return NONE
       const issues: Issue[] = []
-      work.left = MOST_WORK
+      work.left = MAX_COST
       const told = new Set<string>()
       let errors = 0
 
-      const tell: Visit['tell'] = (severity, code, path, text, profile) => {
+      const emit: ProfileCheck['emit'] = (severity, code, path, text, profile) => {
         const isError = severity === 'error'
         // Counted apart, so that any number of warnings leaves room for the error that refuses a write.
         if ((isError ? errors : issues.length - errors) >= limit) return
-        const expression = textOf(path)
+        const expression = pathText(path)
         const key = `${severity} ${expression} ${text}`
         if (told.has(key)) return
         told.add(key)
@@ -64,11 +65,16 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
         issues.push({ severity, code, diagnostics, expression: [expression] })
       }
 
-      const one = (value: unknown, claimed: string, at: Path, root: Readonly<Record<string, unknown>>): void => {
+      const one = (
+        value: unknown,
+        claimed: string,
+        at: LocationPath,
+        root: Readonly<Record<string, unknown>>,
+      ): void => {
         const canonical = claimed.length > 200 ? `${claimed.slice(0, 197)}...`.toWellFormed() : claimed
         const target = tree(claimed)
         if (target === undefined) {
-          tell(
+          emit(
             'warning',
             'not-found',
             at,
@@ -79,20 +85,26 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
         }
         const type = (value as { resourceType: string }).resourceType
         if (target.type !== type && target.type !== 'Resource' && target.type !== 'DomainResource') {
-          tell('error', 'structure', at, `the profile ${canonical} is one of ${target.type}, not of ${type}`, canonical)
+          emit('error', 'structure', at, `the profile ${canonical} is one of ${target.type}, not of ${type}`, canonical)
           return
         }
         for (const gap of target.gaps)
-          tell('warning', 'incomplete', at, `of the profile ${canonical}, ${gap}`, canonical)
+          emit('warning', 'incomplete', at, `of the profile ${canonical}, ${gap}`, canonical)
         const own = shapeOf(typeUrl(type))
         if (own === undefined) return
-        const spot: Spot = { value, sibling: undefined, type: { kind: 'resource', suffix: '' }, shape: own, path: at }
-        visit(target, spot, { profile: canonical, resource: value, root, depth: 0, tell })
+        const location: ElementLocation = {
+          value,
+          sibling: undefined,
+          type: { kind: 'resource', suffix: '' },
+          shape: own,
+          path: at,
+        }
+        visit(target, location, { profile: canonical, resource: value, root, depth: 0, emit })
       }
 
       const all = (
         value: unknown,
-        at: Path,
+        at: LocationPath,
         root: Readonly<Record<string, unknown>>,
         more: readonly string[],
       ): void => {
@@ -101,17 +113,17 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
         for (const canonical of new Set([...more, ...claimed.filter((profile) => typeof profile === 'string')])) {
           one(value, canonical, at, root)
         }
-        for (const [nested, path, isContained] of innerResources(value, at)) {
+        for (const [nested, path, isContained] of containedResources(value, at)) {
           if (isObject(nested)) all(nested, path, isContained ? root : nested, [])
         }
       }
 
       try {
-        const at: Path = { up: undefined, name: String(resource.resourceType), index: -1 }
-        if (hasProfiles) all(resource, at, resource, asked)
-        if (hasExtensions) extensionChecks.check(resource, at, tell)
+        const at: LocationPath = { up: undefined, name: String(resource.resourceType), index: -1 }
+        if (hasProfiles) all(resource, at, resource, profileUrls)
+        if (hasExtensions) extensionChecks.check(resource, at, emit)
       } catch (error) {
-        const isTooCostly = error instanceof TooCostly
+        const isTooCostly = error instanceof BudgetExceeded
         if (isTooCostly || error instanceof RangeError) {
           const expression = [String(resource.resourceType)]
           const why = isTooCostly

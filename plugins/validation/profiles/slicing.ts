@@ -5,28 +5,28 @@
 
 import type { Discriminator, Slicing } from '../../model/service.ts'
 import { bindingTest } from '../rules/bindings.ts'
-import type { KnownCodes } from '../rules/value-set.ts'
+import type { BoundCodes } from '../rules/value-set.ts'
+import { contentOf, type ElementLocation, type FieldsOf, fieldOf, locationsOf, typeNameOf } from './element-location.ts'
 import { fitsPattern, isFixed } from './pattern.ts'
-import { fieldOf, insideOf, type ShapeOf, type Spot, spotsOf, typeNameOf } from './spot.ts'
 import type { ProfileNode, ProfileTree } from './tree.ts'
 
 export interface SlicingTools {
-  readonly shapeOf: ShapeOf
-  codes(canonical: string): KnownCodes | null | undefined
+  readonly shapeOf: FieldsOf
+  codes(canonical: string): BoundCodes | null | undefined
   /** The tree of an installed profile. */
   tree(canonical: string): ProfileTree | undefined
   /** Type that a profile or type definition is about. */
   typeOfProfile(canonical: string): string | undefined
   /** Whether the element conforms to the profile. */
-  conforms(spot: Spot, canonical: string): boolean
+  conforms(location: ElementLocation, canonical: string): boolean
   /** The contained resource a local reference means. */
   contained(reference: string): unknown
 }
 
 /** True, false, or undefined when what the slice says there does not decide. */
-type Matcher = (spot: Spot) => boolean | undefined
+type Matcher = (location: ElementLocation) => boolean | undefined
 
-type Step =
+type SlicingStep =
   | { readonly kind: 'child'; readonly name: string }
   | { readonly kind: 'extension'; readonly url: string }
   | { readonly kind: 'type'; readonly name: string }
@@ -36,8 +36,8 @@ const STEP =
   /^(?:\$this|resolve\(\)|ofType\(([^)]+)\)|extension\(\s*(['"])(.*?)\2\s*\)|([A-Za-z][A-Za-z0-9]*)(?:\[x\])?)(?:\.|$)/
 
 /** The restricted FHIRPath of a discriminator; undefined when it is something else. */
-const stepsOf = (path: string): readonly Step[] | undefined => {
-  const steps: Step[] = []
+const stepsOf = (path: string): readonly SlicingStep[] | undefined => {
+  const steps: SlicingStep[] = []
   let rest = path
   while (rest !== '') {
     const match = STEP.exec(rest)
@@ -78,7 +78,7 @@ export const createSlicing = (tools: SlicingTools) => {
     return (fixed?.fixed ?? fixed?.pattern) as string | undefined
   }
 
-  const below = (said: readonly Said[], step: Step): Said[] =>
+  const below = (said: readonly Said[], step: SlicingStep): Said[] =>
     said.flatMap((one): Said[] => {
       if ('pattern' in one) {
         if (step.kind !== 'child' || typeof one.pattern !== 'object' || one.pattern === null) return []
@@ -113,25 +113,25 @@ export const createSlicing = (tools: SlicingTools) => {
       }
     })
 
-  const resolved = (spot: Spot): Spot[] => {
-    const reference = (spot.value as { reference?: unknown } | undefined)?.reference
+  const resolved = (location: ElementLocation): ElementLocation[] => {
+    const reference = (location.value as { reference?: unknown } | undefined)?.reference
     const value = typeof reference === 'string' && reference.startsWith('#') ? tools.contained(reference) : undefined
-    return value === undefined ? [] : [{ ...spot, value, type: { kind: 'resource', suffix: '' } }]
+    return value === undefined ? [] : [{ ...location, value, type: { kind: 'resource', suffix: '' } }]
   }
 
-  const found = (spots: readonly Spot[], step: Step): Spot[] =>
-    spots.flatMap((spot): Spot[] => {
+  const found = (spots: readonly ElementLocation[], step: SlicingStep): ElementLocation[] =>
+    spots.flatMap((location): ElementLocation[] => {
       switch (step.kind) {
         case 'type':
-          return typeNameOf(spot) === step.name ? [spot] : []
+          return typeNameOf(location) === step.name ? [location] : []
         case 'resolve':
-          return resolved(spot)
+          return resolved(location)
         default: {
-          const inside = insideOf(spot, tools.shapeOf)
+          const inside = contentOf(location, tools.shapeOf)
           const name = step.kind === 'extension' ? 'extension' : step.name
           const of = inside === undefined ? undefined : fieldOf(inside, name)
           if (inside === undefined || of === undefined) return []
-          const all = spotsOf(inside, of.field, spot.path, of.only)
+          const all = locationsOf(inside, of.field, location.path, of.only)
           return step.kind === 'child'
             ? all
             : all.filter(({ value }) => (value as { url?: unknown } | undefined)?.url === step.url)
@@ -140,9 +140,9 @@ export const createSlicing = (tools: SlicingTools) => {
     })
 
   /** The value and pattern discriminators, which R4 keeps apart and everybody mixes. */
-  const byValue = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+  const byValue = (steps: readonly SlicingStep[], slice: ProfileNode): Matcher => {
     const said = steps.reduce<Said[]>(below, [{ node: slice }])
-    const tests: ((spot: Spot) => boolean | undefined)[] = []
+    const tests: ((location: ElementLocation) => boolean | undefined)[] = []
     for (const one of said) {
       if ('pattern' in one) {
         const fits = one.exact ? isFixed : fitsPattern
@@ -154,16 +154,16 @@ export const createSlicing = (tools: SlicingTools) => {
       else if (pattern !== undefined) tests.push(({ value }) => fitsPattern(value, pattern))
       else if (binding?.strength === 'required' && binding.valueSet !== undefined) {
         const { valueSet } = binding
-        tests.push((spot) => {
+        tests.push((location) => {
           const known = tools.codes(valueSet)
-          const test = bindingTest(typeNameOf(spot))
-          return known === null || known === undefined || test === undefined ? undefined : test(known, spot.value)
+          const test = bindingTest(typeNameOf(location))
+          return known === null || known === undefined || test === undefined ? undefined : test(known, location.value)
         })
       }
     }
-    return (spot) => {
+    return (location) => {
       if (tests.length === 0) return undefined
-      const spots = steps.reduce<Spot[]>(found, [spot])
+      const spots = steps.reduce<ElementLocation[]>(found, [location])
       let isUnsure = false
       for (const test of tests) {
         const answers = spots.map(test)
@@ -175,26 +175,28 @@ export const createSlicing = (tools: SlicingTools) => {
     }
   }
 
-  const byExistence = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+  const byExistence = (steps: readonly SlicingStep[], slice: ProfileNode): Matcher => {
     const nodes = steps.reduce<Said[]>(below, [{ node: slice }]).flatMap((one) => ('node' in one ? [one.node] : []))
     const isAbsent = nodes.some(({ max }) => max === 0)
     const isPresent = nodes.some(({ min }) => (min ?? 0) > 0)
-    return (spot) => (isAbsent === isPresent ? undefined : steps.reduce<Spot[]>(found, [spot]).length > 0 === isPresent)
+    return (location) =>
+      isAbsent === isPresent ? undefined : steps.reduce<ElementLocation[]>(found, [location]).length > 0 === isPresent
   }
 
-  const byType = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+  const byType = (steps: readonly SlicingStep[], slice: ProfileNode): Matcher => {
     const nodes = steps.reduce<Said[]>(below, [{ node: slice }]).flatMap((one) => ('node' in one ? [one.node] : []))
     const types = nodes.flatMap((node) => node.types ?? [])
     if (types.length === 0) return () => undefined
     if (steps.at(-1)?.kind !== 'resolve') {
       const codes = types.map(({ code }) => code.slice(code.lastIndexOf('/') + 1))
-      return (spot) => steps.reduce<Spot[]>(found, [spot]).some((one) => codes.includes(typeNameOf(one)))
+      return (location) =>
+        steps.reduce<ElementLocation[]>(found, [location]).some((one) => codes.includes(typeNameOf(one)))
     }
     const targets = types.flatMap(({ targetProfile }) => targetProfile ?? []).map((one) => tools.typeOfProfile(one))
-    return (spot) =>
+    return (location) =>
       steps
         .slice(0, -1)
-        .reduce<Spot[]>(found, [spot])
+        .reduce<ElementLocation[]>(found, [location])
         .some((one) => {
           const { reference, type } = (one.value ?? {}) as { reference?: string; type?: string }
           const name = type ?? REFERENCE_TYPE.exec(reference ?? '')?.[1] ?? resolved(one).map(typeNameOf)[0]
@@ -202,15 +204,15 @@ export const createSlicing = (tools: SlicingTools) => {
         })
   }
 
-  const byProfile = (steps: readonly Step[], slice: ProfileNode): Matcher => {
+  const byProfile = (steps: readonly SlicingStep[], slice: ProfileNode): Matcher => {
     const nodes = steps.reduce<Said[]>(below, [{ node: slice }]).flatMap((one) => ('node' in one ? [one.node] : []))
     const isReference = steps.at(-1)?.kind === 'resolve'
     const profiles = nodes.flatMap(({ types }) =>
       (types ?? []).flatMap(({ profile, targetProfile }) => (isReference ? targetProfile : profile) ?? []),
     )
-    return (spot) => {
+    return (location) => {
       if (profiles.length === 0) return undefined
-      const spots = steps.reduce<Spot[]>(found, [spot])
+      const spots = steps.reduce<ElementLocation[]>(found, [location])
       return spots.some((one) => profiles.some((profile) => tools.conforms(one, profile)))
     }
   }
@@ -239,7 +241,7 @@ export const createSlicing = (tools: SlicingTools) => {
   return (
     sliced: ProfileNode,
     among: readonly ProfileNode[],
-    spot: Spot,
+    location: ElementLocation,
     isChoice: boolean,
   ): ProfileNode | null | undefined => {
     let isUnsure = false
@@ -252,7 +254,7 @@ export const createSlicing = (tools: SlicingTools) => {
       if (matchers.length === 0) return undefined
       let all: boolean | undefined = true
       for (const matches of matchers) {
-        const answer = matches(spot)
+        const answer = matches(location)
         if (answer === false) {
           all = false
           break

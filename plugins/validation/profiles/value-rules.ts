@@ -2,25 +2,25 @@
 import { counted } from '../../../kernel/index.ts'
 import {
   type Constraint,
-  compareMoments,
+  compareDateTimes,
   type createInvariants,
   type Invariant,
-  isLeftOut,
-  type ValueKind as Kind,
+  isCheckedNatively,
+  type StaticType,
 } from '../../model/service.ts'
 import { bindingTest, codedText } from '../rules/bindings.ts'
-import type { KnownCodes } from '../rules/value-set.ts'
-import { shown } from '../structure/faults.ts'
+import type { BoundCodes } from '../rules/value-set.ts'
+import { quoted } from '../structure/structure-issues.ts'
+import { type ElementContent, type ElementLocation, typeNameOf } from './element-location.ts'
 import { fitsPattern, isFixed } from './pattern.ts'
-import { type Inside, type Spot, typeNameOf } from './spot.ts'
 import type { ProfileNode } from './tree.ts'
 
 export type Severity = 'error' | 'warning' | 'information'
-export type Tell = (severity: Severity, code: 'value' | 'invariant' | 'code-invalid' | 'too-long', text: string) => void
+export type Emit = (severity: Severity, code: 'value' | 'invariant' | 'code-invalid' | 'too-long', text: string) => void
 
 export interface ValueRuleTools {
   readonly invariants: ReturnType<typeof createInvariants>
-  codes(canonical: string): KnownCodes | null | undefined
+  codes(canonical: string): BoundCodes | null | undefined
   /** Called when an invariant cannot be compiled yet. */
   pending(): never
 }
@@ -33,7 +33,7 @@ const compare = (value: unknown, bound: unknown): number | undefined => {
   if (typeof value === 'number' && typeof bound === 'number') return value - bound
   if (typeof value === 'string' && typeof bound === 'string') {
     try {
-      return compareMoments(value, bound)
+      return compareDateTimes(value, bound)
     } catch {
       return undefined
     }
@@ -50,11 +50,11 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
   const ownConstraints = ({ constraints }: ProfileNode, inherited: ReadonlySet<string>): readonly Constraint[] =>
     constraints.filter(
       (constraint) =>
-        !isLeftOut(constraint) &&
+        !isCheckedNatively(constraint) &&
         (constraint.source === undefined ? !inherited.has(constraint.key) : !TYPE_SOURCE.test(constraint.source)),
     )
 
-  const kindOf = ({ type, shape }: Spot): Kind => {
+  const kindOf = ({ type, shape }: ElementLocation): StaticType => {
     switch (type.kind) {
       case 'primitive':
         return { kind: 'primitive', name: type.name }
@@ -69,21 +69,21 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
 
   const constraintsFor = (
     node: ProfileNode,
-    spot: Spot,
-    inside: Inside | undefined,
+    location: ElementLocation,
+    inside: ElementContent | undefined,
     inherited: ReadonlySet<string>,
   ) => {
-    const name = typeNameOf(spot)
+    const name = typeNameOf(location)
     const byType = compiled.get(node) ?? new Map()
     compiled.set(node, byType)
     let list = byType.get(name)
     if (list === undefined) {
-      const { type, shape } = spot
+      const { type, shape } = location
       const isDataType = type.kind === 'complex' || type.kind === 'primitive'
       list = ownConstraints(node, inherited).map((constraint) => {
         const kind =
           inside === undefined || type.kind === 'primitive'
-            ? kindOf(spot)
+            ? kindOf(location)
             : { kind: 'block' as const, name: inside.block.path, shape: inside.shape, block: inside.block }
         const holds = invariants(constraint.expression!, {
           kinds: [kind],
@@ -98,14 +98,19 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
     return list as readonly { constraint: Constraint; holds: Invariant }[]
   }
 
-  const binding = ({ binding: bound }: ProfileNode, spot: Spot, required: string | undefined, tell: Tell): void => {
-    const test = bindingTest(typeNameOf(spot))
-    if (bound === undefined || test === undefined || spot.value === undefined) return
+  const binding = (
+    { binding: bound }: ProfileNode,
+    location: ElementLocation,
+    required: string | undefined,
+    tell: Emit,
+  ): void => {
+    const test = bindingTest(typeNameOf(location))
+    if (bound === undefined || test === undefined || location.value === undefined) return
     const check = (valueSet: string | undefined, severity: Severity, says: string): void => {
       if (valueSet === undefined || valueSet === required) return
       const known = codes(valueSet)
-      if (known === null || known === undefined || test(known, spot.value)) return
-      tell(severity, 'code-invalid', `${codedText(spot.value)} is not in the value set ${valueSet}, ${says}`)
+      if (known === null || known === undefined || test(known, location.value)) return
+      tell(severity, 'code-invalid', `${codedText(location.value)} is not in the value set ${valueSet}, ${says}`)
     }
     if (bound.strength === 'required') check(bound.valueSet, 'error', 'which is required here')
     if (bound.strength === 'extensible')
@@ -116,19 +121,19 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
   /** `base` is the element of the base definition: what it asks is not asked again. */
   return (
     node: ProfileNode,
-    spot: Spot,
-    inside: Inside | undefined,
+    location: ElementLocation,
+    inside: ElementContent | undefined,
     base: { readonly keys: ReadonlySet<string>; readonly required: string | undefined },
     scope: { readonly resource: unknown; readonly root: unknown },
-    tell: Tell,
+    tell: Emit,
   ): void => {
-    const { value } = spot
+    const { value } = location
     if (value !== undefined) {
       if (node.fixed !== undefined && !isFixed(value, node.fixed)) {
-        tell('error', 'value', `${shown(value)} is not the value it must have, ${shown(node.fixed)}`)
+        tell('error', 'value', `${quoted(value)} is not the value it must have, ${quoted(node.fixed)}`)
       }
       if (node.pattern !== undefined && !fitsPattern(value, node.pattern)) {
-        tell('error', 'value', `${shown(value)} does not have what it must have, ${shown(node.pattern)}`)
+        tell('error', 'value', `${quoted(value)} does not have what it must have, ${quoted(node.pattern)}`)
       }
       if (node.maxLength !== undefined && typeof value === 'string' && value.length > node.maxLength) {
         tell(
@@ -138,14 +143,14 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
         )
       }
       if (node.minValue !== undefined && (compare(value, node.minValue) ?? 0) < 0) {
-        tell('error', 'value', `${shown(value)} is less than ${shown(node.minValue)}`)
+        tell('error', 'value', `${quoted(value)} is less than ${quoted(node.minValue)}`)
       }
       if (node.maxValue !== undefined && (compare(value, node.maxValue) ?? 0) > 0) {
-        tell('error', 'value', `${shown(value)} is more than ${shown(node.maxValue)}`)
+        tell('error', 'value', `${quoted(value)} is more than ${quoted(node.maxValue)}`)
       }
     }
-    binding(node, spot, base.required, tell)
-    for (const { constraint, holds } of constraintsFor(node, spot, inside, base.keys)) {
+    binding(node, location, base.required, tell)
+    for (const { constraint, holds } of constraintsFor(node, location, inside, base.keys)) {
       if (holds(value, scope.resource, scope.root) === false) {
         tell(constraint.severity, 'invariant', `${constraint.key}: ${constraint.human.replace(/[.\s]+$/, '')}`)
       }

@@ -2,24 +2,24 @@
 import {
   type Constraint,
   createInvariants,
-  type Engine,
   type FieldType,
-  isLeftOut,
-  type ValueKind as Kind,
-  type Shape,
-  type Subject,
+  type Interpreter,
+  type InvariantSubject,
+  isCheckedNatively,
+  type StaticType,
+  type TypeFields,
 } from '../../model/service.ts'
-import type { Faults } from '../structure/faults.ts'
-import type { RuleSite } from '../structure/generate.ts'
+import type { RuleLocation } from '../structure/generate.ts'
 import type { Rule, RuleMaker, RuleTools } from '../structure/rule.ts'
+import type { StructureFaults } from '../structure/structure-issues.ts'
 import { bindingTest, codedText } from './bindings.ts'
-import type { KnownCodes } from './value-set.ts'
+import type { BoundCodes } from './value-set.ts'
 
 export interface RuleSources {
   /** Null while fhirpath.js is not loaded. */
-  engine(): Engine | null
+  engine(): Interpreter | null
   /** Undefined: cannot be enumerated. Null: not known yet. */
-  codes(canonical: string): KnownCodes | null | undefined
+  codes(canonical: string): BoundCodes | null | undefined
   /** How conditions are compiled; a test puts an oracle beside it. */
   readonly compileWith?: typeof createInvariants
 }
@@ -39,9 +39,9 @@ export const createRules =
   ({ engine, codes, compileWith = createInvariants }: RuleSources) =>
   (tools: RuleTools): RuleMaker => {
     const { faults, context } = tools
-    const invariants = compileWith({ shapes: tools.shape, engine, work: context.work })
+    const invariants = compileWith({ typeFieldsOf: tools.shape, interpreter: engine, work: context.work })
 
-    const kindsOf = (shape: Shape, { block, field, type }: RuleSite): Kind[] => {
+    const kindsOf = (shape: TypeFields, { block, field, type }: RuleLocation): StaticType[] => {
       if (field === undefined || type === undefined) return [{ kind: 'block', name: block.path, shape, block }]
       switch (type.kind) {
         case 'primitive':
@@ -58,14 +58,18 @@ export const createRules =
     }
 
     /** For fhirpath.js, which knows elements by the path where they are defined and data types by their name. */
-    const pathOf = ({ block, field, type }: RuleSite): string => {
+    const pathOf = ({ block, field, type }: RuleLocation): string => {
       if (field === undefined) return block.path
       if (type?.kind === 'complex' || type?.kind === 'primitive') return typeOf(type)
       return `${block.path}.${field.name}`
     }
 
-    const invariant = (shape: Shape, site: RuleSite, { key, severity, human, expression }: Constraint): Rule | null => {
-      const subject: Subject = {
+    const invariant = (
+      shape: TypeFields,
+      site: RuleLocation,
+      { key, severity, human, expression }: Constraint,
+    ): Rule | null => {
+      const subject: InvariantSubject = {
         kinds: kindsOf(shape, site),
         type: shape.type,
         isResource: shape.kind === 'resource',
@@ -81,7 +85,7 @@ export const createRules =
 
     const binding = (canonical: string, type: string): Rule => {
       const test = bindingTest(type)!
-      let known: KnownCodes | null | undefined = null
+      let known: BoundCodes | null | undefined = null
       return (found, path, value, index) => {
         if (known === null) known = codes(canonical)
         if (known === null || known === undefined || test(known, value)) return found
@@ -94,13 +98,13 @@ export const createRules =
       }
     }
 
-    const constraintsOf = (site: RuleSite): readonly Constraint[] => {
+    const constraintsOf = (site: RuleLocation): readonly Constraint[] => {
       // An element with children of its own is a block, which has the same constraints.
       if (site.field !== undefined && site.type?.kind === 'block') return []
-      return site.rules.constraints.filter((constraint) => !isLeftOut(constraint))
+      return site.rules.constraints.filter((constraint) => !isCheckedNatively(constraint))
     }
 
-    const bindingOf = ({ rules, field, type }: RuleSite): string | undefined =>
+    const bindingOf = ({ rules, field, type }: RuleLocation): string | undefined =>
       field !== undefined && rules.required !== undefined && bindingTest(typeOf(type)) !== undefined
         ? rules.required
         : undefined
@@ -119,7 +123,7 @@ export const createRules =
         const [only] = all
         if (all.length === 1) return only!
         return (found, path, value, index) => {
-          let list: Faults = found
+          let list: StructureFaults = found
           for (const rule of all) list = rule(list, path, value, index)
           return list
         }

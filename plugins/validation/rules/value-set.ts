@@ -5,7 +5,7 @@
  */
 
 /** `undefined`: not installed. `null`: not known yet. */
-export type Find = (type: string, canonical: string) => Record<string, any> | null | undefined
+export type FindDefinition = (type: string, canonical: string) => Record<string, any> | null | undefined
 
 /** Codes by system. */
 export type Codes = ReadonlyMap<string, SystemCodes>
@@ -16,15 +16,15 @@ interface SystemCodes {
   readonly folded: boolean
 }
 
-export interface KnownCodes {
+export interface BoundCodes {
   has(code: string, system?: string): boolean
   readonly size: number
 }
 
 /** Larger sets are not worth their memory here. */
-const MOST_CODES = 50_000
+const MAX_CODES = 50_000
 /** Of value sets that include value sets. */
-const MOST_LEVELS = 20
+const MAX_LEVELS = 20
 
 /** The value set, or a part of it, is beyond what is installed. */
 class Unknown extends Error {}
@@ -48,8 +48,8 @@ const HIERARCHY = /(?:^|#)(?:parent|child|subsumedBy|partOf)$/
 const withVersion = (canonical: string, version: string | undefined): string =>
   version === undefined || canonical.includes('|') ? canonical : `${canonical}|${version}`
 
-export const createValueSets = (find: Find): ((canonical: string) => KnownCodes | null | undefined) => {
-  const known = new Map<string, KnownCodes | undefined>()
+export const createValueSets = (find: FindDefinition): ((canonical: string) => BoundCodes | null | undefined) => {
+  const known = new Map<string, BoundCodes | undefined>()
   /** Value sets met on the way to the one that is asked for: one that many others include is expanded once. */
   const parts = new Map<string, Codes>()
 
@@ -66,7 +66,7 @@ export const createValueSets = (find: Find): ((canonical: string) => KnownCodes 
   const collect = (concepts: readonly Concept[] | undefined, into: Set<string>): void => {
     for (const { code, concept } of concepts ?? []) {
       into.add(code)
-      if (into.size > MOST_CODES) throw new Unknown('too many codes')
+      if (into.size > MAX_CODES) throw new Unknown('too many codes')
       collect(concept, into)
     }
   }
@@ -176,7 +176,7 @@ export const createValueSets = (find: Find): ((canonical: string) => KnownCodes 
 
   const expand = (canonical: string, above: readonly string[]): Codes => {
     const url = canonical.replace(/\|.*$/, '')
-    if (above.includes(url) || above.length > MOST_LEVELS) throw new Unknown('a circle of value sets')
+    if (above.includes(url) || above.length > MAX_LEVELS) throw new Unknown('a circle of value sets')
     const done = parts.get(canonical)
     if (done !== undefined) return done
     const codes = composed(canonical, [...above, url])
@@ -208,7 +208,7 @@ export const createValueSets = (find: Find): ((canonical: string) => KnownCodes 
     return codes
   }
 
-  const toKnown = (codes: Codes): KnownCodes => {
+  const toKnown = (codes: Codes): BoundCodes => {
     const all = [...codes.values()]
     const [only] = all
     const isIn = ({ codes: set, folded: fold }: SystemCodes, code: string): boolean =>
@@ -228,7 +228,7 @@ export const createValueSets = (find: Find): ((canonical: string) => KnownCodes 
   /** `undefined`: not enumerable from what is installed. `null`: not known yet. */
   return (canonical) => {
     if (known.has(canonical)) return known.get(canonical)
-    let result: KnownCodes | undefined
+    let result: BoundCodes | undefined
     try {
       const codes = toKnown(expand(canonical, []))
       result = codes.size === 0 ? undefined : codes

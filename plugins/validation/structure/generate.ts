@@ -4,12 +4,12 @@
  * paths, so that a valid resource costs no path, no array and no closure.
  */
 import {
-  type Block,
+  type ElementBlock,
   type ElementRules,
   type Field,
   type FieldType,
   jsonNames,
-  type Shape,
+  type TypeFields,
 } from '../../model/service.ts'
 
 const q = (text: string): string => JSON.stringify(text)
@@ -71,9 +71,9 @@ const note = (name: string, value: string, path: string): string => {
 }
 
 /** A rule of an element that the code calls as R[n](f, path, value, index), and what it says. */
-export interface RuleSite {
+export interface RuleLocation {
   readonly rules: ElementRules
-  readonly block: Block
+  readonly block: ElementBlock
   /** Undefined: the rules of the block itself. */
   readonly field: Field | undefined
   /** The type of the field that is met here. */
@@ -82,7 +82,7 @@ export interface RuleSite {
 
 interface Names {
   /** The statements that hold a value to the rules of its element. */
-  rules(site: RuleSite, value: string, path: string, index: string): string
+  rules(site: RuleLocation, value: string, path: string, index: string): string
   /** The variable that holds the function of a type; made on first use. */
   link(url: string, profile?: string): string
   block(path: string): string
@@ -114,7 +114,7 @@ const otherwise = (...statements: readonly string[]): string => {
 const nested = (nest: string, rules: string): string =>
   rules === '' ? `if (g !== null) ${nest};` : `if (g === null || (${nest}, mild(g))) { ${rules} }`
 
-const single = (block: Block, field: Field, type: FieldType, names: Names): string => {
+const single = (block: ElementBlock, field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
   const rules = names.rules({ rules: field.rules, block, field, type }, 'v', path, '-1')
   if (type.kind === 'primitive') {
@@ -125,7 +125,7 @@ const single = (block: Block, field: Field, type: FieldType, names: Names): stri
   return `g = ${caller(type, names, false)}(v); ${nested(`f = nest(f, g, ${path})`, rules)}`
 }
 
-const items = (block: Block, field: Field, type: FieldType, names: Names): string => {
+const items = (block: ElementBlock, field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
   const rules = names.rules({ rules: field.rules, block, field, type }, 'v[i]', path, 'i')
   if (type.kind === 'primitive') {
@@ -138,7 +138,7 @@ const items = (block: Block, field: Field, type: FieldType, names: Names): strin
   return `g = ${call}; ${nested(`f = nestAt(f, g, ${path}, i)`, rules)}`
 }
 
-const list = (block: Block, field: Field, type: FieldType, names: Names): string => {
+const list = (block: ElementBlock, field: Field, type: FieldType, names: Names): string => {
   const path = q(`.${field.name}`)
   const most =
     field.max < Infinity ? ` if (v.length > ${field.max}) f = tooMany(f, ${path}, v.length, ${field.max});` : ''
@@ -169,7 +169,7 @@ const marks = (field: Field, index: number, locals: Locals): string => {
 }
 
 /** The cases of a block by the length of the member name: V8 compares strings one after the other. */
-const cases = (block: Block, names: Names, locals: Locals): string => {
+const cases = (block: ElementBlock, names: Names, locals: Locals): string => {
   const byLength = new Map<number, string[]>()
   const put = (name: string, body: string) => {
     const bodies = byLength.get(name.length) ?? []
@@ -190,7 +190,7 @@ const cases = (block: Block, names: Names, locals: Locals): string => {
     .join('\n    ')
 }
 
-const block = (shape: Shape, block: Block, names: Names, isResource: boolean): string => {
+const block = (shape: TypeFields, block: ElementBlock, names: Names, isResource: boolean): string => {
   const locals: Locals = { required: new Map(), choices: new Map() }
   for (const field of block.fields) {
     if (field.min > 0) locals.required.set(field, locals.required.size)
@@ -241,7 +241,7 @@ const block = (shape: Shape, block: Block, names: Names, isResource: boolean): s
 }
 
 /** Names the generated code takes from its surroundings, see run.ts. */
-export const SURROUNDINGS = [
+export const ENCLOSING_VALUES = [
   'c, isBase64, isUri, isCode, isDate, isDateTime, isId, isInstant, isElementId, isText, isOid, isReference, isResourceId, isTime, isUuid, other',
   'primitive, primitiveAt, nest, nestAt, mild, notObject, empty, notList, tooMany, unknown, twice, missing, idOnly, isFilled',
   'siblings, valueXorExtension, localReference, oddUrn, narrative, anyResource, containedResource, link, notInstalled',
@@ -251,12 +251,12 @@ export interface Generated {
   /** The body of a function of `surroundings` and `R`, the rules, that returns the check of the type. */
   readonly source: string
   /** For each function of R what it has to check. */
-  readonly sites: readonly RuleSite[]
+  readonly sites: readonly RuleLocation[]
 }
 
 /** `hasRules` says whether a site has rules that are to be checked. */
-export const generate = (shape: Shape, hasRules: (site: RuleSite) => boolean): Generated => {
-  const sites: RuleSite[] = []
+export const generate = (shape: TypeFields, hasRules: (site: RuleLocation) => boolean): Generated => {
+  const sites: RuleLocation[] = []
   const links = new Map<string, string>()
   const blocks = new Map<string, string>()
   const names: Names = {
@@ -287,6 +287,6 @@ export const generate = (shape: Shape, hasRules: (site: RuleSite) => boolean): G
   const stubs: string[] = []
   const all = [...shape.blocks.values()]
   const functions = all.map((one, index) => block(shape, one, names, shape.kind === 'resource' && index === 0))
-  const source = `'use strict'; const { ${SURROUNDINGS} } = surroundings;\n${stubs.join('\n')}\n${functions.join('\n')}\nreturn ${names.block(all[0]!.path)};`
+  const source = `'use strict'; const { ${ENCLOSING_VALUES} } = surroundings;\n${stubs.join('\n')}\n${functions.join('\n')}\nreturn ${names.block(all[0]!.path)};`
   return { source, sites }
 }

@@ -64,7 +64,7 @@ export const isCode = (text: string): boolean => {
 }
 
 /** id: 1 to 64 of A-Z a-z 0-9 - . */
-export const isId = (text: string): boolean => {
+export const isIdFormat = (text: string): boolean => {
   const length = text.length
   if (length === 0 || length > 64) return false
   if (length > SHORT) return !NOT_IN_ID.test(text)
@@ -77,7 +77,7 @@ export const isId = (text: string): boolean => {
 }
 
 /** The id of a resource: an id that can stand in a URL, where `.` and `..` mean something else. */
-export const isResourceId = (text: string): boolean => isId(text) && text !== '.' && text !== '..'
+export const isResourceId = (text: string): boolean => isIdFormat(text) && text !== '.' && text !== '..'
 
 /** The id of an element: a string without white space. */
 export const isElementId = (text: string): boolean => isText(text) && !SPACE.test(text)

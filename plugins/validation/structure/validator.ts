@@ -1,27 +1,38 @@
 /** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
 import { errorsFirst } from '../../../kernel/index.ts'
 import {
+  BudgetExceeded,
   type DefinitionSource,
+  fieldsOf,
   isDate,
   isDateTime,
   isInstant,
   isTime,
-  type Shape,
   type StructureDefinition,
-  shapeOf,
-  TooCostly,
+  type TypeFields,
   typeUrl,
 } from '../../model/service.ts'
-import { createFaultMaker, type Faults } from './faults.ts'
 import { generate } from './generate.ts'
 import type { StructureIssue } from './issue.ts'
+import { mayHoldDecimalIntegers, parseWithNumberText } from './number-text.ts'
 import type { Rule, RuleMaker, RuleTools } from './rule.ts'
-import { type Check, createRun } from './run.ts'
-import { isBase64, isCode, isElementId, isId, isOid, isReference, isResourceId, isText, isUri, isUuid } from './text.ts'
-import { mayHoldSpelledIntegers, parseWritten } from './written.ts'
+import { createStructureFaultFactory, type StructureFaults } from './structure-issues.ts'
+import {
+  isBase64,
+  isCode,
+  isElementId,
+  isIdFormat,
+  isOid,
+  isReference,
+  isResourceId,
+  isText,
+  isUri,
+  isUuid,
+} from './text.ts'
+import { createValidationRun, type GeneratedCheck } from './validation-run.ts'
 
 /** More faults than these are counted, not listed, unless asked for. */
-const MOST_ISSUES = 100
+const MAX_ISSUES = 100
 
 export interface StructureOptions {
   /** The JSON the resource was parsed from. With it an integer spelled 1.0 or 1e0 is refused too. */
@@ -40,7 +51,7 @@ export interface StructureValidator {
   /** Canonical URLs of the definitions that are compiled. */
   types(): readonly string[]
   /** The shape of a type. Null: not known yet. */
-  shape(url: string): Shape | null | undefined
+  shape(url: string): TypeFields | null | undefined
 }
 
 const TOO_COSTLY = 'its repetitions make its rules too costly to check; send less in one resource'
@@ -58,7 +69,7 @@ const FORMATS: Readonly<Record<string, (value: any) => boolean>> = {
   dateTime: isDateTime,
   decimal: Number.isFinite,
   'element-id': isElementId,
-  id: isId,
+  id: isIdFormat,
   instant: isInstant,
   integer: isInteger(-2147483648),
   markdown: isText,
@@ -95,11 +106,11 @@ export const createStructureValidator = (
   source: DefinitionSource,
   makeRules: (tools: RuleTools) => RuleMaker = STRUCTURE_ONLY,
 ): StructureValidator => {
-  const compiled = new Map<string, Check>()
-  const resources = new Map<string, Check>()
+  const compiled = new Map<string, GeneratedCheck>()
+  const resources = new Map<string, GeneratedCheck>()
   const others = new Map<string, (value: unknown) => boolean>()
   const formats = Object.assign(Object.create(null), FORMATS)
-  const faults = createFaultMaker(formats)
+  const faults = createStructureFaultFactory(formats)
   let isSpelled = false
 
   const other = (name: string, value: unknown): boolean => {
@@ -114,18 +125,18 @@ export const createStructureValidator = (
     return check(value)
   }
 
-  const shapes = new Map<string, Shape>()
+  const shapes = new Map<string, TypeFields>()
 
-  const shapeFrom = (definition: StructureDefinition): Shape => {
+  const shapeFrom = (definition: StructureDefinition): TypeFields => {
     const known = shapes.get(definition.url)
     if (known !== undefined) return known
-    const shape = shapeOf(definition)
+    const shape = fieldsOf(definition)
     shapes.set(definition.url, shape)
     return shape
   }
 
   /** Undefined when rules need a definition that is not known yet. */
-  const compile = (definition: StructureDefinition): Check | undefined => {
+  const compile = (definition: StructureDefinition): GeneratedCheck | undefined => {
     const known = compiled.get(definition.url)
     if (known !== undefined) return known
     const shape = shapeFrom(definition)
@@ -138,12 +149,12 @@ export const createStructureValidator = (
         rules.push((found, path, value, index) => (isSpelled ? found : rule(found, path, value, index)))
     }
     if (rules.length < sites.length) return undefined
-    const check = new Function('surroundings', 'R', code)(surroundings, rules) as Check
+    const check = new Function('surroundings', 'R', code)(surroundings, rules) as GeneratedCheck
     compiled.set(definition.url, check)
     return check
   }
 
-  const link = (url: string, profile?: string): Check | undefined => {
+  const link = (url: string, profile?: string): GeneratedCheck | undefined => {
     const known = compiled.get(profile ?? url)
     if (known !== undefined) return known
     // A profile on a data type narrows its structure; one that is not installed leaves the type itself.
@@ -154,10 +165,10 @@ export const createStructureValidator = (
     return definition?.snapshot === undefined ? undefined : compile(definition)
   }
 
-  const notInstalled = (url: string): Faults =>
+  const notInstalled = (url: string): StructureFaults =>
     faults.add(null, 'not-supported', '', `the definition of its type, ${url}, is not installed`)
 
-  const resource = (type: string): Check | undefined => {
+  const resource = (type: string): GeneratedCheck | undefined => {
     const known = resources.get(type)
     if (known !== undefined) return known
     if (!/^[A-Z][A-Za-z]{0,63}$/.test(type)) return undefined
@@ -169,8 +180,8 @@ export const createStructureValidator = (
     return check
   }
 
-  const run = createRun(faults, resource)
-  const shape = (url: string): Shape | null | undefined => {
+  const run = createValidationRun(faults, resource)
+  const shape = (url: string): TypeFields | null | undefined => {
     const known = shapes.get(url)
     if (known !== undefined) return known
     const definition = source.definition(url)
@@ -187,7 +198,7 @@ export const createStructureValidator = (
       isCode,
       isDate,
       isDateTime,
-      isId,
+      isId: isIdFormat,
       isInstant,
       isElementId,
       isText,
@@ -202,28 +213,28 @@ export const createStructureValidator = (
     notInstalled,
   }
 
-  const check = (value: unknown, limit: number): Faults => {
+  const check = (value: unknown, limit: number): StructureFaults => {
     run.reset()
     faults.reset(limit)
     try {
       return run.anyResource(value)
     } catch (error) {
       if (error instanceof RangeError) return faults.add(null, 'structure', '', 'it is nested too deeply')
-      if (error instanceof TooCostly) return faults.add(null, 'too-costly', '', TOO_COSTLY)
+      if (error instanceof BudgetExceeded) return faults.add(null, 'too-costly', '', TOO_COSTLY)
       throw error
     }
   }
 
-  const checkSpelled = (text: string, limit: number): Faults => {
+  const checkSpelled = (text: string, limit: number): StructureFaults => {
     isSpelled = true
     try {
-      return check(parseWritten(text), limit)
+      return check(parseWithNumberText(text), limit)
     } finally {
       isSpelled = false
     }
   }
 
-  const issues = (value: Record<string, unknown>, found: Faults, limit: number): StructureIssue[] => {
+  const issues = (value: Record<string, unknown>, found: StructureFaults, limit: number): StructureIssue[] => {
     const root =
       typeof value?.resourceType === 'string' && resources.has(value.resourceType) ? value.resourceType : 'Resource'
     const list = errorsFirst(found ?? [])
@@ -249,11 +260,11 @@ export const createStructureValidator = (
   }
 
   return {
-    validate(value, { text, limit = MOST_ISSUES } = {}) {
+    validate(value, { text, limit = MAX_ISSUES } = {}) {
       const found = check(value, limit)
       const first = found === null ? NONE : issues(value, found, limit)
       if (found !== null && !faults.mild(found)) return first
-      if (text === undefined || run.context.integers === 0 || !mayHoldSpelledIntegers(text)) return first
+      if (text === undefined || run.context.integers === 0 || !mayHoldDecimalIntegers(text)) return first
       const keys = run.context.keys
       const spelled = checkSpelled(text, limit)
       if (spelled !== null && !faults.mild(spelled)) return issues(value, spelled, limit)

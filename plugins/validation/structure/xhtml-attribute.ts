@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/narrative.html
  */
 
-import { createNames } from './names.ts'
+import { createNameSet } from './name-set.ts'
 
 export const XHTML = 'http://www.w3.org/1999/xhtml'
 
@@ -20,7 +20,7 @@ const LISTED =
  */
 const UNLISTED = 'clear color face ismap nohref noshade size usemap xml:space'.split(' ')
 
-export const ATTRIBUTE_NAMES = createNames([...LISTED, ...UNLISTED])
+export const ATTRIBUTE_NAMES = createNameSet([...LISTED, ...UNLISTED])
 
 const IS_UNLISTED = Uint8Array.from(ATTRIBUTE_NAMES.ends, (name) =>
   name !== undefined && UNLISTED.includes(name) ? 1 : 0,

@@ -4,7 +4,7 @@
  * several times as fast as asking a string for its characters. https://hl7.org/fhir/R4/narrative.html
  */
 import { Buffer } from 'node:buffer'
-import { createNames, stateOf } from './names.ts'
+import { createNameSet, stateOf } from './name-set.ts'
 import { ATTRIBUTE_NAMES, isUnlisted, isXhtml, isXmlCharacter, valueFault, XHTML } from './xhtml-attribute.ts'
 
 const BAD_CHARACTER = 'it has a character XML does not allow'
@@ -19,7 +19,7 @@ const LISTED = `a abbr acronym b big blockquote br caption cite code col colgrou
  */
 const UNLISTED = 'address area bdo font kbd map s strike u'.split(' ')
 
-const NAMES = createNames([...LISTED, ...UNLISTED])
+const NAMES = createNameSet([...LISTED, ...UNLISTED])
 const { next: NEXT_OF_ELEMENT, ends: ELEMENT_OF } = NAMES
 const DIV = stateOf(NAMES, 'div')
 const IMG = stateOf(NAMES, 'img')

@@ -5,8 +5,14 @@
 import pg from 'pg'
 import { type AnyPlugin, createKernel, definePlugin, type Kernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import { Database, insertNow, type Param, type Sql, type Transaction } from '../../../plugins/database/service.ts'
-import { insertRows } from '../../../plugins/search/index/tables.ts'
+import {
+  Database,
+  insertImmediately,
+  type Sql,
+  type SqlParam,
+  type Transaction,
+} from '../../../plugins/database/service.ts'
+import { insertIndexRows } from '../../../plugins/search/index/tables.ts'
 import { readCurrent } from '../../../plugins/storage/tables.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'
@@ -22,7 +28,7 @@ const READS = 10_000 // of a round
 
 interface Step {
   readonly statement: Sql
-  readonly params: readonly Param[]
+  readonly params: readonly SqlParam[]
 }
 
 /** The database plugin with every statement of every transaction written down. */
@@ -36,14 +42,14 @@ const recording = (creates: Step[][]): AnyPlugin => {
             const steps: Step[] = []
             creates.push(steps)
             return work({
-              leave: (closing, item) => transaction.leave(closing, item),
+              beforeCommit: (participant, item) => transaction.beforeCommit(participant, item),
               hold: (name) => transaction.hold(name),
               queue: (name) => transaction.queue(name),
-              presume: (statement, params) => transaction.presume(statement, params),
+              assertOptimistically: (statement, params) => transaction.assertOptimistically(statement, params),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),
-              later(insert, params, last) {
-                return insertNow(this, insert, params, last)
+              insertDeferred(insert, params, last) {
+                return insertImmediately(this, insert, params, last)
               },
               run: (statement, params) => {
                 steps.push({ statement, params })
@@ -94,7 +100,7 @@ const inLanes = async (count: number, work: (at: number, lane: number) => Promis
 }
 
 const SINGLE = new Map(
-  Object.values(insertRows).flatMap(({ counts }) =>
+  Object.values(insertIndexRows).flatMap(({ counts }) =>
     counts.map((statement, at) => [statement, { one: counts[0] as Sql, rows: at + 1 }] as const),
   ),
 )

@@ -20,7 +20,7 @@ const CONNECTIONS = 16
 const WARM = 16_000 // requests of each side, and to each population, before a figure is measured
 const ASKED = 400 // searches of a turn at one connection: some hundredths of a second
 const TURNS = 5 // of each population in a round
-const LEAST = 10_000 // resources of the smallest population; the next ones hold ten times as many, up to --resources
+const MIN_POPULATION = 10_000 // resources of the smallest population; the next ones hold ten times as many, up to --resources
 
 const CREATED = 1_000 // resources sent for figure T, in turns
 const SLOW_MS = 100 // of the search that reads are measured beside, about
@@ -46,7 +46,7 @@ const withShare = (size: number): Settings => ({
   fhir: { ...ASKING.fhir, cache_bytes: Math.floor(size * CACHED_SHARE * ENTRY_BYTES) },
 })
 const sizesUpTo = (most: number): readonly number[] => {
-  const sizes = [Math.min(LEAST, most)]
+  const sizes = [Math.min(MIN_POPULATION, most)]
   while ((sizes.at(-1) as number) < most) sizes.push(Math.min((sizes.at(-1) as number) * 10, most))
   return sizes
 }

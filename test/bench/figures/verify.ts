@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { createKernel, systemClock } from '../../../kernel/index.ts'
-import { createBlockMaker } from '../../../plugins/audit/blocks/maker.ts'
+import { createBlockMaker } from '../../../plugins/audit/blocks/block-writer.ts'
 import { createKeyRing } from '../../../plugins/audit/chain/key.ts'
 import type { TrailEvent } from '../../../plugins/audit/event.ts'
 import audit from '../../../plugins/audit/index.ts'
@@ -48,7 +48,7 @@ const fill = async (sqlitePath: string, count: number): Promise<void> => {
   for (let done = 0; done < count; done += BATCH)
     await trail.write(
       Array.from({ length: Math.min(BATCH, count - done) }, (_, at) => toEvent(at)),
-      { relaxed: true },
+      { asynchronousCommit: true },
     )
   await kernel.stop()
 }

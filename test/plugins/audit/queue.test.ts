@@ -19,7 +19,7 @@ const queueOf = () => {
       written.push(events.length)
       return new Promise<void>((resolve) => open.push(resolve))
     },
-    harden: async () => undefined,
+    flush: async () => undefined,
   }
   const queue = createEventQueue({ trail, clock, log })
   queue.open()

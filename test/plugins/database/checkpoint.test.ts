@@ -17,7 +17,7 @@ const notes = definePlugin({
   setup: () => undefined,
 })
 const BATCH = 5_000 // commits, more than lie between two checkpoints
-const MOST = 60_000 // a log that grew until then grows for ever
+const MAX_FRAMES = 60_000 // a log that grew until then grows for ever
 
 const insert = sql('test.insert', 'INSERT INTO note (id, text) VALUES (?, ?)')
 const count = sql('test.count', 'SELECT count(*) AS n FROM note')
@@ -42,7 +42,7 @@ test('the log starts over while writing goes on, instead of growing with it', as
       before = logBytes()
       await write(written, BATCH)
       written += BATCH
-    } while (logBytes() > before && written < MOST)
+    } while (logBytes() > before && written < MAX_FRAMES)
     assert.is(logBytes(), before, `the log still grew after ${written} commits`)
     assert.is(db.status().commits.groups, written)
     assert.is((await db.get<{ n: number }>(count, []))?.n, written)

@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel, definePlugin, defineService, type Kernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import { type Closing, Database, sql } from '../../../plugins/database/service.ts'
+import { type CommitParticipant, Database, sql } from '../../../plugins/database/service.ts'
 import { databaseKinds } from '../../support/database-kinds.ts'
 
 interface Note {
@@ -65,7 +65,7 @@ for (const kind of databaseKinds) {
   test('what a transaction takes for granted is so when it is committed, or it is told to ask', async ({ db }) => {
     const follow = (target: number, id: number): Promise<string> =>
       db.transact(async (transaction) => {
-        const isSure = transaction.presume(isThere, [target])
+        const isSure = transaction.assertOptimistically(isThere, [target])
         if (!isSure && (await transaction.get(read, [target])) === undefined) return 'nothing to follow'
         await transaction.run(insert, [id, `behind ${target}`])
         return 'followed'
@@ -104,27 +104,27 @@ for (const kind of databaseKinds) {
     db,
   }) => {
     const levels: string[] = []
-    const closing: Closing<number> = {
-      async close(transaction, items) {
+    const participant: CommitParticipant<number> = {
+      async beforeCommit(transaction, items) {
         const [found] = Object.values((await transaction.get<Record<string, unknown>>(level, [])) ?? {})
         for (const item of items) levels[item] = String(found)
       },
-      closed: () => undefined,
+      finished: () => undefined,
       refuse: (cause) => cause as never,
     }
-    const write = (id: number, relaxed: boolean) =>
+    const write = (id: number, asynchronousCommit: boolean) =>
       db.transact(
         async (transaction) => {
           await transaction.run(insert, [id, 'x'])
-          transaction.leave(closing, id)
+          transaction.beforeCommit(participant, id)
         },
-        { relaxed },
+        { asynchronousCommit },
       )
     await write(0, true)
     await write(1, false)
     await Promise.all(Array.from({ length: 30 }, (_, n) => write(n + 2, n % 3 !== 0)))
     // One that fails in a group of relaxed ones leaves no other lowered.
-    const failing = db.transact((transaction) => transaction.run(insert, [0, 'again']), { relaxed: true })
+    const failing = db.transact((transaction) => transaction.run(insert, [0, 'again']), { asynchronousCommit: true })
     assert.is((await Promise.allSettled([failing, write(32, true)]))[0]?.status, 'rejected')
     await write(33, false)
     assert.is(WAITS.includes(levels[0] ?? ''), false)
@@ -184,14 +184,14 @@ for (const kind of databaseKinds) {
     await db.transact(async (transaction) => {
       for (let n = 0; n < 5; n += 1) await transaction.run(insert, [n, `note ${n}`])
     })
-    assert.equal(await db.slow(list, []), await db.all(list, []))
+    assert.equal(await db.longQuery(list, []), await db.all(list, []))
     const aborted = AbortSignal.abort()
     if (kind.name !== 'memory')
-      await db.slow(list, [], aborted).then(
+      await db.longQuery(list, [], aborted).then(
         () => assert.unreachable('a cancelled query answered'),
         (error) => assert.is(error.status, 503),
       )
-    await db.slow(broken, []).then(
+    await db.longQuery(broken, []).then(
       () => assert.unreachable('a broken query answered'),
       (error) => assert.match(error.message, /nowhere/),
     )
@@ -202,7 +202,7 @@ for (const kind of databaseKinds) {
       sqlite: "SELECT x'00ff10' AS bytes",
       postgres: "SELECT '\\x00ff10'::bytea AS bytes",
     })
-    for (const rows of [await db.all<{ bytes: Buffer }>(bytes, []), await db.slow<{ bytes: Buffer }>(bytes, [])]) {
+    for (const rows of [await db.all<{ bytes: Buffer }>(bytes, []), await db.longQuery<{ bytes: Buffer }>(bytes, [])]) {
       assert.ok(Buffer.isBuffer(rows[0]?.bytes))
       assert.is(rows[0]?.bytes.toString('hex'), '00ff10')
     }

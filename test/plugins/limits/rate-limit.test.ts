@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { REQUEST_CLASSES } from '../../../kernel/index.ts'
 import { createBuckets } from '../../../plugins/limits/buckets.ts'
 import { networkOf } from '../../../plugins/limits/caller-key.ts'
-import { MOST_BUCKETS } from '../../../plugins/limits/rate-limit.ts'
+import { MAX_BUCKETS } from '../../../plugins/limits/rate-limit.ts'
 import { assertRefused } from '../../support/refused.ts'
 import { readItem } from '../../support/structured-field.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -235,7 +235,7 @@ for (const [address, network] of [
 test('a million addresses take a bounded table, from which the full buckets go first', () => {
   let now = 0
   const rate = { perSecond: 10, burst: 100 }
-  const buckets = createBuckets(() => now, MOST_BUCKETS)
+  const buckets = createBuckets(() => now, MAX_BUCKETS)
   const askFrom = (addresses: number): void => {
     for (let n = 0; n < 1_000_000; n += 1) {
       now += 0.01
@@ -249,7 +249,7 @@ test('a million addresses take a bounded table, from which the full buckets go f
   const before = process.memoryUsage().rss
   askFrom(1_000_000)
   const grown = (process.memoryUsage().rss - before) / 1024 / 1024
-  assert.is(buckets.size, MOST_BUCKETS)
+  assert.is(buckets.size, MAX_BUCKETS)
   assert.ok(grown < 64, `${grown.toFixed(0)} MB`)
   assert.ok(buckets.take('busy', rate, 100).waitMs > 0)
 })

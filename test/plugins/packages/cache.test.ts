@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../kernel/clock.ts'
-import { createCache, type PackageCache } from '../../../plugins/packages/cache.ts'
+import { createPackageCache, type PackageCache } from '../../../plugins/packages/cache.ts'
 import type { Download } from '../../../plugins/packages/source.ts'
 import { temporaryFolder } from '../../support/database-kinds.ts'
 
@@ -34,7 +34,7 @@ cacheTest.before.each((context) => {
   context.place = join(context.folder.path, 'deep', 'cache')
   context.damaged = []
   let ids = 0
-  context.cache = createCache({
+  context.cache = createPackageCache({
     path: context.place,
     clock: { ...systemClock, now: () => NOW },
     random: {

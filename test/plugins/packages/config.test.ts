@@ -3,9 +3,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { decode } from '../../../kernel/settings/decode.ts'
 import { fromSources } from '../../../kernel/settings/layer.ts'
-import { conformanceSection } from '../../../plugins/packages/config.ts'
+import { packageConformance } from '../../../plugins/packages/config.ts'
 
-const sections = [{ plugin: 'packages', path: 'conformance', schema: conformanceSection }]
+const sections = [{ plugin: 'packages', path: 'conformance', schema: packageConformance }]
 const read = (sources: Parameters<typeof fromSources>[0]): Record<string, unknown> =>
   decode(sections, fromSources(sources).declare(sections)).section('conformance') as Record<string, unknown>
 const fromFile = (conformance: Record<string, unknown>) => {

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Database, Param, Sql, Transaction } from '../../../plugins/database/service.ts'
+import type { Database, Sql, SqlParam, Transaction } from '../../../plugins/database/service.ts'
 import { createTables, PACKAGE_TABLES } from '../../../plugins/packages/tables.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
 
@@ -20,22 +20,22 @@ test.after(async () => {
   await server.stop()
 })
 
-const rowsOf = async <R>({ name, postgres }: Sql, params: readonly Param[]): Promise<R[]> =>
+const rowsOf = async <R>({ name, postgres }: Sql, params: readonly SqlParam[]): Promise<R[]> =>
   (await client.query({ name, text: postgres, values: [...params] })).rows as R[]
 
 const transaction: Transaction = {
-  leave() {
+  beforeCommit() {
     throw new Error('the tables leave nothing')
   },
-  later() {
+  insertDeferred() {
     throw new Error('the tables have nothing for later')
   },
   all: rowsOf,
-  get: async <R>(statement: Sql, params: readonly Param[]) => (await rowsOf<R>(statement, params))[0],
+  get: async <R>(statement: Sql, params: readonly SqlParam[]) => (await rowsOf<R>(statement, params))[0],
   run: async (statement, params) => void (await rowsOf(statement, params)),
   hold: () => undefined,
   queue: () => undefined,
-  presume: () => false,
+  assertOptimistically: () => false,
 }
 /** What the tables ask of a database, on one connection. */
 const onOneConnection: Pick<Database, 'all' | 'transact'> = {

@@ -1,12 +1,12 @@
 /** Compiled FHIRPath against its specification, and against fhirpath.js on the invariants of R4. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createCompiler } from '../../../plugins/model/fhirpath/invariant/compile.ts'
-import { loadEngine } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
+import { createExpressionCompiler } from '../../../plugins/model/fhirpath/invariant/compile.ts'
+import { hasNoSideEffects } from '../../../plugins/model/fhirpath/invariant/has-no-side-effects.ts'
+import { loadInterpreter } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
 import { createInvariants } from '../../../plugins/model/fhirpath/invariant/invariants.ts'
-import { isPure } from '../../../plugins/model/fhirpath/invariant/is-pure.ts'
-import { Unsupported } from '../../../plugins/model/fhirpath/parse-full.ts'
-import { shapeOf } from '../../../plugins/model/snapshot/fields.ts'
+import { NotSupported } from '../../../plugins/model/fhirpath/parse-full.ts'
+import { fieldsOf } from '../../../plugins/model/snapshot/fields.ts'
 import { createRules } from '../../../plugins/validation/rules/rules.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'
 import { r4Definitions, r4Files, r4Text } from './r4.ts'
@@ -14,13 +14,13 @@ import { r4Definitions, r4Files, r4Text } from './r4.ts'
 const source = r4Definitions()
 const shapes = (url: string) => {
   const definition = source.definition(url)
-  return definition === undefined ? undefined : shapeOf(definition)
+  return definition === undefined ? undefined : fieldsOf(definition)
 }
 
 const evaluate = (type: string, expression: string, resource: object): unknown[] => {
   const shape = shapes(`http://hl7.org/fhir/StructureDefinition/${type}`)!
   const block = shape.blocks.get(type)!
-  const compiled = createCompiler(
+  const compiled = createExpressionCompiler(
     shapes,
     type,
     shape.kind === 'resource',
@@ -178,14 +178,14 @@ test('what is beyond it is refused, not answered wrongly', () => {
       const result = evaluate('Patient', expression, patient)
       assert.equal(result, [], `${expression} gives ${JSON.stringify(result)}`)
     } catch (error) {
-      assert.instance(error, Unsupported, expression)
+      assert.instance(error, NotSupported, expression)
     }
   }
 })
 
 test('expressions that would ask another server are not given to fhirpath.js', () => {
   for (const pure of ['a.exists()', "a.where(b = 'resolve()').c", '%resource.a in (b | c)', "a.matches('(x)')"]) {
-    assert.ok(isPure(pure), pure)
+    assert.ok(hasNoSideEffects(pure), pure)
   }
   for (const impure of [
     ...[
@@ -198,7 +198,7 @@ test('expressions that would ask another server are not given to fhirpath.js', (
     ],
     ...["%factory.string('a')", 'a.`resolve`()', "%'terminologies'", '%vs.x', 'a.subsumes(b)', 'a.ordinal()'],
   ]) {
-    assert.not(isPure(impure), impure)
+    assert.not(hasNoSideEffects(impure), impure)
   }
 })
 
@@ -208,15 +208,15 @@ const DIFFERENT: Readonly<Record<string, string>> = {
 }
 
 test('on the invariants of R4 it answers what fhirpath.js answers', async () => {
-  const engine = await loadEngine()
+  const engine = await loadInterpreter()
   const asked = new Map<string, number>()
   const differences = new Set<string>()
   let compared = 0
   const compileWith: typeof createInvariants = (options) => {
-    const compile = createInvariants({ ...options, engine: () => null })
+    const compile = createInvariants({ ...options, interpreter: () => null })
     return (expression, subject) => {
       const ours = compile(expression, subject)
-      if (ours === null || !isPure(expression) || expression in DIFFERENT) return () => undefined
+      if (ours === null || !hasNoSideEffects(expression) || expression in DIFFERENT) return () => undefined
       const theirs = engine.compile(expression, subject.path)
       const compare = (value: unknown, resource: unknown, root: unknown): void => {
         const got = ours(value, resource, root)

@@ -6,7 +6,7 @@ import {
   isBase64,
   isCode,
   isElementId,
-  isId,
+  isIdFormat,
   isOid,
   isResourceId,
   isText,
@@ -146,7 +146,7 @@ const table: readonly [name: string, is: (text: string) => boolean, yes: readonl
   ],
   [
     'id',
-    isId,
+    isIdFormat,
     ['a', 'A-9.z', '.', '..', 'a'.repeat(64)],
     ['', 'a_b', 'a/b', 'é', 'a b', 'a'.repeat(65), 'a@', 'a[', 'a`', 'a{', 'aŁ', '\u017f', '\u212a'],
   ],

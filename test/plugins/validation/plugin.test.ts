@@ -3,9 +3,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel, definePlugin, type Issue, isServerError, type Kernel } from '../../../kernel/index.ts'
 import { Definitions } from '../../../plugins/packages/service.ts'
+import { createDefinitionLoader } from '../../../plugins/validation/definition-loader.ts'
 import validation from '../../../plugins/validation/index.ts'
 import { Validator } from '../../../plugins/validation/service.ts'
-import { createSource } from '../../../plugins/validation/source.ts'
 import { r4Service } from './r4.ts'
 
 const log = { level: 'silent' } as const
@@ -20,7 +20,7 @@ const patient = (more: object = {}) => ({ resourceType: 'Patient', ...more })
 /** The refusal of a write, and its issues. */
 const refusalOf = async (kernel: Kernel, resource: Record<string, unknown>, options?: { text: string }) => {
   try {
-    await kernel.get(Validator).admit(resource, options)
+    await kernel.get(Validator).validateWrite(resource, options)
   } catch (error) {
     if (!isServerError(error)) throw error
     const issues = error.extras.issues ?? []
@@ -51,7 +51,7 @@ test('another level is refused by name', async () => {
 
 test('a sound resource passes, and one at fault is refused with 400 and every issue', async () => {
   const kernel = await kernelWith()
-  assert.equal(await kernel.get(Validator).admit(patient({ name: [{ family: 'F' }] })), [])
+  assert.equal(await kernel.get(Validator).validateWrite(patient({ name: [{ family: 'F' }] })), [])
   assert.equal(await refusalOf(kernel, patient({ foo: 1, birthDate: '2023-02-29' })), {
     status: 400,
     issues: ['structure Patient.foo', 'value Patient.birthDate'],
@@ -104,7 +104,7 @@ test('profiles are the level when none is set', async () => {
 
 test('a profile that is not installed is a warning of a write, not a refusal', async () => {
   const validator = (await kernelWith()).get(Validator)
-  const issues = await validator.admit(unnamed)
+  const issues = await validator.validateWrite(unnamed)
   assert.equal(
     issues.map(({ severity, code }) => `${severity} ${code}`),
     ['warning not-found'],
@@ -130,7 +130,7 @@ test('a rule that needs fhirpath.js loads it, once', async () => {
   const kernel = await kernelWith({}, r4Service([born]).service)
   const claiming = (birthDate: string) => ({ ...unnamed, birthDate })
   assert.equal(await refusalOf(kernel, claiming('9999-01-01')), { status: 422, issues: ['invariant Patient'] })
-  assert.equal(kernel.get(Validator).admit(claiming('1970-01-01')), [])
+  assert.equal(kernel.get(Validator).validateWrite(claiming('1970-01-01')), [])
 })
 
 test('an unknown resource type inside a Bundle is refused', async () => {
@@ -154,13 +154,13 @@ test('definitions are loaded once, at the first use; from then on the answer com
   const validator = (await kernelWith({}, service)).get(Validator)
   assert.equal(found, [])
   const resource = patient({ name: [{ family: 'F' }], managingOrganization: { reference: 'Organization/1' } })
-  const first = validator.admit(resource)
+  const first = validator.validateWrite(resource)
   assert.instance(first, Promise)
   assert.equal(await first, [])
   const structures = found.filter((one) => one.startsWith('StructureDefinition'))
   assert.equal(new Set(structures).size, structures.length)
   found.length = 0
-  assert.equal(validator.admit(resource), [])
+  assert.equal(validator.validateWrite(resource), [])
   assert.equal(found, [])
 })
 
@@ -168,15 +168,15 @@ test('writes that come together share the loading', async () => {
   const { service, found } = r4Service()
   const validator = (await kernelWith({}, service)).get(Validator)
   const resources = Array.from({ length: 20 }, (_, at) => patient({ name: [{ family: `F${at}` }] }))
-  for (const issues of await Promise.all(resources.map((resource) => validator.admit(resource))))
+  for (const issues of await Promise.all(resources.map((resource) => validator.validateWrite(resource))))
     assert.equal(issues, [])
   assert.equal(new Set(found).size, found.length, String(found))
 })
 
 test('parsed definitions are dropped when nothing is being compiled', async () => {
-  const source = createSource(r4Service().service)
+  const source = createDefinitionLoader(r4Service().service)
   const find = () => source.find('StructureDefinition', 'http://hl7.org/fhir/StructureDefinition/Patient')
-  const settled = source.settle(find)
+  const settled = source.runLoaded(find)
   assert.instance(settled, Promise)
   assert.is((await settled)?.name, 'Patient')
   assert.is(find(), null)
@@ -190,13 +190,13 @@ test('a failing database fails the write, and the next one tries again', async (
     throw new Error('the database is gone')
   }
   try {
-    await validator.admit(patient())
+    await validator.validateWrite(patient())
     assert.unreachable('it answers without definitions')
   } catch (error) {
     assert.is((error as Error).message, 'the database is gone')
   }
   service.find = find
-  assert.equal(await validator.admit(patient()), [])
+  assert.equal(await validator.validateWrite(patient()), [])
 })
 
 test('a definition that is not found is not looked for again and again', async () => {
@@ -226,10 +226,10 @@ test('a thousand unknown types in one Bundle are one answer, not a thousand roun
 test('what is compiled goes with the packages it was compiled from', async () => {
   const { service, found } = r4Service()
   const validator = (await kernelWith({}, service)).get(Validator)
-  await validator.admit(patient())
+  await validator.validateWrite(patient())
   found.length = 0
   service.fingerprint = 'r4 and more'
-  assert.equal(await validator.admit(patient()), [])
+  assert.equal(await validator.validateWrite(patient()), [])
   assert.ok(found.includes('StructureDefinition http://hl7.org/fhir/StructureDefinition/Patient'))
 })
 
@@ -262,8 +262,8 @@ test('other plugins add checks, synchronous or not, which see only resources of 
   const kernel = await kernelWith({}, undefined, [acme])
   const validator = kernel.get(Validator)
   const hint = issue('warning', 'a hint')
-  assert.equal(await validator.admit(patient({ id: 'a', active: true })), [hint])
-  assert.equal(await validator.admit({ resourceType: 'Basic', code: { text: 'x' } }), [hint])
+  assert.equal(await validator.validateWrite(patient({ id: 'a', active: true })), [hint])
+  assert.equal(await validator.validateWrite({ resourceType: 'Basic', code: { text: 'x' } }), [hint])
   assert.equal(await refusalOf(kernel, patient({ id: 'b' })), {
     status: 422,
     issues: ['business-rule Patient', 'business-rule Patient'],
@@ -285,7 +285,7 @@ test('two kernels in one process keep to their own definitions', async () => {
   const { service } = r4Service()
   service.find = async () => undefined
   const other = await kernelWith({}, service)
-  assert.equal(await one.admit(patient()), [])
+  assert.equal(await one.validateWrite(patient()), [])
   assert.equal((await refusalOf(other, patient()))?.issues, ['structure Resource.resourceType'])
 })
 

@@ -1,14 +1,14 @@
 /** Profiles made here and R4's own: everything they can ask, with and without a snapshot. https://hl7.org/fhir/R4/profiling.html */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { loadEngine } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
-import { shapeOf } from '../../../plugins/model/snapshot/fields.ts'
+import { loadInterpreter } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
+import { fieldsOf } from '../../../plugins/model/snapshot/fields.ts'
 import { createProfiles } from '../../../plugins/validation/profiles/profiles.ts'
 import { createValueSets } from '../../../plugins/validation/rules/value-set.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'
 import { r4Canonical, r4Definitions, r4Files, r4Text } from './r4.ts'
 
-const engine = await loadEngine()
+const engine = await loadInterpreter()
 const CORE = 'http://hl7.org/fhir/StructureDefinition/'
 const X = 'http://x/StructureDefinition/'
 
@@ -38,7 +38,7 @@ const profilesOver = (definitions: readonly any[], change: (definition: any) => 
   const shape = (url: string) => {
     if (!shapes.has(url)) {
       const text = r4Canonical('StructureDefinition', url)
-      shapes.set(url, text === undefined ? undefined : shapeOf(JSON.parse(text)))
+      shapes.set(url, text === undefined ? undefined : fieldsOf(JSON.parse(text)))
     }
     return shapes.get(url)
   }
@@ -46,9 +46,9 @@ const profilesOver = (definitions: readonly any[], change: (definition: any) => 
 }
 
 /** What the profile says of a resource, as `severity? code expression`. */
-const saysOf = (definitions: readonly any[], resource: any, asked: readonly string[] = [definitions[0].url]) =>
+const saysOf = (definitions: readonly any[], resource: any, profileUrls: readonly string[] = [definitions[0].url]) =>
   profilesOver(definitions)
-    .check(resource, { asked, profiles: true, extensions: new Set(), limit: 1000 })
+    .check(resource, { profileUrls, profiles: true, extensions: new Set(), limit: 1000 })
     .map(({ severity, code, expression }) => `${severity === 'error' ? '' : `${severity} `}${code} ${expression}`)
 
 const patient = (more: object) => ({ resourceType: 'Patient', ...more })
@@ -631,7 +631,7 @@ function byTelecom() {
 test('a profile whose base is not installed is checked as far as it goes, and that is told', () => {
   const derived = profile('derived', 'Patient', [{ id: 'Patient.name', min: 1 }], `${X}missing`)
   const issues = profilesOver([derived]).check(patient({}), {
-    asked: [derived.url],
+    profileUrls: [derived.url],
     profiles: true,
     extensions: new Set(),
     limit: 100,
@@ -711,7 +711,12 @@ test('one of several profiles of a type is enough', () => {
 test('issues name the profile and are no more than asked for', () => {
   const one = profile('one', 'Patient', [{ id: 'Patient.name.family', min: 1 }])
   const many = patient({ name: Array.from({ length: 50 }, () => ({ text: 'x' })) })
-  const issues = profilesOver([one]).check(many, { asked: [one.url], profiles: true, extensions: new Set(), limit: 10 })
+  const issues = profilesOver([one]).check(many, {
+    profileUrls: [one.url],
+    profiles: true,
+    extensions: new Set(),
+    limit: 10,
+  })
   assert.is(issues.length, 10)
   assert.is(
     issues[0]!.diagnostics,
@@ -733,7 +738,7 @@ const fromDifferentials = profilesOver([], withoutSnapshot)
 const errorsOf = (profiles: typeof fromSnapshots, resource: any) => [
   ...new Set(
     profiles
-      .check(resource, { asked: [], profiles: true, extensions: new Set(), limit: 1000 })
+      .check(resource, { profileUrls: [], profiles: true, extensions: new Set(), limit: 1000 })
       .filter(({ severity, code }) => severity === 'error' || code === 'incomplete')
       .map(({ code: kind, expression }) => `${kind} ${expression}`)
       .toSorted(),

@@ -1,13 +1,13 @@
 /** Invariants and required bindings of R4: one broken in each resource, and the examples, which break none. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { loadEngine } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
+import { loadInterpreter } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
 import { createRules } from '../../../plugins/validation/rules/rules.ts'
 import { createValueSets } from '../../../plugins/validation/rules/value-set.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'
 import { r4Canonical, r4Definitions, r4Files, r4Text } from './r4.ts'
 
-const engine = await loadEngine()
+const engine = await loadInterpreter()
 let isEngineAsked = false
 const codes = createValueSets((type, canonical) => {
   const text = r4Canonical(type, canonical.replace(/\|.*$/, ''))

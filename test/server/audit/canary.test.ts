@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import type { AnyPlugin } from '../../../kernel/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
 import { firstParty } from '../../../plugins/index.ts'
-import { fold } from '../../../plugins/search/index/fold.ts'
+import { normalize } from '../../../plugins/search/index/normalize.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { auditedPlugins } from './audited.ts'
@@ -135,7 +135,7 @@ test('no secret and no name is in a log, in a table that is not the resource’s
   const beside = await tablesAsText(server, (name) => !OF_RESOURCES.test(name))
   const everywhere = await tablesAsText(server, () => true)
   // Bodies are packed; the index holds the name as it is compared.
-  assert.ok(everywhere.includes(fold(NAMES.family)), 'the names are where they belong')
+  assert.ok(everywhere.includes(normalize(NAMES.family)), 'the names are where they belong')
   const path = (settings.database as { sqlite_path?: string }).sqlite_path
   const bytesOf = (name: string | undefined): string =>
     name === undefined || !existsSync(name) ? '' : readFileSync(name).toString('latin1')
@@ -153,7 +153,7 @@ test('no secret and no name is in a log, in a table that is not the resource’s
   }
   for (const [what, mark] of Object.entries(NAMES)) {
     assert.not.ok(log.includes(mark), `${what} in the log`)
-    assert.not.ok(beside.includes(mark) || beside.includes(fold(mark)), `${what} in a table`)
+    assert.not.ok(beside.includes(mark) || beside.includes(normalize(mark)), `${what} in a table`)
     for (const body of shown) assert.not.ok(body.includes(mark), `${what} in ${body.slice(0, 80)}`)
   }
   await remove()

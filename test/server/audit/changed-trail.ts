@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert'
 import { verifyTrail } from '../../../plugins/audit/verify/walk.ts'
-import { Database, type Param, sql } from '../../../plugins/database/service.ts'
+import { Database, type SqlParam, sql } from '../../../plugins/database/service.ts'
 import { chosenKind, sqliteKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
 import { audited, auditedPlugins, create, KEY, plain } from './audited.ts'
@@ -8,7 +8,7 @@ import { audited, auditedPlugins, create, KEY, plain } from './audited.ts'
 export const EVENTS = 12 // start and stop among them
 
 let statements = 0
-export const change = (server: TestServer, text: string, params: readonly Param[] = []): Promise<unknown> => {
+export const change = (server: TestServer, text: string, params: readonly SqlParam[] = []): Promise<unknown> => {
   statements += 1
   const statement = sql(`test.change-${statements}`, text)
   return server.get(Database).transact((transaction) => transaction.run(statement, params))

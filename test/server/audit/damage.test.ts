@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verifyTrail } from '../../../plugins/audit/verify/walk.ts'
-import { Database, type Param } from '../../../plugins/database/service.ts'
+import { Database, type SqlParam } from '../../../plugins/database/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { create, eventsOf, KEY, verdictOf } from './audited.ts'
 
@@ -39,7 +39,7 @@ test('a change in any column of an event is found at that event', () =>
       await change(server, `UPDATE audit_event SET ${column} = ${other(column, value)} WHERE seq = 7`)
       const { ok, broken } = await verify(server.get(Database), GIVEN)
       assert.equal({ ok, ...broken }, { ok: false, seq: 7, kind: 'altered' }, column)
-      await change(server, `UPDATE audit_event SET ${column} = ? WHERE seq = 7`, [value as Param])
+      await change(server, `UPDATE audit_event SET ${column} = ? WHERE seq = 7`, [value as SqlParam])
       assert.is((await verify(server.get(Database), GIVEN)).ok, true, `${column} put back`)
     }
   }))
@@ -163,9 +163,9 @@ test('a checkpoint from the log is confirmed by a trail that went on since', asy
 })
 
 test('an event from another database with the same key is found', async () => {
-  let row: Record<string, Param> = {}
+  let row: Record<string, SqlParam> = {}
   await onLeft(async (other) => {
-    row = (await rows<Record<string, Param>>(other, 'SELECT * FROM audit_event WHERE seq = 3'))[0] ?? {}
+    row = (await rows<Record<string, SqlParam>>(other, 'SELECT * FROM audit_event WHERE seq = 3'))[0] ?? {}
   })
   await onLeft(async (mine, verify) => {
     const columns = Object.keys(row)

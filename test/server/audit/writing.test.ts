@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Clock, defineError, definePlugin, systemClock } from '../../../kernel/index.ts'
-import { Database, type Param, sql } from '../../../plugins/database/service.ts'
+import { Database, type SqlParam, sql } from '../../../plugins/database/service.ts'
 import { chosenKind, sqliteKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
@@ -11,7 +11,7 @@ import { audited, auditedPlugins, create, eventsOf, KEY, plain, send, verdictOf 
 const NoRoom = defineError('test/no-room', 507, 'no-store', 'There is no room.')
 
 let statements = 0
-const change = (server: TestServer, text: string, params: readonly Param[] = []): Promise<unknown> => {
+const change = (server: TestServer, text: string, params: readonly SqlParam[] = []): Promise<unknown> => {
   statements += 1
   const statement = sql(`test.write-${statements}`, text)
   return server.get(Database).transact((transaction) => transaction.run(statement, params))

@@ -4,8 +4,8 @@
  */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readResource } from '../../../plugins/model/json/parse.ts'
-import { toTemplate } from '../../../plugins/model/json/template.ts'
+import { parseResource } from '../../../plugins/model/json/parse.ts'
+import { toResourceTemplate } from '../../../plugins/model/json/template.ts'
 import { assertRefused, assertServes } from '../../support/refused.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 
@@ -390,7 +390,7 @@ const send = (payload: Buffer) =>
 /** What reading makes of a body: the text it would store, or the issue code of the refusal. */
 const read = (body: Buffer): { readonly stored: string } | { readonly code: string } => {
   try {
-    return { stored: toTemplate(readResource(body)).fill('i', 1, 't') }
+    return { stored: toResourceTemplate(parseResource(body)).fill('i', 1, 't') }
   } catch (error) {
     return { code: (error as { code: string }).code }
   }

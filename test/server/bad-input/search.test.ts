@@ -30,9 +30,9 @@ const watched: AnyPlugin = definePlugin({
       ...(host as Parameters<typeof database.setup>[0]),
       provide(service, instance) {
         const inner = instance as unknown as Database
-        const slow: Database['slow'] = (statement, params, signal) => {
+        const slow: Database['longQuery'] = (statement, params, signal) => {
           lane.asked += 1
-          if (!lane.holds) return inner.slow(statement, params, signal)
+          if (!lane.holds) return inner.longQuery(statement, params, signal)
           lane.held += 1
           return new Promise((_resolve, reject) => {
             const end = (): void => {

@@ -16,7 +16,7 @@ type Json = Record<string, any>
 type Headers = Record<string, string>
 
 const FHIR_JSON = 'application/fhir+json'
-const MOST_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 8 * 1024 * 1024
 
 let server: TestServer
 test.before(async () => {
@@ -25,7 +25,7 @@ test.before(async () => {
     settings: {
       server: { public_url: 'http://localhost:80' },
       conformance: { update_as_create: true },
-      fhir: { max_body_bytes: MOST_BYTES },
+      fhir: { max_body_bytes: MAX_BYTES },
     },
   })
   await put('/Patient/p1', FHIR_JSON, '{"resourceType":"Patient","id":"p1"}')
@@ -160,13 +160,13 @@ test('gzip is unpacked, and the limit counts what was unpacked before it is enco
   const { id } = packed.json() as Json
   assert.is((await ask('GET', `/Binary/${id}`)).body, text)
   // As FHIR JSON it would be a third longer than allowed.
-  const most = randomBytes(MOST_BYTES)
+  const most = randomBytes(MAX_BYTES)
   const large = await post('application/octet-stream', most, { prefer: 'return=minimal' })
   assert.is(large.statusCode, 201, large.body.slice(0, 300))
   const path = new URL(large.headers.location as string).pathname
   assert.ok((await ask('GET', path)).rawPayload.equals(most))
   assertRefused(
-    await post('application/octet-stream', Buffer.alloc(MOST_BYTES + 1)),
+    await post('application/octet-stream', Buffer.alloc(MAX_BYTES + 1)),
     { status: 413, code: 'too-long' },
     'a byte more',
   )

@@ -4,7 +4,7 @@ import type { AnyPlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
 import references from '../../../plugins/references/index.ts'
-import { containerOf, placeOf } from '../../../plugins/search/index/contained/key-space.ts'
+import { containedIndex, containerOf } from '../../../plugins/search/index/contained/key-space.ts'
 import validation from '../../../plugins/validation/index.ts'
 import { createCountedRandom } from '../../support/counted-random.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
@@ -65,7 +65,7 @@ const rowsOf = async (
       const holder = isContained ? containerOf(Number(rid)) : Number(rid)
       const name = rid === undefined ? undefined : names.get(holder)
       if (rid !== undefined) assert.type(name, 'string', `${table} ${rid}`)
-      return JSON.stringify({ name, at: isContained ? placeOf(Number(rid)) : undefined, ...row })
+      return JSON.stringify({ name, at: isContained ? containedIndex(Number(rid)) : undefined, ...row })
     })
     .sort()
 }

@@ -18,10 +18,10 @@ const others = definePlugin({
   name: 'others',
   needs: { fhir: Fhir },
   setup({ needs: { fhir: service }, hooks }) {
-    service.owns('AuditEvent', 'is written by the tests')
+    service.ownsType('AuditEvent', 'is written by the tests')
     service.check({
       name: 'kept',
-      confirm: (_request, _transaction, changes) =>
+      checkInTransaction: (_request, _transaction, changes) =>
         changes
           .filter(({ version }) => version.id === 'kept' && version.deleted)
           .map(({ interaction }) => ({ interaction, error: Kept() })),

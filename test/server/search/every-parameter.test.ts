@@ -5,18 +5,18 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { type MatchSubject, Resources } from '../../../plugins/fhir/service.ts'
-import type { Branch } from '../../../plugins/model/fhirpath/extraction/paths.ts'
-import { compileModel } from '../../../plugins/search/definition/compile-definitions.ts'
-import type { Convert, Kind } from '../../../plugins/search/definition/kind.ts'
+import type { ElementPath } from '../../../plugins/model/fhirpath/extraction/paths.ts'
+import { compileSearchDefinitions } from '../../../plugins/search/definition/compile-definitions.ts'
+import type { Convert, IndexKind } from '../../../plugins/search/definition/kind.ts'
 import type {
+  SearchDefinitions,
   StoredColumn,
-  StoredModel,
   StoredParameter,
 } from '../../../plugins/search/definition/stored-definitions.ts'
-import { convertible, createConverters } from '../../../plugins/search/index/convert/converters.ts'
+import { createConverters, isIndexable } from '../../../plugins/search/index/convert/converters.ts'
 import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'
-import { Rows } from '../../../plugins/search/index/index-entries.ts'
+import { IndexEntries } from '../../../plugins/search/index/index-entries.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.ts'
@@ -30,7 +30,7 @@ const structures = loadAll('StructureDefinition')
 const types: string[] = structures
   .filter((one) => one.kind === 'resource' && !one.abstract && one.derivation !== 'constraint')
   .map((one) => one.type)
-const model: StoredModel = compileModel({
+const model: SearchDefinitions = compileSearchDefinitions({
   structures,
   parameters: loadAll('SearchParameter'),
   compartments: [],
@@ -46,7 +46,7 @@ const token = (system: unknown, code: unknown): string | undefined =>
     : undefined
 
 /** A search value that a value of a resource should be found by. */
-const toValue = (kind: Kind, given: any): string | undefined => {
+const toValue = (kind: IndexKind, given: any): string | undefined => {
   const extension = Object.keys(given ?? {}).find((member) => /^value[A-Z]/.test(member))
   const value = given?.url !== undefined && extension !== undefined ? given[extension] : given
   const isObject = typeof value === 'object'
@@ -106,15 +106,15 @@ const examplesOf = (type: string): readonly Resource[] => {
 }
 
 interface Seen {
-  readonly kind: Kind
+  readonly kind: IndexKind
   readonly value: unknown
 }
 /** What branches select in a resource, or in an element of it. */
-const select = (kind: Kind, branches: readonly Branch[], from: Resource, any = false): readonly Seen[] => {
+const select = (kind: IndexKind, branches: readonly ElementPath[], from: Resource, any = false): readonly Seen[] => {
   const seen: Seen[] = []
-  const of = (one: Kind, type: string): Convert | undefined =>
-    any || convertible(one, type) ? (_rows, _column, value) => void seen.push({ kind: one, value }) : undefined
-  compileExtractor([{ code: 0, kind, branches }], { of, refers, hasExtension } as never)(from, new Rows())
+  const of = (one: IndexKind, type: string): Convert | undefined =>
+    any || isIndexable(one, type) ? (_rows, _column, value) => void seen.push({ kind: one, value }) : undefined
+  compileExtractor([{ code: 0, kind, branches }], { of, refers, hasExtension } as never)(from, new IndexEntries())
   return seen
 }
 const firstValue = (seen: readonly Seen[]): string | undefined =>
@@ -127,7 +127,7 @@ const searchValueOf = ({ columns }: StoredParameter, resource: Resource): string
     if (components === undefined) {
       const step = { step: 'where', where: { test: 'refers', type: only } } as const
       const narrowed = only === undefined ? branches : branches.map((one) => ({ ...one, steps: [...one.steps, step] }))
-      const found = firstValue(select(kind as Kind, narrowed as readonly Branch[], resource))
+      const found = firstValue(select(kind as IndexKind, narrowed as readonly ElementPath[], resource))
       if (found !== undefined) return found
       continue
     }

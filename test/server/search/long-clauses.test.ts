@@ -170,7 +170,7 @@ for (const [sort, index] of [
   test(`_sort=${sort} goes along an index`, async () => {
     const told = await plansOf(`_sort=${sort}&_count=5`)
     assert.match(told, `along the index of ${sort.split(',')[0]?.replace(/^-/, '')}`)
-    if (chosenKind.name !== 'postgres') assert.match(told, index) // the others: test/plugins/fhir/search/postgres-plans.test.ts
+    if (chosenKind.name !== 'postgres') assert.match(told, index) // the others: test/plugins/search/plan/postgres-plans.test.ts
     assert.not.match(told, /SEARCH d USING PRIMARY KEY \(type=/)
   })
 

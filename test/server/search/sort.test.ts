@@ -167,7 +167,7 @@ test('tags, profiles and identifiers are sorted by, composites are not', async (
 })
 
 test('the value that a resource is sorted by is read from its own rows, whatever the type of the parameter', async () => {
-  if (chosenKind.name === 'postgres') return // test/plugins/fhir/search/postgres-plans.test.ts
+  if (chosenKind.name === 'postgres') return // test/plugins/search/plan/postgres-plans.test.ts
   const sorts = [
     'Observation?_sort=date',
     'Observation?_sort=value-quantity',

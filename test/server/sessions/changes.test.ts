@@ -50,7 +50,7 @@ test('each change is told as over HTTP, hooked and committed at once, for whoeve
     const [one, gone] = (await session.change([patient({ active: true }), patient({})])).changed
     const made = await session.change([
       {
-        kind: 'revise',
+        kind: 'modify',
         type: 'Patient',
         id: one?.id as string,
         revise: (text) => JSON.stringify({ ...JSON.parse(text), active: false }),
@@ -99,7 +99,7 @@ test('all or nothing: what a hook, a precondition or the content refuses undoes 
     ['422 notes/forbidden', patient({ name: [{ text: 'Nobody' }] }), 422],
     ['412 fhir/version-conflict', { kind: 'update', type: 'Patient', id, json: json({ id }), ifMatch: 7 }, 412],
     ['400 fhir/id-mismatch', { kind: 'update', type: 'Patient', id, json: json({ id: 'other' }) }, 400],
-    ['404 fhir/not-found', { kind: 'revise', type: 'Patient', id: 'never', revise: () => undefined }, 404],
+    ['404 fhir/not-found', { kind: 'modify', type: 'Patient', id: 'never', revise: () => undefined }, 404],
     ['400 fhir/session-twice', { kind: 'delete', type: 'Patient', id }, 400],
   ] as const) {
     callers.facts.length = 0
@@ -157,7 +157,7 @@ test('conditions find, create and exclude each other, as over HTTP', async () =>
     [[true, 2, false], [false, 1, true], undefined],
   )
   const revise = (text: string): string => JSON.stringify({ ...JSON.parse(text), language: 'fr' })
-  await session.change([{ kind: 'revise', type: 'Patient', condition, revise }])
+  await session.change([{ kind: 'modify', type: 'Patient', condition, revise }])
   assert.is((await versionOf(id)).language, 'fr')
   await session.change([{ kind: 'create', type: 'Patient', json: json(identifier('1')) }])
   assert.is(
@@ -175,7 +175,7 @@ test('revisions of one resource at the same time lose nothing', async () => {
   }
   await Promise.all(
     Array.from({ length: 9 }, (_, at) =>
-      sessions[at % 3]?.change([{ kind: 'revise', type: 'Patient', id, revise: add }]),
+      sessions[at % 3]?.change([{ kind: 'modify', type: 'Patient', id, revise: add }]),
     ),
   )
   const { multipleBirthInteger, meta } = await versionOf(id)
@@ -192,7 +192,7 @@ test('the access of a stored caller covers what it changes, and what it is told'
   ]
   const session = callers.stored('app', [active])
   const touch = (id: string, to: boolean): SessionChange => ({
-    kind: 'revise',
+    kind: 'modify',
     type: 'Patient',
     id,
     revise: (text) => JSON.stringify({ ...JSON.parse(text), active: to, language: 'en' }),

@@ -21,7 +21,7 @@ const gate = definePlugin({
   setup({ needs }) {
     needs.fhir.check({
       name: 'gate',
-      examine({ resource }) {
+      checkContent({ resource }) {
         examined.push(`${resource.resourceType}${resource.language === SLOW ? ' slow' : ''}`)
         return resource.language === SLOW ? others?.() : undefined
       },

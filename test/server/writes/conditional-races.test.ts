@@ -25,7 +25,7 @@ const gate = definePlugin({
   setup({ needs }) {
     needs.fhir.check({
       name: 'gate',
-      examine({ resource }) {
+      checkContent({ resource }) {
         if (resource.language !== WAITING) return
         const others = meanwhile
         meanwhile = undefined

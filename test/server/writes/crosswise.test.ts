@@ -62,12 +62,12 @@ test('a display that another transaction has written and not committed is not wa
   const db = clinic.server.get(Database)
   const written = [1, 'display', 7, null]
   await db.transact(async (first) => {
-    await first.later(insertDisplay, written)
+    await first.insertDeferred(insertDisplay, written)
     assert.is((await first.all(readDisplays, [])).length, 1)
-    await db.transact((second) => second.later(insertDisplay, written))
+    await db.transact((second) => second.insertDeferred(insertDisplay, written))
   })
   assert.is((await db.all(readDisplays, [])).length, 2)
-  await db.transact((third) => third.later(insertDisplay, written))
+  await db.transact((third) => third.insertDeferred(insertDisplay, written))
   assert.is((await db.all(readDisplays, [])).length, 2)
 })
 

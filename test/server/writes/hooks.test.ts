@@ -26,7 +26,7 @@ const validation = definePlugin({
   provides: [Validator],
   setup({ provide }) {
     provide(Validator, {
-      admit: (resource, options) => {
+      validateWrite: (resource, options) => {
         call('validator', `${resource.resourceType}, with text: ${JSON.parse(options?.text ?? '{}').resourceType}`)
         return []
       },
@@ -41,8 +41,8 @@ const listener = definePlugin({
   setup({ needs: { fhir }, hooks }) {
     fhir.check({
       name: 'listener',
-      examine: ({ interaction, resource }) => call('examine', `${show(interaction)} ${resource.resourceType}`),
-      confirm: (_request, _transaction, changes) => {
+      checkContent: ({ interaction, resource }) => call('examine', `${show(interaction)} ${resource.resourceType}`),
+      checkInTransaction: (_request, _transaction, changes) => {
         for (const { interaction, version, written } of changes)
           calls.push(`confirm: ${show(interaction)}, deleted: ${version.deleted}, written: ${written}`)
         return refuseAt === 'confirm' ? changes.map(({ interaction }) => ({ interaction, error: Refused() })) : []

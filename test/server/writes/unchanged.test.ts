@@ -12,7 +12,7 @@ const listening = definePlugin({
   setup({ hooks, needs }) {
     needs.fhir.check({
       name: 'listening',
-      examine: ({ interaction }) => void calls.push(`examine ${interaction.kind}`),
+      checkContent: ({ interaction }) => void calls.push(`examine ${interaction.kind}`),
     })
     hooks.onWrite.tap('listening', ({ next }) => void calls.push(`onWrite ${next.version}`))
     hooks.onCommit.tap('listening', ({ changes }) => void calls.push(`onCommit ${changes.length}`))

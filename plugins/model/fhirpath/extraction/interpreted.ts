@@ -4,12 +4,12 @@
  */
 
 /** A value an expression selects, with its FHIR type. */
-export interface TypedNode {
+export interface TypedValue {
   readonly type: string
   readonly value: unknown
 }
 
-export type Nodes = (resource: Record<string, unknown>) => readonly TypedNode[]
+export type InterpretedNodes = (resource: Record<string, unknown>) => readonly TypedValue[]
 
 interface ResourceNode {
   readonly data?: unknown
@@ -24,7 +24,7 @@ const unwrap = (value: unknown): unknown => {
   return typeof toJSON === 'function' ? toJSON.call(value) : value
 }
 
-const toTyped = (node: unknown): TypedNode => {
+const toTyped = (node: unknown): TypedValue => {
   const { data, fhirNodeDataType } = (typeof node === 'object' && node !== null ? node : {}) as ResourceNode
   if (fhirNodeDataType !== undefined && fhirNodeDataType !== null)
     return { type: fhirNodeDataType, value: unwrap(data) }
@@ -43,7 +43,7 @@ const refersTo = (nodes: readonly unknown[], type: string): boolean[] =>
   })
 
 /** Loads the engine; compiled expressions answer at once from then on. */
-export const loadExotic = async (): Promise<(expression: string) => Nodes> => {
+export const loadPathInterpreter = async (): Promise<(expression: string) => InterpretedNodes> => {
   const [{ default: fhirpath }, { default: model }] = await Promise.all([
     import('fhirpath'),
     import('fhirpath/fhir-context/r4/index.js'),

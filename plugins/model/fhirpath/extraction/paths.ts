@@ -3,43 +3,43 @@
  * parameter is installed; the result is data, kept in the catalog.
  */
 
-import type { Context, Shapes } from '../../snapshot/members.ts'
+import type { ContextType, Members } from '../../snapshot/members.ts'
 import type { Expression } from '../parse.ts'
 
 /** A test on the value a path has reached. */
-export type Test =
+export type PathTest =
   | { readonly test: 'equals'; readonly member: string; readonly value: string | number | boolean }
   | { readonly test: 'extension'; readonly url: string }
   /** The reference at hand points at a resource of this type. */
   | { readonly test: 'refers'; readonly type: string }
   | { readonly test: 'exists'; readonly member: string }
 
-export type Step =
+export type PathStep =
   | { readonly step: 'member'; readonly name: string; readonly many: boolean }
-  | { readonly step: 'where'; readonly where: Test }
+  | { readonly step: 'where'; readonly where: PathTest }
   /** Only the item at this place of all that the path reaches. */
   | { readonly step: 'index'; readonly at: number }
 
 /** `exists` of some member, against a constant: makes one boolean of the whole resource. */
-export interface Judgement {
+export interface BooleanExpression {
   readonly anyOf: readonly string[]
   /** A member whose value `false` counts as not there. */
   readonly notFalse: readonly string[]
 }
 
-export interface Branch {
-  readonly steps: readonly Step[]
+export interface ElementPath {
+  readonly steps: readonly PathStep[]
   /** FHIR type of the values: `CodeableConcept`, `boolean`, `Observation.component`. */
-  readonly type: Context
+  readonly type: ContextType
   /** Value set that a `code` must be from: its systems are implied. */
   readonly binding?: string
-  readonly judgement?: Judgement
+  readonly judgement?: BooleanExpression
   /** Starts at the resource, not at the element a composite stands on. */
   readonly root?: true
 }
 
 /** Thrown for what cannot be turned into paths; fhirpath.js takes over. */
-export class Exotic extends Error {}
+export class NeedsInterpreter extends Error {}
 
 /** Types that are specialised from another: `ofType(uri)` means them too. https://hl7.org/fhir/R4/datatypes.html */
 const PARENT: Readonly<Record<string, string>> = {
@@ -56,18 +56,18 @@ const isOfType = (type: string, wanted: string): boolean => {
   return one === other || PARENT[one] === other
 }
 const literalOf = (expression: Expression | undefined): string | number | boolean => {
-  if (expression?.kind !== 'literal') throw new Exotic('a constant is expected')
+  if (expression?.kind !== 'literal') throw new NeedsInterpreter('a constant is expected')
   return expression.value
 }
 
 /** `resource` is the type the expression starts from, `start` the branches its `$this` stands for. */
-export const toBranches = (
+export const toPaths = (
   expression: Expression,
-  shapes: Shapes,
+  shapes: Members,
   resource: string,
-  start: readonly Branch[] = [{ steps: [], type: resource }],
-): readonly Branch[] => {
-  const walk = (one: Expression): readonly Branch[] => {
+  start: readonly ElementPath[] = [{ steps: [], type: resource }],
+): readonly ElementPath[] => {
+  const walk = (one: Expression): readonly ElementPath[] => {
     switch (one.kind) {
       case 'this':
         return start
@@ -78,19 +78,19 @@ export const toBranches = (
       case 'index':
         return walk(one.on).map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at: one.at }] }))
       case 'type':
-        if (one.operator === 'is') throw new Exotic('is')
+        if (one.operator === 'is') throw new NeedsInterpreter('is')
         return walk(one.on).filter(({ type }) => isOfType(type, one.type))
       case 'call':
         return call(one)
       case 'binary':
         if (one.operator === '|') return [...walk(one.left), ...walk(one.right)]
         if (one.operator === 'and') return judge(one.left, one.right)
-        throw new Exotic(one.operator)
+        throw new NeedsInterpreter(one.operator)
       default:
-        throw new Exotic(one.kind)
+        throw new NeedsInterpreter(one.kind)
     }
   }
-  const member = ({ on, name }: Extract<Expression, { kind: 'member' }>): readonly Branch[] => {
+  const member = ({ on, name }: Extract<Expression, { kind: 'member' }>): readonly ElementPath[] => {
     // `Patient.name`: the type's own name at the start means the resource.
     if (on.kind === 'this' && /^[A-Z]/.test(name)) {
       if (name === resource || name === 'Resource' || name === 'DomainResource') return [{ steps: [], type: resource }]
@@ -105,9 +105,9 @@ export const toBranches = (
       })),
     )
   }
-  const call = ({ on, name, args }: Extract<Expression, { kind: 'call' }>): readonly Branch[] => {
+  const call = ({ on, name, args }: Extract<Expression, { kind: 'call' }>): readonly ElementPath[] => {
     const from = walk(on)
-    const also = (where: Test, branches = from): readonly Branch[] =>
+    const also = (where: PathTest, branches = from): readonly ElementPath[] =>
       branches.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'where', where }] }))
     if (name === 'extension')
       return also(
@@ -121,27 +121,27 @@ export const toBranches = (
     if (name === 'where' && args[0] !== undefined) return also(toTest(args[0]))
     if (name === 'first')
       return from.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at: 0 }] }))
-    throw new Exotic(`${name}()`)
+    throw new NeedsInterpreter(`${name}()`)
   }
   /** `A.exists() and A != false`: true when there is an A that is not false. */
-  const judge = (left: Expression, right: Expression): readonly Branch[] => {
+  const judge = (left: Expression, right: Expression): readonly ElementPath[] => {
     if (left.kind !== 'call' || left.name !== 'exists' || right.kind !== 'binary' || right.operator !== '!=')
-      throw new Exotic('and')
-    if (literalOf(right.right) !== false) throw new Exotic('!=')
+      throw new NeedsInterpreter('and')
+    if (literalOf(right.right) !== false) throw new NeedsInterpreter('!=')
     const members = walk(left.on).map(({ steps }) => {
       const [only] = steps
-      if (steps.length !== 1 || only?.step !== 'member') throw new Exotic('a path inside a condition')
+      if (steps.length !== 1 || only?.step !== 'member') throw new NeedsInterpreter('a path inside a condition')
       return only.name
     })
     const booleans = walk(right.left)
       .filter(({ type }) => type === 'boolean')
-      .map(({ steps }) => (steps[0] as Extract<Step, { step: 'member' }>).name)
+      .map(({ steps }) => (steps[0] as Extract<PathStep, { step: 'member' }>).name)
     return [{ steps: [], type: 'boolean', judgement: { anyOf: members, notFalse: booleans } }]
   }
   return walk(expression)
 }
 
-const toTest = (condition: Expression): Test => {
+const toTest = (condition: Expression): PathTest => {
   if (condition.kind === 'type' && condition.operator === 'is') {
     const { on, type } = condition
     if (on.kind === 'call' && on.name === 'resolve' && on.on.kind === 'this') return { test: 'refers', type }
@@ -157,5 +157,5 @@ const toTest = (condition: Expression): Test => {
     const { on, name } = condition.on
     if (on.kind === 'this') return { test: 'exists', member: name }
   }
-  throw new Exotic('this condition')
+  throw new NeedsInterpreter('this condition')
 }

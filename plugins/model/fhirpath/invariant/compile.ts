@@ -3,24 +3,24 @@
  * interpreting it, because the types say which JSON members an element is. What it cannot do exactly it refuses with
  * Unsupported, when compiling or when it meets the value. http://hl7.org/fhirpath/N1/
  */
-import { type Block, type FieldType, jsonNames, type Shape } from '../../snapshot/fields.ts'
-import { type Node, parse, Unsupported } from '../parse-full.ts'
+import { type ElementBlock, type FieldType, jsonNames, type TypeFields } from '../../snapshot/fields.ts'
+import { type Expression, NotSupported, parse } from '../parse-full.ts'
 import { charge } from './budget.ts'
-import type { Compiled, FieldOf, Kind, Scope } from './code.ts'
+import type { CompiledExpression, EvaluationContext, FieldOf, StaticType } from './code.ts'
 import { FUNCTIONS } from './functions.ts'
 import { finder, reader } from './navigate.ts'
 import { binary } from './operators.ts'
-import { type Collection, EMPTY, single, truth } from './values.ts'
+import { asBoolean, type Collection, EMPTY, single } from './values.ts'
 
 /** Shapes by canonical URL. `null`: not known yet. */
-export type Shapes = (url: string) => Shape | null | undefined
+export type TypeFieldsOf = (url: string) => TypeFields | null | undefined
 
 /** A shape that is needed is not known yet. */
 export class Pending extends Error {}
 
-const BOOLEAN: readonly Kind[] = [{ kind: 'primitive', name: 'boolean' }]
+const BOOLEAN: readonly StaticType[] = [{ kind: 'primitive', name: 'boolean' }]
 
-const kindOf = (shape: Shape, type: FieldType): Kind => {
+const kindOf = (shape: TypeFields, type: FieldType): StaticType => {
   switch (type.kind) {
     case 'primitive':
       return { kind: 'primitive', name: type.name }
@@ -37,7 +37,7 @@ const kindOf = (shape: Shape, type: FieldType): Kind => {
 const bareType = (type: string): string => type.slice(type.lastIndexOf('.') + 1)
 
 /** System.Boolean and FHIR.boolean are told apart by nothing in an invariant. */
-const isNamed = (name: string, wanted: string, kind: Kind['kind']): boolean => {
+const isNamed = (name: string, wanted: string, kind: StaticType['kind']): boolean => {
   const bare = name.slice(name.lastIndexOf('/') + 1)
   return bare === wanted || (kind === 'primitive' && bare.toLowerCase() === wanted.toLowerCase())
 }
@@ -47,7 +47,7 @@ const isType = (type: FieldType, wanted: string): boolean =>
     ? isNamed(type.name, wanted, 'primitive')
     : type.kind === 'complex' && isNamed(type.url, wanted, 'complex')
 
-const charged = ({ work }: Scope, items: Collection): Collection => {
+const charged = ({ work }: EvaluationContext, items: Collection): Collection => {
   charge(work, items.length)
   return items
 }
@@ -58,20 +58,20 @@ const IN_SIBLING = new Set(['id', 'extension', 'value'])
 const PLAIN_NAMES = new Set(['linkId', 'concept', 'code'])
 
 /** `typeName` is the type the expression belongs to: a resource type, for elements inside resources. */
-export const createCompiler = (shapes: Shapes, typeName: string, isResource: boolean) => {
-  const blockOf = (kind: Kind): { shape: Shape; block: Block } | undefined => {
+export const createExpressionCompiler = (shapes: TypeFieldsOf, typeName: string, isResource: boolean) => {
+  const blockOf = (kind: StaticType): { shape: TypeFields; block: ElementBlock } | undefined => {
     if (kind.kind === 'block') return kind
     if (kind.kind === 'primitive') return undefined
     const url = kind.kind === 'resource' ? 'http://hl7.org/fhir/StructureDefinition/Resource' : kind.name
     const shape = shapes(url)
     if (shape === null) throw new Pending()
     const block = shape?.blocks.values().next().value
-    if (shape === undefined || block === undefined) throw new Unsupported(`${url} is not installed`)
+    if (shape === undefined || block === undefined) throw new NotSupported(`${url} is not installed`)
     return { shape, block }
   }
 
-  const fieldsOf = (kinds: readonly Kind[] | undefined, name: string): FieldOf[] => {
-    if (kinds === undefined) throw new Unsupported(`the type of what .${name} is asked of is not known`)
+  const fieldsOf = (kinds: readonly StaticType[] | undefined, name: string): FieldOf[] => {
+    if (kinds === undefined) throw new NotSupported(`the type of what .${name} is asked of is not known`)
     const found: FieldOf[] = []
     for (const kind of kinds) {
       const of = blockOf(kind)
@@ -79,12 +79,12 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
       if (of !== undefined && field !== undefined) found.push({ shape: of.shape, field })
       // An element of a resource whose type only the resource itself tells, or what hides in the sibling of a primitive.
       else if (kind.kind === 'resource' || (kind.kind === 'primitive' && IN_SIBLING.has(name)))
-        throw new Unsupported(`.${name} of ${kind.name}`)
+        throw new NotSupported(`.${name} of ${kind.name}`)
     }
     return found
   }
 
-  const member = (on: Compiled, name: string): Compiled => {
+  const member = (on: CompiledExpression, name: string): CompiledExpression => {
     if (on.kinds === undefined && PLAIN_NAMES.has(name)) {
       const read = reader([name])
       return { run: (scope, focus) => read(on.run(scope, focus), scope.work), kinds: undefined }
@@ -106,14 +106,14 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
   }
 
   /** `x as T`, `x.ofType(T)`: only the JSON members of that type. */
-  const ofType = (on: Compiled, name: string): Compiled => {
+  const ofType = (on: CompiledExpression, name: string): CompiledExpression => {
     const wanted = bareType(name)
     if (on.field === undefined || on.kinds === undefined) {
       const [kind] = on.kinds ?? []
       if (on.kinds?.length === 1 && (kind?.kind === 'primitive' || kind?.kind === 'complex')) {
         return isNamed(kind.name, wanted, kind.kind) ? on : { run: () => EMPTY, kinds: [] }
       }
-      if (on.kinds?.every(({ kind }) => kind === 'resource') !== true) throw new Unsupported(`ofType(${name})`)
+      if (on.kinds?.every(({ kind }) => kind === 'resource') !== true) throw new NotSupported(`ofType(${name})`)
       const { run } = on
       const isIt = (value: unknown) => (value as { resourceType?: unknown } | null)?.resourceType === wanted
       return {
@@ -133,20 +133,20 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     return { run: (scope, focus) => read(run(scope, focus), scope.work), kinds: matching.map(({ kind }) => kind) }
   }
 
-  const isOf = (on: Compiled, name: string): Compiled => {
+  const isOf = (on: CompiledExpression, name: string): CompiledExpression => {
     const only = ofType(on, name)
     return {
       kinds: BOOLEAN,
       run(scope, focus) {
         const all = on.run(scope, focus)
         if (all.length === 0) return EMPTY
-        if (all.length > 1) throw new Unsupported('is of many')
-        return truth(only.run(scope, focus).length > 0)
+        if (all.length > 1) throw new NotSupported('is of many')
+        return asBoolean(only.run(scope, focus).length > 0)
       },
     }
   }
 
-  const VARIABLES: Readonly<Record<string, (start: Compiled) => Compiled>> = {
+  const VARIABLES: Readonly<Record<string, (start: CompiledExpression) => CompiledExpression>> = {
     resource: () => ({
       run: (scope) => [scope.resource],
       kinds: isResource
@@ -160,28 +160,32 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     loinc: () => ({ run: () => ['http://loinc.org'], kinds: [{ kind: 'primitive', name: 'string' }] }),
   }
 
-  const literal = (value: string | number | boolean): Compiled => {
+  const literal = (value: string | number | boolean): CompiledExpression => {
     const collection = Object.freeze([value])
     const name = typeof value === 'string' ? 'string' : typeof value === 'number' ? 'decimal' : 'boolean'
     return { run: () => collection, kinds: [{ kind: 'primitive', name }] }
   }
 
-  const call = (node: Node & { kind: 'call' }, focus: Compiled, start: Compiled): Compiled => {
+  const call = (
+    node: Expression & { kind: 'call' },
+    focus: CompiledExpression,
+    start: CompiledExpression,
+  ): CompiledExpression => {
     const on = node.on === undefined ? focus : compile(node.on, focus, start)
     const [first] = node.arguments
     if (first !== undefined && (node.name === 'ofType' || node.name === 'as' || node.name === 'is')) {
-      if (first.kind !== 'member') throw new Unsupported(`${node.name} of no type`)
+      if (first.kind !== 'member') throw new NotSupported(`${node.name} of no type`)
       return node.name === 'is' ? isOf(on, first.name) : ofType(on, first.name)
     }
     const own = FUNCTIONS[node.name]
-    if (own === undefined) throw new Unsupported(`the function ${node.name}`)
+    if (own === undefined) throw new NotSupported(`the function ${node.name}`)
     // Criteria and projections are evaluated for each item; other arguments for what the whole started from.
-    const inner: Compiled = own.each === true ? { run: (_scope, items) => items, kinds: on.kinds } : focus
+    const inner: CompiledExpression = own.each === true ? { run: (_scope, items) => items, kinds: on.kinds } : focus
     if (node.name === 'extension' && first !== undefined) return extension(on, compile(first, focus, start))
     return own({ on, of: node.arguments.map((argument) => compile(argument, inner, start)) })
   }
 
-  const extension = (on: Compiled, url: Compiled): Compiled => {
+  const extension = (on: CompiledExpression, url: CompiledExpression): CompiledExpression => {
     const all = member(on, 'extension')
     return {
       kinds: all.kinds,
@@ -192,7 +196,7 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     }
   }
 
-  const item = (on: Compiled, index: Compiled): Compiled => ({
+  const item = (on: CompiledExpression, index: CompiledExpression): CompiledExpression => ({
     kinds: on.kinds,
     run(scope, focus) {
       const at = single(index.run(scope, focus))
@@ -201,7 +205,7 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
     },
   })
 
-  const compile = (node: Node, focus: Compiled, start: Compiled): Compiled => {
+  const compile = (node: Expression, focus: CompiledExpression, start: CompiledExpression): CompiledExpression => {
     switch (node.kind) {
       case 'literal':
         return literal(node.value)
@@ -211,7 +215,7 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
         return focus
       case 'variable': {
         const variable = Object.hasOwn(VARIABLES, node.name) ? VARIABLES[node.name] : undefined
-        if (variable === undefined) throw new Unsupported(`%${node.name}`)
+        if (variable === undefined) throw new NotSupported(`%${node.name}`)
         return variable(start)
       }
       case 'member':
@@ -232,8 +236,8 @@ export const createCompiler = (shapes: Shapes, typeName: string, isResource: boo
   }
 
   /** The expression as a function of an element of one of these types. Throws Unsupported, or Pending. */
-  return (expression: string, kinds: readonly Kind[]): Compiled => {
-    const start: Compiled = { run: (_scope, focus) => focus, kinds }
+  return (expression: string, kinds: readonly StaticType[]): CompiledExpression => {
+    const start: CompiledExpression = { run: (_scope, focus) => focus, kinds }
     return compile(parse(expression), start, start)
   }
 }

@@ -1,17 +1,26 @@
 /** The functions of FHIRPath that invariants use. http://hl7.org/fhirpath/N1/#functions */
 
-import { Unsupported } from '../parse-full.ts'
-import { charge, chargeCompared } from './budget.ts'
-import { type Compiled, existsOf, type Kind, type Run, type Scope, type Test, tested, testOf } from './code.ts'
-import { type Collection, EMPTY, keyOf, single, toBoolean, truth, Valueless } from './values.ts'
+import { NotSupported } from '../parse-full.ts'
+import { charge, chargeComparison } from './budget.ts'
+import {
+  asTest,
+  type CompiledExpression,
+  type CompiledTest,
+  type Evaluate,
+  type EvaluationContext,
+  existsOf,
+  type StaticType,
+  testOf,
+} from './code.ts'
+import { asBoolean, type Collection, ElementWithoutValue, EMPTY, single, toBoolean, valueKeyOf } from './values.ts'
 
 export interface FunctionCompiler {
-  (call: { readonly on: Compiled; readonly of: readonly Compiled[] }): Compiled
+  (call: { readonly on: CompiledExpression; readonly of: readonly CompiledExpression[] }): CompiledExpression
   /** Its arguments are evaluated for each item of the collection it is called on. */
   each?: boolean
 }
 
-const kinds = (name: string): readonly Kind[] => [{ kind: 'primitive', name }]
+const kinds = (name: string): readonly StaticType[] => [{ kind: 'primitive', name }]
 const BOOLEAN = kinds('boolean')
 const STRING = kinds('string')
 const INTEGER = kinds('integer')
@@ -19,7 +28,7 @@ const INTEGER = kinds('integer')
 /** A function of the whole collection; costly when it looks at every item. */
 const whole =
   (
-    result: readonly Kind[] | undefined,
+    result: readonly StaticType[] | undefined,
     of: (all: Collection, given: readonly (() => Collection)[]) => Collection,
     isCostly = false,
   ): FunctionCompiler =>
@@ -27,7 +36,7 @@ const whole =
     kinds: result ?? on.kinds,
     run(scope, focus) {
       const all = on.run(scope, focus)
-      if (isCostly) chargeCompared(scope.work, all)
+      if (isCostly) chargeComparison(scope.work, all)
       return of(
         all,
         given.map((one) => () => one.run(scope, focus)),
@@ -37,34 +46,34 @@ const whole =
 
 /** A function of one string; empty for none. */
 const text = (
-  result: readonly Kind[],
+  result: readonly StaticType[],
   of: (value: string, given: readonly unknown[]) => Collection,
 ): FunctionCompiler =>
   whole(result, (all, given) => {
     const value = single(all)
     if (value === undefined) return EMPTY
-    if (typeof value !== 'string') throw new Unsupported('a string is expected')
+    if (typeof value !== 'string') throw new NotSupported('a string is expected')
     const values = given.map((one) => single(one()))
     return values.includes(undefined) ? EMPTY : of(value, values)
   })
 
 const each = (of: FunctionCompiler): FunctionCompiler => Object.assign(of, { each: true })
 
-const one = (given: readonly Compiled[], at = 0): Run => {
+const one = (given: readonly CompiledExpression[], at = 0): Evaluate => {
   const compiled = given[at]
-  if (compiled === undefined) throw new Unsupported('an argument is missing')
+  if (compiled === undefined) throw new NotSupported('an argument is missing')
   return compiled.run
 }
 
-const filter = (all: Collection, scope: Scope, criteria: Test): unknown[] => {
+const filter = (all: Collection, scope: EvaluationContext, criteria: CompiledTest): unknown[] => {
   charge(scope.work, all.length)
   return all.filter((item) => criteria(scope, [item]) === true)
 }
 
 /** The criterion among the arguments. */
-const criterion = (given: readonly Compiled[]): Test => {
+const criterion = (given: readonly CompiledExpression[]): CompiledTest => {
   const [compiled] = given
-  if (compiled === undefined) throw new Unsupported('an argument is missing')
+  if (compiled === undefined) throw new NotSupported('an argument is missing')
   return testOf(compiled)
 }
 
@@ -72,14 +81,14 @@ const distinct = (all: Collection): Collection => {
   if (all.length < 2) return all
   const seen = new Map<unknown, unknown>()
   for (const item of all) {
-    const key = keyOf(item)
+    const key = valueKeyOf(item)
     if (!seen.has(key)) seen.set(key, item)
   }
   return seen.size === all.length ? all : [...seen.values()]
 }
 
 const stringOf = (value: unknown): string => {
-  if (typeof value === 'object') throw new Unsupported('toString of an object')
+  if (typeof value === 'object') throw new NotSupported('toString of an object')
   return String(value)
 }
 
@@ -89,13 +98,13 @@ const regex = (pattern: string, flags: string): RegExp => {
       return new RegExp(pattern, `${flags}s${unicode}`)
     } catch {} // `\\'` is nothing to escape in a Unicode expression, and is written in definitions all the same
   }
-  throw new Unsupported('a regular expression')
+  throw new NotSupported('a regular expression')
 }
 
 /** A regular expression is nearly always a literal: made once per call in an expression. */
 const matching =
   (
-    result: readonly Kind[],
+    result: readonly StaticType[],
     flags: string,
     of: (value: string, pattern: RegExp, given: readonly unknown[]) => Collection,
   ): FunctionCompiler =>
@@ -111,7 +120,7 @@ const matching =
     })(call)
   }
 
-const both = (on: Compiled, other: Compiled | undefined): readonly Kind[] | undefined =>
+const both = (on: CompiledExpression, other: CompiledExpression | undefined): readonly StaticType[] | undefined =>
   on.kinds === undefined || other?.kinds === undefined ? undefined : [...on.kinds, ...other.kinds]
 
 const combined =
@@ -122,8 +131,8 @@ const combined =
       kinds: both(on, given[0]),
       run(scope, focus) {
         const [a, b] = [on.run(scope, focus), other(scope, focus)]
-        chargeCompared(scope.work, a)
-        chargeCompared(scope.work, b)
+        chargeComparison(scope.work, a)
+        chargeComparison(scope.work, b)
         return of(a, b)
       },
     }
@@ -136,12 +145,12 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   // existence
   empty: ({ on }) => {
     const exists = existsOf(on)
-    return tested((scope, focus) => !exists(scope, focus))
+    return asTest((scope, focus) => !exists(scope, focus))
   },
   exists: each(({ on, of }) => {
-    if (of.length === 0) return tested(existsOf(on))
+    if (of.length === 0) return asTest(existsOf(on))
     const criteria = criterion(of)
-    return tested((scope, focus) => {
+    return asTest((scope, focus) => {
       const all = on.run(scope, focus)
       charge(scope.work, all.length)
       return all.some((item) => criteria(scope, [item]) === true)
@@ -149,20 +158,20 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   }),
   all: each(({ on, of }) => {
     const criteria = criterion(of)
-    return tested((scope, focus) => {
+    return asTest((scope, focus) => {
       const all = on.run(scope, focus)
       charge(scope.work, all.length)
       return all.every((item) => criteria(scope, [item]) === true)
     })
   }),
-  allTrue: whole(BOOLEAN, (all) => truth(all.every((item) => item === true)), true),
-  anyTrue: whole(BOOLEAN, (all) => truth(all.some((item) => item === true)), true),
-  allFalse: whole(BOOLEAN, (all) => truth(all.every((item) => item === false)), true),
-  anyFalse: whole(BOOLEAN, (all) => truth(all.some((item) => item === false)), true),
+  allTrue: whole(BOOLEAN, (all) => asBoolean(all.every((item) => item === true)), true),
+  anyTrue: whole(BOOLEAN, (all) => asBoolean(all.some((item) => item === true)), true),
+  allFalse: whole(BOOLEAN, (all) => asBoolean(all.every((item) => item === false)), true),
+  anyFalse: whole(BOOLEAN, (all) => asBoolean(all.some((item) => item === false)), true),
   count: whole(INTEGER, (all) => [all.length]),
   distinct: whole(undefined, distinct, true),
-  isDistinct: whole(BOOLEAN, (all) => truth(distinct(all).length === all.length), true),
-  hasValue: whole(BOOLEAN, (all) => truth(all.length === 1 && typeof all[0] !== 'object')),
+  isDistinct: whole(BOOLEAN, (all) => asBoolean(distinct(all).length === all.length), true),
+  hasValue: whole(BOOLEAN, (all) => asBoolean(all.length === 1 && typeof all[0] !== 'object')),
 
   // filtering and projection
   where: each(({ on, of }) => {
@@ -189,7 +198,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   skip: whole(undefined, (all, [count]) => all.slice(Math.max(0, Number(single(count?.() ?? EMPTY) ?? 0))), true),
   take: whole(undefined, (all, [count]) => all.slice(0, Math.max(0, Number(single(count?.() ?? EMPTY) ?? 0))), true),
   single: whole(undefined, (all) => {
-    if (all.length > 1) throw new Unsupported('single() of many')
+    if (all.length > 1) throw new NotSupported('single() of many')
     return all
   }),
 
@@ -197,22 +206,22 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   union: combined((a, b) => distinct([...a, ...b])),
   combine: combined((a, b) => [...a, ...b]),
   intersect: combined((a, b) => {
-    const keys = new Set(b.map(keyOf))
-    return distinct(a.filter((item) => keys.has(keyOf(item))))
+    const keys = new Set(b.map(valueKeyOf))
+    return distinct(a.filter((item) => keys.has(valueKeyOf(item))))
   }),
   exclude: combined((a, b) => {
-    const keys = new Set(b.map(keyOf))
-    return a.filter((item) => !keys.has(keyOf(item)))
+    const keys = new Set(b.map(valueKeyOf))
+    return a.filter((item) => !keys.has(valueKeyOf(item)))
   }),
   subsetOf: combined((a, b) => {
-    const keys = new Set(b.map(keyOf))
-    return truth(a.every((item) => keys.has(keyOf(item))))
+    const keys = new Set(b.map(valueKeyOf))
+    return asBoolean(a.every((item) => keys.has(valueKeyOf(item))))
   }),
 
   // logic
   not: ({ on }) => {
     const is = testOf(on)
-    return tested((scope, focus) => {
+    return asTest((scope, focus) => {
       const value = is(scope, focus)
       return value === undefined ? undefined : !value
     })
@@ -221,7 +230,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
     const [condition, yes] = [one(of), one(of, 1)]
     const no = of[2]?.run
     return {
-      kinds: of[2] === undefined ? of[1]?.kinds : both(of[1] as Compiled, of[2]),
+      kinds: of[2] === undefined ? of[1]?.kinds : both(of[1] as CompiledExpression, of[2]),
       run(scope, focus) {
         const all = on.run(scope, focus)
         if (toBoolean(condition(scope, all)) === true) return yes(scope, all)
@@ -231,10 +240,10 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
   }),
 
   // strings
-  startsWith: text(BOOLEAN, (value, [start]) => truth(value.startsWith(String(start)))),
-  endsWith: text(BOOLEAN, (value, [end]) => truth(value.endsWith(String(end)))),
-  contains: text(BOOLEAN, (value, [part]) => truth(value.includes(String(part)))),
-  matches: matching(BOOLEAN, '', (value, pattern) => truth(pattern.test(value))),
+  startsWith: text(BOOLEAN, (value, [start]) => asBoolean(value.startsWith(String(start)))),
+  endsWith: text(BOOLEAN, (value, [end]) => asBoolean(value.endsWith(String(end)))),
+  contains: text(BOOLEAN, (value, [part]) => asBoolean(value.includes(String(part)))),
+  matches: matching(BOOLEAN, '', (value, pattern) => asBoolean(pattern.test(value))),
   replace: text(STRING, (value, [what, by]) => [value.replaceAll(String(what), () => String(by))]),
   replaceMatches: matching(STRING, 'g', (value, pattern, [by]) => [value.replace(pattern, String(by))]),
   length: text(INTEGER, (value) => [value.length]),
@@ -261,7 +270,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
 
   // FHIR's own
   extension: whole(undefined, () => {
-    throw new Unsupported('extension() without a URL')
+    throw new NotSupported('extension() without a URL')
   }),
   descendants: ({ on }) => ({
     kinds: undefined,
@@ -280,7 +289,7 @@ export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assi
         found.push(value)
         visit(value)
       }
-      for (const value of on.run(scope, focus)) visit(value instanceof Valueless ? value.element : value)
+      for (const value of on.run(scope, focus)) visit(value instanceof ElementWithoutValue ? value.element : value)
       return found
     },
   }),

@@ -1,5 +1,5 @@
 /** fhirpath.js with the model of R4, loaded when first needed: it takes 60 MB and a tenth of a second. */
-import type { Engine } from './invariants.ts'
+import type { Interpreter } from './invariants.ts'
 
 /** The UCUM library it uses prints units it cannot read, which are a client's text, where the lines of the log go. */
 const quietly = <T>(work: () => T): T => {
@@ -12,7 +12,7 @@ const quietly = <T>(work: () => T): T => {
   }
 }
 
-export const loadEngine = async (): Promise<Engine> => {
+export const loadInterpreter = async (): Promise<Interpreter> => {
   const [{ default: fhirpath }, { default: model }] = await Promise.all([
     import('fhirpath'),
     import('fhirpath/fhir-context/r4'),

@@ -5,21 +5,21 @@
  */
 
 import type { Constraint } from '../../snapshot/structure-definition.ts'
-import { Unsupported } from '../parse-full.ts'
-import { charge, type Work } from './budget.ts'
-import { type Compiled, type Kind, type Scope, testOf } from './code.ts'
-import { createCompiler, Pending, type Shapes } from './compile.ts'
-import { isPure } from './is-pure.ts'
+import { NotSupported } from '../parse-full.ts'
+import { charge, type EvaluationBudget } from './budget.ts'
+import { type CompiledExpression, type EvaluationContext, type StaticType, testOf } from './code.ts'
+import { createExpressionCompiler, Pending, type TypeFieldsOf } from './compile.ts'
+import { hasNoSideEffects } from './has-no-side-effects.ts'
 import { toBoolean } from './values.ts'
 
 /** fhirpath.js with the model of R4. */
-export interface Engine {
+export interface Interpreter {
   compile(expression: string, base: string): (value: unknown, variables: Record<string, unknown>) => unknown[]
 }
 
 /** What a condition is about. */
-export interface Subject {
-  readonly kinds: readonly Kind[]
+export interface InvariantSubject {
+  readonly kinds: readonly StaticType[]
   /** Name of the type it is defined in, e.g. `Patient` for Patient.contact. */
   readonly type: string
   readonly isResource: boolean
@@ -27,7 +27,7 @@ export interface Subject {
   readonly path: string
 }
 
-/** False: the element breaks it. Undefined: it says nothing of this element. Throws TooCostly, and nothing else. */
+/** False: the element breaks it. Undefined: it says nothing of this element. Throws BudgetExceeded, and nothing else. */
 export type Invariant = (value: unknown, resource: unknown, root: unknown) => boolean | undefined
 
 /** Checked by hand where the structure is checked. */
@@ -40,28 +40,28 @@ const BROKEN: Readonly<Record<string, string>> = {
   'con-3': 'warns of every Condition without clinicalStatus',
 }
 
-export const isLeftOut = ({ key, source, expression }: Constraint): boolean =>
+export const isCheckedNatively = ({ key, source, expression }: Constraint): boolean =>
   expression === undefined ||
   ((source === undefined || source.startsWith(CORE)) && (NATIVE.has(key) || Object.hasOwn(BROKEN, key)))
 
 export interface InvariantTools {
-  readonly shapes: Shapes
-  readonly engine: () => Engine | null
+  readonly typeFieldsOf: TypeFieldsOf
+  readonly interpreter: () => Interpreter | null
   /** Shared by all that is evaluated for one resource. */
-  readonly work: Work
+  readonly work: EvaluationBudget
 }
 
 /** fhirpath.js takes as long for one evaluation as we for that many items. */
 const SLOW_COST = 1000
 
 /** `engine` answers null while fhirpath.js is not loaded; then the validation is run again. */
-export const createInvariants = ({ shapes, engine, work }: InvariantTools) => {
-  const slow = (expression: string, { path }: Subject): Invariant => {
-    if (!isPure(expression)) return () => undefined
-    let evaluate: ReturnType<Engine['compile']> | undefined
+export const createInvariants = ({ typeFieldsOf, interpreter, work }: InvariantTools) => {
+  const slow = (expression: string, { path }: InvariantSubject): Invariant => {
+    if (!hasNoSideEffects(expression)) return () => undefined
+    let evaluate: ReturnType<Interpreter['compile']> | undefined
     let isHopeless = false
     return (value, resource, root) => {
-      const loaded = engine()
+      const loaded = interpreter()
       if (loaded === null || isHopeless) return undefined
       charge(work, SLOW_COST)
       try {
@@ -79,28 +79,28 @@ export const createInvariants = ({ shapes, engine, work }: InvariantTools) => {
   }
 
   /** Throws Pending when the definition of a type it goes through is not known yet. */
-  const fast = (expression: string, { kinds, type, isResource }: Subject, fallback: Invariant): Invariant => {
-    let compiled: Compiled
+  const fast = (expression: string, { kinds, type, isResource }: InvariantSubject, fallback: Invariant): Invariant => {
+    let compiled: CompiledExpression
     try {
-      compiled = createCompiler(shapes, type, isResource)(expression, kinds)
+      compiled = createExpressionCompiler(typeFieldsOf, type, isResource)(expression, kinds)
     } catch (error) {
-      if (error instanceof Unsupported) return fallback
+      if (error instanceof NotSupported) return fallback
       throw error
     }
     const test = testOf(compiled)
     return (value, resource, root) => {
-      const scope: Scope = { resource, root, context: value, work }
+      const scope: EvaluationContext = { resource, root, context: value, work }
       try {
         return test(scope, [value])
       } catch (error) {
-        if (error instanceof Unsupported) return fallback(value, resource, root)
+        if (error instanceof NotSupported) return fallback(value, resource, root)
         throw error
       }
     }
   }
 
   /** Null when a definition it needs is not known yet. */
-  return (expression: string, subject: Subject): Invariant | null => {
+  return (expression: string, subject: InvariantSubject): Invariant | null => {
     try {
       return fast(expression, subject, slow(expression, subject))
     } catch (error) {

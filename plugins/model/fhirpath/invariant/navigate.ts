@@ -1,7 +1,7 @@
 /** JSON members as FHIRPath sees them: a primitive is its value together with its `_name`. */
-import { Unsupported } from '../parse-full.ts'
-import { charge, type Work } from './budget.ts'
-import { type Collection, EMPTY, Valueless } from './values.ts'
+import { NotSupported } from '../parse-full.ts'
+import { charge, type EvaluationBudget } from './budget.ts'
+import { type Collection, ElementWithoutValue, EMPTY } from './values.ts'
 
 /** Adds the values of one JSON member. */
 const collect = (into: unknown[], object: Record<string, unknown>, name: string, siblingName: string): void => {
@@ -17,12 +17,12 @@ const collect = (into: unknown[], object: Record<string, unknown>, name: string,
   for (let at = 0; at < Math.max(values.length, siblings.length); at++) {
     const one = values[at]
     if (one !== undefined && one !== null) into.push(one)
-    else if (siblings[at] !== undefined && siblings[at] !== null) into.push(new Valueless(siblings[at]))
+    else if (siblings[at] !== undefined && siblings[at] !== null) into.push(new ElementWithoutValue(siblings[at]))
   }
 }
 
 /** Reads members with these names of every object of a collection. */
-export const reader = (names: readonly string[]): ((focus: Collection, work: Work) => Collection) => {
+export const reader = (names: readonly string[]): ((focus: Collection, work: EvaluationBudget) => Collection) => {
   const pairs = names.map((name) => [name, `_${name}`] as const)
   const [pair] = pairs
   if (pair === undefined) return () => EMPTY
@@ -32,7 +32,7 @@ export const reader = (names: readonly string[]): ((focus: Collection, work: Wor
     // The common case, without a copy: one object, one name, a list of complex values.
     if (focus.length === 1 && names.length === 1) {
       const object = focus[0] as Record<string, unknown>
-      if (typeof object !== 'object' || object instanceof Valueless) return EMPTY
+      if (typeof object !== 'object' || object instanceof ElementWithoutValue) return EMPTY
       const value = object[first]
       if (object[firstSibling] === undefined)
         return value === undefined ? EMPTY : Array.isArray(value) ? value : [value]
@@ -40,7 +40,7 @@ export const reader = (names: readonly string[]): ((focus: Collection, work: Wor
     const found: unknown[] = []
     for (const object of focus) {
       if (typeof object !== 'object' || object === null) continue
-      if (object instanceof Valueless) throw new Unsupported('extensions of a primitive')
+      if (object instanceof ElementWithoutValue) throw new NotSupported('extensions of a primitive')
       for (const [name, sibling] of pairs) collect(found, object as Record<string, unknown>, name, sibling)
     }
     charge(work, focus.length + found.length)
@@ -54,7 +54,7 @@ export const finder = (names: readonly string[]): ((focus: Collection) => boolea
   return (focus) => {
     if (focus.length !== 1) return focus.length === 0 ? false : undefined
     const object = focus[0] as Record<string, unknown> | null
-    if (typeof object !== 'object' || object === null || object instanceof Valueless) return undefined
+    if (typeof object !== 'object' || object === null || object instanceof ElementWithoutValue) return undefined
     let found = false
     for (const [name, sibling] of pairs) {
       if (object[sibling] !== undefined) return undefined

@@ -2,10 +2,10 @@
  * Values of FHIRPath over parsed JSON: equality and order. A primitive is its JSON value; one that has extensions but no
  * value is a Valueless. http://hl7.org/fhirpath/N1/#operations
  */
-import { Unsupported } from '../parse-full.ts'
+import { NotSupported } from '../parse-full.ts'
 
 /** A primitive element without a value: it exists, and equals nothing. */
-export class Valueless {
+export class ElementWithoutValue {
   readonly element: unknown
 
   constructor(element: unknown) {
@@ -19,26 +19,27 @@ export const EMPTY: Collection = Object.freeze([])
 export const TRUE: Collection = Object.freeze([true])
 export const FALSE: Collection = Object.freeze([false])
 
-export const truth = (value: boolean | undefined): Collection => (value === undefined ? EMPTY : value ? TRUE : FALSE)
+export const asBoolean = (value: boolean | undefined): Collection =>
+  value === undefined ? EMPTY : value ? TRUE : FALSE
 
 /** The evaluation of a singleton as a Boolean: anything there is true. */
 export const toBoolean = (collection: Collection): boolean | undefined => {
   if (collection.length === 0) return undefined
-  if (collection.length > 1) throw new Unsupported('one value is expected')
+  if (collection.length > 1) throw new NotSupported('one value is expected')
   const value = collection[0]
-  if (value instanceof Valueless) return undefined
+  if (value instanceof ElementWithoutValue) return undefined
   return typeof value === 'boolean' ? value : true
 }
 
 export const single = (collection: Collection): unknown => {
-  if (collection.length > 1) throw new Unsupported('one value is expected')
+  if (collection.length > 1) throw new NotSupported('one value is expected')
   const value = collection[0]
-  return value instanceof Valueless ? undefined : value
+  return value instanceof ElementWithoutValue ? undefined : value
 }
 
 export const deepEqual = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
-  if (a instanceof Valueless || b instanceof Valueless) return false
+  if (a instanceof ElementWithoutValue || b instanceof ElementWithoutValue) return false
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
   const keys = Object.keys(a)
@@ -50,9 +51,9 @@ export const deepEqual = (a: unknown, b: unknown): boolean => {
 }
 
 /** A key under which equal values fall together, for collections too long to compare each with each. */
-export const keyOf = (value: unknown): unknown => {
+export const valueKeyOf = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value
-  if (value instanceof Valueless) return value
+  if (value instanceof ElementWithoutValue) return value
   return JSON.stringify(value, (_key, inner) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
@@ -81,7 +82,7 @@ type Moment = readonly number[]
 
 const momentOf = (text: string): Moment => {
   const match = PARTS.exec(text)
-  if (match === null) throw new Unsupported('not a date')
+  if (match === null) throw new NotSupported('not a date')
   const [, year, month, day, hour, minute, second, fraction, zone] = match
   if (hour === undefined) return [year, month, day].filter((part) => part !== undefined).map(Number)
   const seconds = Number(`${second}.${fraction ?? 0}`)
@@ -113,7 +114,7 @@ const compareToDate = ([year = 0, month = 1, day = 1]: Moment, date: Moment): nu
 }
 
 /** Below, equal or above zero; undefined when the precisions differ before the values do. */
-export const compareMoments = (a: string, b: string): number | undefined => {
+export const compareDateTimes = (a: string, b: string): number | undefined => {
   if (a === b) return 0
   const one = momentOf(a)
   const other = momentOf(b)
@@ -131,8 +132,8 @@ export const compareMoments = (a: string, b: string): number | undefined => {
 
 const compareQuantities = (a: Record<string, unknown>, b: Record<string, unknown>): number | undefined => {
   if (typeof a.value !== 'number' || typeof b.value !== 'number') return undefined
-  if (a.comparator !== undefined || b.comparator !== undefined) throw new Unsupported('a comparator')
-  if (a.code !== b.code || a.system !== b.system || a.unit !== b.unit) throw new Unsupported('units differ')
+  if (a.comparator !== undefined || b.comparator !== undefined) throw new NotSupported('a comparator')
+  if (a.code !== b.code || a.system !== b.system || a.unit !== b.unit) throw new NotSupported('units differ')
   return a.value - b.value
 }
 
@@ -143,13 +144,13 @@ export const compare = (left: Collection, right: Collection, order: Order): numb
   if (a === undefined || b === undefined) return undefined
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') {
-    if (order === 'temporal') return compareMoments(a, b)
+    if (order === 'temporal') return compareDateTimes(a, b)
     if (order === 'plain') return a < b ? -1 : a > b ? 1 : 0
   }
   if (order === 'quantity' && typeof a === 'object' && typeof b === 'object') {
     return compareQuantities(a as Record<string, unknown>, b as Record<string, unknown>)
   }
-  throw new Unsupported('these cannot be compared here')
+  throw new NotSupported('these cannot be compared here')
 }
 
 /** The operator =, three-valued. */
@@ -159,10 +160,10 @@ export const equal = (left: Collection, right: Collection, order: Order): boolea
   for (let at = 0; at < left.length; at++) {
     const a = left[at]
     const b = right[at]
-    if (a instanceof Valueless || b instanceof Valueless) return false
+    if (a instanceof ElementWithoutValue || b instanceof ElementWithoutValue) return false
     if (deepEqual(a, b)) continue
     if (order === 'unknown' && typeof a === 'string' && typeof b === 'string' && PARTS.test(a) && PARTS.test(b)) {
-      throw new Unsupported('perhaps two dates')
+      throw new NotSupported('perhaps two dates')
     }
     if (order === 'temporal' || order === 'quantity') {
       const difference = compare([a], [b], order)

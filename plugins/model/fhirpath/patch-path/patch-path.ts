@@ -4,24 +4,24 @@
  * https://hl7.org/fhir/R4/fhirpatch.html
  */
 
-import { isExactObject } from '../../json/exact.ts'
+import { isObject } from '../../json/exact.ts'
 import type { Elements, Place } from '../../snapshot/element-index.ts'
 
 /** A condition of `where`: elements compared with a literal, or there at all. */
-export type Criterion =
-  | { readonly steps: readonly Step[]; readonly operator: '=' | '!='; readonly literal: string | number | boolean }
-  | { readonly steps: readonly Step[]; readonly operator: 'exists' }
+export type PatchCriterion =
+  | { readonly steps: readonly PatchStep[]; readonly operator: '=' | '!='; readonly literal: string | number | boolean }
+  | { readonly steps: readonly PatchStep[]; readonly operator: 'exists' }
 
-export type Step =
+export type PatchStep =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'first' | 'last' | 'single' }
   | { readonly kind: 'type'; readonly name: string }
   /** All of one of them. */
-  | { readonly kind: 'where'; readonly any: readonly (readonly Criterion[])[] }
+  | { readonly kind: 'where'; readonly any: readonly (readonly PatchCriterion[])[] }
 
 const TOKEN = /\s*(?:([A-Za-z_][A-Za-z0-9_]*)|`([^`]+)`|'((?:[^'\\]|\\.)*)'|(-?\d+(?:\.\d+)?)|(\$this|!=|[.[\]()=]))/y
-const MOST_STEPS = 50
+const MAX_STEPS = 50
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f' }
 
 type Token =
@@ -54,7 +54,7 @@ const tokensOf = (path: string): Token[] | undefined => {
 }
 
 /** Steps behind the name of the type; undefined for what is no such path. */
-export const readPath = (path: string, type: string): readonly Step[] | undefined => {
+export const parsePatchPath = (path: string, type: string): readonly PatchStep[] | undefined => {
   const tokens = path.length > 1_000 ? undefined : tokensOf(path)
   if (tokens === undefined) return undefined
   let at = 0
@@ -79,15 +79,15 @@ export const readPath = (path: string, type: string): readonly Step[] | undefine
     isBroken = true
     return ''
   }
-  const criterion = (): Criterion => {
+  const criterion = (): PatchCriterion => {
     const steps = chain(takes('sign', '$this') !== undefined)
     const last = steps.at(-1)
     if (last?.kind === 'name' && last.name === 'exists()') return { steps: steps.slice(0, -1), operator: 'exists' }
     const operator = takes('sign', '=') ? '=' : needs('sign', '!=') && '!='
     return { steps, operator, literal: literal() }
   }
-  const criteria = (): readonly (readonly Criterion[])[] => {
-    const any: Criterion[][] = [[criterion()]]
+  const criteria = (): readonly (readonly PatchCriterion[])[] => {
+    const any: PatchCriterion[][] = [[criterion()]]
     while (!isBroken) {
       if (takes('name', 'and')) any.at(-1)?.push(criterion())
       else if (takes('name', 'or')) any.push([criterion()])
@@ -95,8 +95,8 @@ export const readPath = (path: string, type: string): readonly Step[] | undefine
     }
     return any
   }
-  const call = (name: string): Step => {
-    let step: Step = { kind: 'single' }
+  const call = (name: string): PatchStep => {
+    let step: PatchStep = { kind: 'single' }
     if (name === 'first' || name === 'last' || name === 'single') step = { kind: name }
     else if (name === 'exists') step = { kind: 'name', name: 'exists()' }
     else if (name === 'where') step = { kind: 'where', any: criteria() }
@@ -109,10 +109,10 @@ export const readPath = (path: string, type: string): readonly Step[] | undefine
     return step
   }
   /** `isBegun`: something stands before it, so that a dot has to follow. */
-  const chain = (isBegun: boolean): Step[] => {
-    const steps: Step[] = []
+  const chain = (isBegun: boolean): PatchStep[] => {
+    const steps: PatchStep[] = []
     let begun = isBegun
-    while (!isBroken && steps.length <= MOST_STEPS) {
+    while (!isBroken && steps.length <= MAX_STEPS) {
       if (begun && takes('sign', '[')) {
         const index = Number(needs('number').value)
         needs('sign', ']')
@@ -127,11 +127,11 @@ export const readPath = (path: string, type: string): readonly Step[] | undefine
       else if (name === 'extension') {
         const url = literal()
         needs('sign', ')')
-        const criterion: Criterion = { steps: [{ kind: 'name', name: 'url' }], operator: '=', literal: url }
+        const criterion: PatchCriterion = { steps: [{ kind: 'name', name: 'url' }], operator: '=', literal: url }
         steps.push({ kind: 'name', name }, { kind: 'where', any: [[criterion]] })
       } else steps.push(call(name))
     }
-    if (steps.length > MOST_STEPS) isBroken = true
+    if (steps.length > MAX_STEPS) isBroken = true
     return steps
   }
   const start = peek()
@@ -144,7 +144,7 @@ export const readPath = (path: string, type: string): readonly Step[] | undefine
 }
 
 /** A place in a resource: names and indexes from its root, and what is there. */
-export interface Spot {
+export interface PatchTarget {
   readonly keys: readonly (string | number)[]
   readonly value: unknown
   /** Undefined for a primitive. */
@@ -164,9 +164,9 @@ export const choiceIn = (
   return undefined
 }
 
-const childrenOf = (elements: Elements, spot: Spot, name: string): readonly Spot[] => {
+const childrenOf = (elements: Elements, spot: PatchTarget, name: string): readonly PatchTarget[] => {
   const { keys, value, inside } = spot
-  if (!isExactObject(value) || inside === undefined) return []
+  if (!isObject(value) || inside === undefined) return []
   const place =
     inside.type === 'Resource' && typeof value.resourceType === 'string'
       ? { type: value.resourceType, path: '' }
@@ -182,14 +182,14 @@ const childrenOf = (elements: Elements, spot: Spot, name: string): readonly Spot
 }
 
 /** How many elements the paths of one patch may still look at. */
-export interface Budget {
+export interface StepBudget {
   left: number
   /** The error when nothing is left. */
   spent(): Error
 }
 
-const holds = (elements: Elements, spot: Spot, criterion: Criterion, budget: Budget): boolean => {
-  const found = follow(elements, [spot], criterion.steps, budget)
+const holds = (elements: Elements, spot: PatchTarget, criterion: PatchCriterion, budget: StepBudget): boolean => {
+  const found = resolve(elements, [spot], criterion.steps, budget)
   if (criterion.operator === 'exists') return found.length > 0
   const [only] = found
   if (found.length !== 1 || only === undefined) return false
@@ -197,12 +197,12 @@ const holds = (elements: Elements, spot: Spot, criterion: Criterion, budget: Bud
 }
 
 /** Where steps lead from some places, in a resource that was parsed plainly. Throws NotLoaded, and what `budget` says. */
-export const follow = (
+export const resolve = (
   elements: Elements,
-  from: readonly Spot[],
-  steps: readonly Step[],
-  budget: Budget,
-): readonly Spot[] => {
+  from: readonly PatchTarget[],
+  steps: readonly PatchStep[],
+  budget: StepBudget,
+): readonly PatchTarget[] => {
   let spots = from
   for (const step of steps) {
     budget.left -= spots.length
@@ -226,7 +226,7 @@ export const follow = (
       case 'type':
         spots = spots.filter(({ value, inside }) =>
           inside?.type === 'Resource'
-            ? isExactObject(value) && value.resourceType === step.name
+            ? isObject(value) && value.resourceType === step.name
             : inside?.type.toLowerCase() === step.name.toLowerCase(),
         )
         break

@@ -2,13 +2,13 @@
 import type { Clock } from '../../../../kernel/index.ts'
 import type { Database } from '../../../database/service.ts'
 import type { TypeCodes } from '../../../storage/service.ts'
-import type { IndexRows } from '../index-writer.ts'
+import type { IndexWriter } from '../index-writer.ts'
 import type { Registry } from '../registry.ts'
 
 export interface BackfillParts {
   readonly database: Database
   readonly registry: Registry
-  readonly rows: IndexRows
+  readonly rows: IndexWriter
   readonly types: TypeCodes
   readonly clock: Clock
 }

@@ -14,7 +14,7 @@ export const LOOK_MS = 5_000
 const GRACE_MS = 60_000
 const RETRY_MS = 5_000 // after a failure: the database may be away
 
-export interface IndexerParts {
+export interface BackfillWorkerParts {
   readonly registry: Registry
   readonly backfill: Backfill
   readonly clock: Clock
@@ -22,23 +22,30 @@ export interface IndexerParts {
   /** There may be other servers on this database. */
   readonly shared: boolean
   /** Resolves when no transaction is open that began before the call: it may not know the newest columns. */
-  readonly settled: () => Promise<void>
+  readonly whenDrained: () => Promise<void>
 }
 
-export interface Indexer {
+export interface BackfillWorker {
   /** Columns of packages only, before the server is ready. Stops between transactions when `signal` aborts. */
   complete(signal: AbortSignal): Promise<void>
   /** From here on everything else, in the background. */
   start(): void
   /** There is something new to do. */
-  kick(): void
+  wake(): void
   /** Resolves when the transaction under way is done. */
   stop(): Promise<void>
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-export const createIndexer = ({ registry, backfill, clock, log, shared, settled }: IndexerParts): Indexer => {
+export const createBackfillWorker = ({
+  registry,
+  backfill,
+  clock,
+  log,
+  shared,
+  whenDrained,
+}: BackfillWorkerParts): BackfillWorker => {
   const stopping = new AbortController()
   const { signal } = stopping
   let started = false
@@ -98,8 +105,8 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
   const hasWork = (): boolean => registry.pending.length + registry.gone.length > 0
 
   const work = async (): Promise<void> => {
-    await settled()
-    await backfill.skipEmpty(() => true)
+    await whenDrained()
+    await backfill.completeEmpty(() => true)
     for (;;) {
       if (signal.aborted) return
       const pending = next(() => true)
@@ -115,7 +122,7 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
       patient = true
       void wait(later).then(() => {
         patient = false
-        kick()
+        wake()
       })
     }
   }
@@ -132,12 +139,12 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
       }
     }
   }
-  const kick = (): void => {
+  const wake = (): void => {
     kicked = true
     if (!started || signal.aborted) return
     running ??= run().finally(() => {
       running = undefined
-      if (kicked) kick()
+      if (kicked) wake()
     })
   }
   const watch = async (): Promise<void> => {
@@ -146,7 +153,7 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
       if (signal.aborted) return
       try {
         await registry.refresh()
-        if (hasWork()) kick()
+        if (hasWork()) wake()
       } catch (error) {
         log.debug({ err: error }, 'could not look for new search parameters')
       }
@@ -155,7 +162,7 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
 
   return {
     async complete(until) {
-      await backfill.skipEmpty(({ code }) => registry.isPackaged(code))
+      await backfill.completeEmpty(({ code }) => registry.isPackaged(code))
       for (;;) {
         const pending = next(({ code }) => registry.isPackaged(code))
         if (pending === undefined || until.aborted) return
@@ -165,9 +172,9 @@ export const createIndexer = ({ registry, backfill, clock, log, shared, settled 
     start() {
       started = true
       if (shared) watching = watch()
-      if (hasWork()) kick()
+      if (hasWork()) wake()
     },
-    kick,
+    wake,
     async stop() {
       stopping.abort()
       await Promise.all([running, watching])

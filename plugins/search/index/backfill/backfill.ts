@@ -5,11 +5,11 @@
  */
 
 import { sql, type Transaction } from '../../../database/service.ts'
-import { unpackBody } from '../../../storage/service.ts'
+import { decompressBody } from '../../../storage/service.ts'
 import type { ColumnRow } from '../columns.ts'
-import { APART, containedRid, containerOf } from '../contained/key-space.ts'
+import { CONTAINED_OFFSET, containedRid, containerOf } from '../contained/key-space.ts'
 import type { Extract } from '../extractor.ts'
-import { Rows } from '../index-entries.ts'
+import { IndexEntries } from '../index-entries.ts'
 import { parseIndexed } from '../indexed-json.ts'
 import {
   advance,
@@ -23,7 +23,7 @@ import {
   setReady,
 } from '../tables.ts'
 import type { BackfillParts } from './backfill-parts.ts'
-import { createClearing } from './clear-columns.ts'
+import { createColumnClearing } from './clear-columns.ts'
 
 const BATCH = 100 // resources of one transaction, at most
 const BATCH_MS = 4 // of work on the main thread, then others get their turn
@@ -49,7 +49,7 @@ interface BatchRow {
 }
 
 /** What a step has done: the type is complete when `left` is false. */
-export interface Filled {
+export interface BackfillStep {
   readonly left: boolean
   /** It took out what was there before, and filled nothing yet. */
   readonly cleaned?: boolean
@@ -61,19 +61,19 @@ export interface Filled {
 
 export interface Backfill {
   /** Completes at once the columns of types that have nothing to go through. */
-  skipEmpty(wanted: (column: ColumnRow) => boolean): Promise<void>
+  completeEmpty(wanted: (column: ColumnRow) => boolean): Promise<void>
   /** One small transaction towards complete columns of a type. */
-  step(type: string): Promise<Filled>
+  step(type: string): Promise<BackfillStep>
   /** One small transaction towards the removal of a column nobody uses. False when nothing is left of it. */
   remove(column: ColumnRow): Promise<boolean>
 }
 
 export const createBackfill = ({ database, registry, rows, types, clock }: BackfillParts): Backfill => {
-  const clearing = createClearing({ database, registry, rows, types, clock })
+  const clearing = createColumnClearing({ database, registry, rows, types, clock })
   let extract: { readonly key: string; readonly run: Extract } | undefined
 
   const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
-    parseIndexed(unpackBody(body, flags).toString('utf8'))
+    parseIndexed(decompressBody(body, flags).toString('utf8'))
   const extractorOf = (type: string, codes: readonly number[]): Extract => {
     const key = `${type} ${codes.join(' ')}`
     if (extract?.key === key) return extract.run
@@ -89,7 +89,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
 
   /** What is expected to be gone through, for those that ask how far it is. */
   const count = async (type: string, columns: readonly ColumnRow[]): Promise<void> => {
-    const [row] = await database.slow<{ n: number }>(countResources, [types.code(type) ?? 0])
+    const [row] = await database.longQuery<{ n: number }>(countResources, [types.code(type) ?? 0])
     const expected = Number(row?.n ?? 0)
     await database.transact(async (transaction) => {
       for (const { code } of columns) await transaction.run(setExpected, [expected, code])
@@ -113,11 +113,11 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     for (const row of batch) {
       const { rid, id } = row
       const resource = resourceOf(row)
-      const made = new Rows()
+      const made = new IndexEntries()
       run(resource, made)
-      const filled = rows.fill(transaction, { rid, type, id }, made)
+      const filled = rows.addTo(transaction, { rid, type, id }, made)
       if (filled !== undefined) await filled
-      if (resource.contained !== undefined) await rows.fillContained(transaction, { rid, type, id }, resource)
+      if (resource.contained !== undefined) await rows.addContained(transaction, { rid, type, id }, resource)
       last = rid
       done += 1
       if (clock.monotonic() - started > BATCH_MS) break
@@ -128,7 +128,11 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   /** The same for resources of the type that others contain: the containers are known by them. */
   const fillContained = async (transaction: Transaction, type: string, from: number, to: number): Promise<number> => {
     const first = from === CONTAINED ? 0 : containedRid(from - CONTAINED + 1, 0)
-    const held = await transaction.all<{ rid: number }>(readContained, [(types.code(type) ?? 0) - APART, first, BATCH])
+    const held = await transaction.all<{ rid: number }>(readContained, [
+      (types.code(type) ?? 0) - CONTAINED_OFFSET,
+      first,
+      BATCH,
+    ])
     const containers = [...new Set(held.map(({ rid }) => containerOf(rid)))]
     const started = clock.monotonic()
     for (const container of containers) {
@@ -136,7 +140,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
       const row = await transaction.get<BatchRow>(readContainer, [container])
       if (row !== undefined) {
         const at = { rid: row.rid, type: types.name(row.type), id: row.id }
-        await rows.fillContained(transaction, at, resourceOf(row))
+        await rows.addContained(transaction, at, resourceOf(row))
       }
       if (clock.monotonic() - started > BATCH_MS) return CONTAINED + container
     }
@@ -144,7 +148,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   }
 
   /** Columns that are as far behind as the furthest; they are filled as far as the next ones have come. */
-  const fill = async (transaction: Transaction, type: string, wanted: ReadonlySet<number>): Promise<Filled> => {
+  const fill = async (transaction: Transaction, type: string, wanted: ReadonlySet<number>): Promise<BackfillStep> => {
     const unready = (await transaction.all<ColumnRow>(lockUnready, [type])).filter(({ code }) => wanted.has(code))
     if (unready.length === 0) return { left: false, moved: [], completed: [] }
     const from = Math.min(...unready.map(({ reach }) => reach))
@@ -163,10 +167,10 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   }
 
   return {
-    async skipEmpty(wanted) {
+    async completeEmpty(wanted) {
       const candidates = registry.pending.filter((row) => row.reach === 0 && wanted(row))
       if (candidates.length === 0) return
-      const rows = await database.all<{ code: number }>(readHeldTypes, [APART])
+      const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
       const held = new Set(rows.map(({ code }) => code))
       const empty = candidates.filter(({ type }) => !held.has(types.code(type) ?? 0))
       if (empty.length === 0) return

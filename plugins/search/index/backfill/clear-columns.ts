@@ -5,17 +5,17 @@
 import type { Transaction } from '../../../database/service.ts'
 import { COLUMN_STEP } from '../../definition/column-codes.ts'
 import { type ColumnRow, MASK_BITS } from '../columns.ts'
-import { APART } from '../contained/key-space.ts'
+import { CONTAINED_OFFSET } from '../contained/key-space.ts'
 import {
   clearBits,
   dropColumn,
   lockColumn,
-  MOST_REMOVED,
+  MAX_REMOVED,
   nextGeneration,
-  readStride,
+  readBatchEnd,
   removals,
   removeTexts,
-  setReach,
+  setBackfilledTo,
 } from '../tables.ts'
 import type { BackfillParts } from './backfill-parts.ts'
 
@@ -35,7 +35,7 @@ interface Place {
   readonly from: number
 }
 
-export const createClearing = ({ database, registry, rows, types, clock }: BackfillParts) => {
+export const createColumnClearing = ({ database, registry, rows, types, clock }: BackfillParts) => {
   // How far the bits of a column have been taken out, in this process; another one begins again.
   const cleared = new Map<number, Place>()
 
@@ -44,7 +44,7 @@ export const createClearing = ({ database, registry, rows, types, clock }: Backf
     for (const { count, some, all } of removals) {
       const range = [from, from + COLUMN_STEP]
       const { n } = (await transaction.get<{ n: number }>(count, range)) as { n: number }
-      const many = Number(n) > MOST_REMOVED
+      const many = Number(n) > MAX_REMOVED
       if (Number(n) > 0) await transaction.run(many ? some : all, range)
       if (many) return true
     }
@@ -57,7 +57,7 @@ export const createClearing = ({ database, registry, rows, types, clock }: Backf
     bit: number,
     from: number,
   ): Promise<number | undefined> => {
-    const stride = await transaction.get<{ rid: number }>(readStride, [type, from])
+    const stride = await transaction.get<{ rid: number }>(readBatchEnd, [type, from])
     const mask = 2 ** (bit % MASK_BITS)
     const statement = clearBits[Math.floor(bit / MASK_BITS)] as (typeof clearBits)[number]
     await transaction.run(statement, [EVERY_BIT - mask, type, from, stride?.rid ?? Number.MAX_SAFE_INTEGER, mask])
@@ -68,15 +68,16 @@ export const createClearing = ({ database, registry, rows, types, clock }: Backf
     const now = await transaction.get<ColumnRow>(lockColumn, [code])
     // Another server was faster, or a parameter uses the column again.
     if (now?.reach !== column.reach) return { column, state: 'changed' }
-    for (const apart of [0, APART]) if (await removeRows(transaction, code - apart)) return { column, state: 'left' }
+    for (const apart of [0, CONTAINED_OFFSET])
+      if (await removeRows(transaction, code - apart)) return { column, state: 'left' }
     const type = types.code(column.type)
     if (column.bit < 0 || type === undefined) return { column, state: 'clean' }
     let at = cleared.get(code) ?? { apart: 0, from: 0 }
     for (;;) {
       const next = await removeBits(transaction, type - at.apart, column.bit, at.from)
       if (next !== undefined) return { column, state: 'left', next: { ...at, from: next } }
-      if (at.apart === APART) return { column, state: 'clean' }
-      at = { apart: APART, from: 0 }
+      if (at.apart === CONTAINED_OFFSET) return { column, state: 'clean' }
+      at = { apart: CONTAINED_OFFSET, from: 0 }
     }
   }
   /** After COMMIT: a transaction that is undone has taken out nothing. */
@@ -93,7 +94,7 @@ export const createClearing = ({ database, registry, rows, types, clock }: Backf
         const result = await clear(transaction, column)
         results.push(result)
         if (result.state === 'left') break
-        if (result.state === 'clean') await transaction.run(setReach, [0, column.code])
+        if (result.state === 'clean') await transaction.run(setBackfilledTo, [0, column.code])
         if (clock.monotonic() - started > CLEAR_MS) break
       }
       if (results.some(({ state }) => state === 'clean')) await transaction.run(nextGeneration, [])
@@ -113,7 +114,7 @@ export const createClearing = ({ database, registry, rows, types, clock }: Backf
       const result = await database.transact(async (transaction) => {
         const cleaned = await clear(transaction, column)
         if (cleaned.state === 'clean') {
-          for (const from of [column.code, column.code - APART])
+          for (const from of [column.code, column.code - CONTAINED_OFFSET])
             await transaction.run(removeTexts, [from, from + COLUMN_STEP])
           await transaction.run(dropColumn, [column.code])
           await transaction.run(nextGeneration, [])

@@ -7,17 +7,17 @@ import type { Database } from '../../../database/service.ts'
 import type { TypeCodes } from '../../../storage/service.ts'
 import { ReindexUnknown } from '../../errors.ts'
 import type { ColumnRow } from '../columns.ts'
-import type { WordRows } from '../full-text/text-index.ts'
+import type { FullTextIndex } from '../full-text/text-index.ts'
 import type { Registry } from '../registry.ts'
 import {
   countResources,
   DIRTY,
   dropReindex,
   nextGeneration,
+  readBatchEnd,
   readReindex,
-  readStride,
-  removeStrays,
-  setReach,
+  removeOrphanedRows,
+  setBackfilledTo,
   writeReindex,
 } from '../tables.ts'
 import type { Backfill } from './backfill.ts'
@@ -29,7 +29,7 @@ export interface ReindexScope {
   readonly param?: string | undefined
 }
 
-export interface ReindexStep {
+export interface ReindexProgress {
   /** Type that is being filled. */
   readonly type: string
   /** Resources gone through, of all that are to be. */
@@ -37,12 +37,12 @@ export interface ReindexStep {
   readonly total: number
 }
 
-export interface ReindexWatch {
+export interface ReindexListener {
   /** It goes on where an earlier one was interrupted. */
   resumed?(): void
   /** Other servers may answer from the rows that are about to be removed: they get so many milliseconds to notice. */
   waiting?(ms: number): void
-  step?(step: ReindexStep): void
+  step?(step: ReindexProgress): void
 }
 
 export interface ReindexParts {
@@ -50,11 +50,11 @@ export interface ReindexParts {
   readonly registry: Registry
   readonly backfill: Backfill
   readonly types: TypeCodes
-  readonly words: Pick<WordRows, 'clear' | 'complete'>
+  readonly words: Pick<FullTextIndex, 'clear' | 'complete'>
   readonly clock: Clock
 }
 
-export type Reindex = (scope: ReindexScope, watch?: ReindexWatch) => Promise<{ readonly resources: number }>
+export type Reindex = (scope: ReindexScope, watch?: ReindexListener) => Promise<{ readonly resources: number }>
 
 const deadline = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true }))
@@ -75,7 +75,7 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
     return database.transact(async (transaction) => {
       const held = await transaction.get<{ value: string }>(readReindex, [])
       if (held?.value === name && codes.some((code) => pending.has(code))) return true
-      for (const code of codes) await transaction.run(setReach, [DIRTY, code])
+      for (const code of codes) await transaction.run(setBackfilledTo, [DIRTY, code])
       await transaction.run(writeReindex, [name])
       await transaction.run(nextGeneration, [])
       return false
@@ -87,13 +87,13 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
     let from: number | undefined = 0
     while (from !== undefined)
       from = await database.transact(async (transaction): Promise<number | undefined> => {
-        const stride = await transaction.get<{ rid: number }>(readStride, [code, from as number])
-        await transaction.run(removeStrays, [code, from as number, stride?.rid ?? Number.MAX_SAFE_INTEGER])
+        const stride = await transaction.get<{ rid: number }>(readBatchEnd, [code, from as number])
+        await transaction.run(removeOrphanedRows, [code, from as number, stride?.rid ?? Number.MAX_SAFE_INTEGER])
         return stride?.rid
       })
   }
   const countOf = async (type: string): Promise<number> => {
-    const [row] = await database.slow<{ n: number }>(countResources, [types.code(type) ?? 0])
+    const [row] = await database.longQuery<{ n: number }>(countResources, [types.code(type) ?? 0])
     return Number(row?.n ?? 0)
   }
 

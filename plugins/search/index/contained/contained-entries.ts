@@ -1,19 +1,19 @@
 /** Contained resources of a resource → index rows under the columns of contained resources. */
 import type { Extraction } from '../extraction.ts'
-import { Rows, TEXT_WIDTH } from '../index-entries.ts'
+import { IndexEntries, TEXT_COLUMNS } from '../index-entries.ts'
 import { INDEX_KINDS, TABLES } from '../tables.ts'
-import { APART, MOST_CONTAINED } from './key-space.ts'
+import { CONTAINED_OFFSET, MAX_CONTAINED } from './key-space.ts'
 
 export interface ContainedRows {
   readonly type: string
   /** Its id inside the container. */
   readonly id: string
-  readonly rows: Rows
+  readonly rows: IndexEntries
   readonly masks: readonly number[]
 }
 
 const shift = (list: unknown[], width: number): void => {
-  for (let at = 0; at < list.length; at += width) list[at] = (list[at] as number) - APART
+  for (let at = 0; at < list.length; at += width) list[at] = (list[at] as number) - CONTAINED_OFFSET
 }
 
 /** By their place in `contained`; undefined where there is nothing to index. */
@@ -23,15 +23,15 @@ export const toContainedRows = (
 ): readonly (ContainedRows | undefined)[] => {
   const contained = resource?.contained
   if (!Array.isArray(contained)) return []
-  return contained.slice(0, MOST_CONTAINED).map((one): ContainedRows | undefined => {
+  return contained.slice(0, MAX_CONTAINED).map((one): ContainedRows | undefined => {
     const { resourceType: type, id } = (one ?? {}) as Record<string, unknown>
     if (typeof type !== 'string' || typeof id !== 'string') return undefined
     const rows = registry.extract(one as Record<string, unknown>)
     const masks = registry.masks(type, rows)
     for (const kind of INDEX_KINDS) shift(rows[kind], TABLES[kind].width)
-    shift(rows.text, TEXT_WIDTH)
+    shift(rows.text, TEXT_COLUMNS)
     return { type, id, rows, masks }
   })
 }
 
-export const NO_ROWS = new Rows()
+export const NO_ROWS = new IndexEntries()

@@ -3,7 +3,7 @@
  * call them. https://hl7.org/fhir/R4/search.html#ptypes
  */
 
-import { type Convert, isObject, type Json, type Kind, listOf } from '../../definition/kind.ts'
+import { type Convert, type IndexKind, isObject, type Json, listOf } from '../../definition/kind.ts'
 import { createHasher, type Hasher } from '../hash.ts'
 import { createDateConverters } from './date.ts'
 import { createPositionConverters } from './position.ts'
@@ -33,7 +33,7 @@ const isRelative = (text: string, type: string): boolean => {
 
 export const createConverters = (hasher: Hasher) => {
   const tokens = createTokenConverters(hasher)
-  const table: Readonly<Record<Kind, Readonly<Record<string, Convert>>>> = {
+  const table: Readonly<Record<IndexKind, Readonly<Record<string, Convert>>>> = {
     token: tokens.byType,
     reference: createReferenceConverters(hasher, tokens.addToken),
     date: createDateConverters(),
@@ -44,12 +44,12 @@ export const createConverters = (hasher: Hasher) => {
   }
 
   /** `type` can be what a client wrote behind `value`. */
-  const converterOf = (kind: Kind, type: string): Convert | undefined =>
+  const converterOf = (kind: IndexKind, type: string): Convert | undefined =>
     Object.hasOwn(table[kind], type) ? table[kind][type] : undefined
 
   /** The value of an extension under whatever type it has. */
   const extension =
-    (kind: Kind): Convert =>
+    (kind: IndexKind): Convert =>
     (rows, column, value: Json) => {
       for (const member in value)
         if (member.startsWith('value') && member.length > 5) {
@@ -60,7 +60,7 @@ export const createConverters = (hasher: Hasher) => {
     }
   return {
     /** The function for values of a FHIR type, or undefined when such a value means nothing to this kind. */
-    of: (kind: Kind, type: string): Convert | undefined =>
+    of: (kind: IndexKind, type: string): Convert | undefined =>
       type === 'Extension' ? extension(kind) : converterOf(kind, type),
     /** `resolve() is X`, told from the reference alone. */
     refers: (value: unknown, type: string, resource: Json): boolean => {
@@ -84,7 +84,7 @@ export const createConverters = (hasher: Hasher) => {
 export type Converters = ReturnType<typeof createConverters>
 
 /** Types a kind can index, for deciding at compile time; the same table, without a database's seed. */
-export const convertible = (() => {
+export const isIndexable = (() => {
   const converters = createConverters(createHasher(0))
-  return (kind: Kind, type: string): boolean => converters.of(kind, type) !== undefined
+  return (kind: IndexKind, type: string): boolean => converters.of(kind, type) !== undefined
 })()

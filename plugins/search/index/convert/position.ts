@@ -1,10 +1,10 @@
 /** Places on Earth → latitude and longitude in one row, under the degrees they lie in. https://hl7.org/fhir/R4/location.html#search */
-import { digitsOf } from '../../../model/service.ts'
+import { decimalText } from '../../../model/service.ts'
 import type { Convert, Json } from '../../definition/kind.ts'
 
 /** Undefined for what is no number of degrees. A double is finer than any place. */
 const toDegrees = (value: unknown, most: number): number | undefined => {
-  const degrees = Number(typeof value === 'number' ? value : digitsOf(value))
+  const degrees = Number(typeof value === 'number' ? value : decimalText(value))
   return degrees >= -most && degrees <= most ? degrees : undefined
 }
 

@@ -1,23 +1,23 @@
 /** Numbers, quantities and ranges → bounds with their units. https://hl7.org/fhir/R4/search.html#quantity */
 
-import { add, decimal, digitsOf, multiply, type Ratio, readRatio } from '../../../model/service.ts'
+import { add, decimal, decimalText, multiply, type Ratio, readRatio } from '../../../model/service.ts'
 import { alike, type Convert, isObject, type Json } from '../../definition/kind.ts'
-import { WIDE } from '../../definition/wide-ranges.ts'
+import { WIDE_OFFSET } from '../../definition/wide-ranges.ts'
 import { ABOVE_ALL, BELOW_ALL, type ExactNumber, justAbove, justBelow, toExactNumber } from '../exact-number.ts'
 import type { Hasher } from '../hash.ts'
-import type { Rows } from '../index-entries.ts'
+import type { IndexEntries } from '../index-entries.ts'
 import { exactValue } from './exact-value.ts'
 
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/
-const MOST_DIGITS = 9 // that are surely exact as a number
+const MAX_DIGITS = 9 // that are surely exact as a number
 
 /** One point of sampled data: a decimal; NaN for E, U, L and what is none. Whole numbers, as most are, are read in place. */
 const readPoint = (data: string, start: number, end: number): number => {
   const isNegative = data.charCodeAt(start) === 45
   const first = isNegative ? start + 1 : start
-  if (end > first && end - first <= MOST_DIGITS) {
+  if (end > first && end - first <= MAX_DIGITS) {
     let whole = 0
     let at = first
     for (; at < end; at += 1) {
@@ -32,7 +32,7 @@ const readPoint = (data: string, start: number, end: number): number => {
 }
 
 const ratioOf = (value: unknown): Ratio | undefined => {
-  const text = typeof value === 'number' ? String(value) : digitsOf(value)
+  const text = typeof value === 'number' ? String(value) : decimalText(value)
   return text === undefined ? undefined : readRatio(text)
 }
 
@@ -52,12 +52,12 @@ const extremesOf = (data: string): { readonly least: string; readonly greatest: 
 }
 
 export const createQuantityConverters = ({ long, short }: Hasher): Readonly<Record<string, Convert>> => {
-  const addQuantity = (rows: Rows, column: number, low: ExactNumber, high: ExactNumber, of: Json): void => {
+  const addQuantity = (rows: IndexEntries, column: number, low: ExactNumber, high: ExactNumber, of: Json): void => {
     const code = asText(of.code)
     const unit = asText(of.unit)
     const system = asText(of.system)
     rows.quantity.push(
-      low.near === high.near && low.rest === high.rest ? column : column + WIDE,
+      low.near === high.near && low.rest === high.rest ? column : column + WIDE_OFFSET,
       low.near,
       high.near,
       code === undefined ? 0 : long(code),

@@ -2,9 +2,9 @@
 
 import { ABSOLUTE, CANONICAL, IDENTIFIER } from '../../definition/column-codes.ts'
 import { alike, type Convert, isObject, type Json, OWN_CANONICAL } from '../../definition/kind.ts'
-import { toKey } from '../fold.ts'
 import type { Hasher } from '../hash.ts'
-import type { Rows } from '../index-entries.ts'
+import type { IndexEntries } from '../index-entries.ts'
+import { toPrefixKey } from '../normalize.ts'
 
 const IN_BASE = /^(https?:\/\/.+)\/([A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64})(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/
 
@@ -17,9 +17,9 @@ export const absoluteTarget = (relative: number, base: number): number => relati
 /** `addToken` keeps the identifier of a reference. */
 export const createReferenceConverters = (
   { long, short }: Hasher,
-  addToken: (rows: Rows, column: number, system: unknown, code: unknown) => void,
+  addToken: (rows: IndexEntries, column: number, system: unknown, code: unknown) => void,
 ): Readonly<Record<string, Convert>> => {
-  const addReference = (rows: Rows, column: number, text: string): void => {
+  const addReference = (rows: IndexEntries, column: number, text: string): void => {
     if (text === '' || text.charCodeAt(0) === 35 /* # */) return
     const version = text.indexOf('/_history/')
     if (version > 0) rows.reference.push(column, long(text.slice(0, version)))
@@ -36,8 +36,8 @@ export const createReferenceConverters = (
     if (isObject(value.identifier)) addToken(rows, column + IDENTIFIER, value.identifier.system, value.identifier.value)
   }
   /** For `:above` and `:below`, which go by the text. */
-  const addText = (rows: Rows, column: number, text: string): void => {
-    const key = toKey(text)
+  const addText = (rows: IndexEntries, column: number, text: string): void => {
+    const key = toPrefixKey(text)
     rows.string.push(column, key, long(text), key.length === text.length ? null : text)
   }
   const referenceUri: Convert = (rows, column, value) => {

@@ -1,19 +1,19 @@
 /** Texts, names and addresses → folded keys. https://hl7.org/fhir/R4/search.html#string */
 
 import { alike, type Convert, isObject, type Json, listOf } from '../../definition/kind.ts'
-import { fold, toKey } from '../fold.ts'
 import type { Hasher } from '../hash.ts'
-import type { Rows } from '../index-entries.ts'
+import type { IndexEntries } from '../index-entries.ts'
+import { normalize, toPrefixKey } from '../normalize.ts'
 
 export const createStringConverters = ({ long }: Hasher): Readonly<Record<string, Convert>> => {
-  const addString = (rows: Rows, column: number, value: unknown): void => {
+  const addString = (rows: IndexEntries, column: number, value: unknown): void => {
     if (typeof value !== 'string') return
-    const folded = fold(value)
+    const folded = normalize(value)
     if (folded === '') return
-    const key = toKey(folded)
+    const key = toPrefixKey(folded)
     rows.string.push(column, key, long(value), key.length === folded.length ? null : folded)
   }
-  const addStrings = (rows: Rows, column: number, value: unknown): void => {
+  const addStrings = (rows: IndexEntries, column: number, value: unknown): void => {
     if (Array.isArray(value)) for (const one of value) addString(rows, column, one)
     else addString(rows, column, value)
   }

@@ -1,10 +1,10 @@
 /** Codes, identifiers and what else is a token → rows, with the texts of their displays. https://hl7.org/fhir/R4/search.html#token */
 
-import { OF_TYPE, TEXT, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
+import { DISPLAY_TEXT, OF_TYPE, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
 import { alike, type Convert, isObject, type Json, listOf, MIME_TYPE } from '../../definition/kind.ts'
-import { fold, KEY_CHARS, toKey } from '../fold.ts'
 import type { Hasher } from '../hash.ts'
-import type { Rows } from '../index-entries.ts'
+import type { IndexEntries } from '../index-entries.ts'
+import { KEY_CHARS, normalize, toPrefixKey } from '../normalize.ts'
 import { mimeParts } from './mime-parts.ts'
 
 const KNOWN_DISPLAYS = 2_000
@@ -22,21 +22,21 @@ export const createTokenConverters = ({ long, short, code: hashCode }: Hasher) =
   const displayOf = (text: string): Display => {
     const found = displays.get(text)
     if (found !== undefined) return found
-    const folded = fold(text)
-    const key = toKey(folded)
+    const folded = normalize(text)
+    const key = toPrefixKey(folded)
     const made = { key, value: long(folded), tail: key.length === folded.length ? null : folded }
     if (displays.size >= KNOWN_DISPLAYS) displays.clear()
     if (text.length <= KEY_CHARS) displays.set(text, made)
     return made
   }
-  const addText = (rows: Rows, column: number, display: unknown): void => {
+  const addText = (rows: IndexEntries, column: number, display: unknown): void => {
     if (typeof display !== 'string' || display === '') return
     const { key, value, tail } = displayOf(display)
     if (key === '') return
-    rows.token.push(column + TEXT, value, 0)
-    rows.text.push(column + TEXT, key, value, tail)
+    rows.token.push(column + DISPLAY_TEXT, value, 0)
+    rows.text.push(column + DISPLAY_TEXT, key, value, tail)
   }
-  const addToken = (rows: Rows, column: number, system: unknown, code: unknown): void => {
+  const addToken = (rows: IndexEntries, column: number, system: unknown, code: unknown): void => {
     const named = typeof system === 'string' ? system : ''
     if (typeof code === 'string' && code !== '')
       rows.token.push(column, hashCode(code, named), named === '' ? 0 : short(named))

@@ -1,13 +1,13 @@
 /** URIs → keys, kept as they are, because searches by prefix need it. https://hl7.org/fhir/R4/search.html#uri */
 
 import { alike, type Convert } from '../../definition/kind.ts'
-import { toKey } from '../fold.ts'
 import type { Hasher } from '../hash.ts'
+import { toPrefixKey } from '../normalize.ts'
 
 export const createUriConverters = ({ long }: Hasher): Readonly<Record<string, Convert>> => {
   const uriUri: Convert = (rows, column, value) => {
     if (typeof value !== 'string' || value === '') return
-    const key = toKey(value)
+    const key = toPrefixKey(value)
     rows.string.push(column, key, long(value), key.length === value.length ? null : value)
   }
   /** A search without a version means every version. */

@@ -2,17 +2,17 @@
  * The words of a resource, without case and accents: of its narrative, and of its other texts. Left out is what is found
  * by a parameter of its own or means nothing to a reader: systems, URLs, references, dates, data, meta.
  */
-import { fold } from '../fold.ts'
+import { normalize } from '../normalize.ts'
 
-export interface ResourceWords {
+export interface ResourceText {
   readonly narrative: string
   readonly content: string
 }
 
 /** Characters that are kept of either. PostgreSQL takes no more than 1 MB of words. */
-const MOST_CHARS = 150_000
+const MAX_CHARS = 150_000
 /** A text without blanks that is longer is data. */
-const MOST_WORD = 1_000
+const MAX_WORD = 1_000
 
 const LEFT_OUT = new Set(['resourceType', 'id', 'meta', 'div', 'system', 'url', 'reference', 'data', 'contentType'])
 const NO_WORDS = /^(?:(?:https?:\/\/|urn:)\S*|\d{4}-\d\d(?:-\d\d(?:T\S+)?)?)$/i
@@ -37,14 +37,14 @@ const toText = (xhtml: string): string =>
     })
 
 /** Words between single blanks. */
-export const toWords = (text: string): string => {
-  const folded = fold(text.length > MOST_CHARS ? text.slice(0, MOST_CHARS) : text)
+export const toTerms = (text: string): string => {
+  const folded = normalize(text.length > MAX_CHARS ? text.slice(0, MAX_CHARS) : text)
   return folded.replace(NOT_ASCII.test(folded) ? /[^\p{L}\p{M}\p{N}]+/gu : /[^a-z0-9]+/g, ' ').trim()
 }
 
 const collect = (value: unknown, name: string, into: string[]): void => {
   if (typeof value === 'string') {
-    if (value.length > MOST_WORD ? /\s/.test(value) : !NO_WORDS.test(value)) into.push(value)
+    if (value.length > MAX_WORD ? /\s/.test(value) : !NO_WORDS.test(value)) into.push(value)
   } else if (Array.isArray(value)) for (const one of value) collect(one, name, into)
   else if (typeof value === 'object' && value !== null)
     for (const member in value)
@@ -52,11 +52,11 @@ const collect = (value: unknown, name: string, into: string[]): void => {
 }
 
 /** `withContent` false: of the narrative only. */
-export const wordsOf = (resource: Readonly<Record<string, unknown>>, withContent: boolean): ResourceWords => {
+export const resourceTextOf = (resource: Readonly<Record<string, unknown>>, withContent: boolean): ResourceText => {
   const div = (resource.text as { div?: unknown } | undefined)?.div
-  const narrative = typeof div === 'string' ? toWords(toText(div)) : ''
+  const narrative = typeof div === 'string' ? toTerms(toText(div)) : ''
   if (!withContent) return { narrative, content: '' }
   const texts: string[] = []
   collect(resource, '', texts)
-  return { narrative, content: toWords(texts.join(' ')) }
+  return { narrative, content: toTerms(texts.join(' ')) }
 }

@@ -1,21 +1,14 @@
 /** Keeps the index of words beside the resources, in the transactions that write them. */
 
-import { type Database, type Eventually, insertNow, type Transaction } from '../../../database/service.ts'
-import { unpackBody } from '../../../storage/service.ts'
+import { type Database, insertImmediately, type MaybePromise, type Transaction } from '../../../database/service.ts'
+import { decompressBody } from '../../../storage/service.ts'
 import { toIndexFindings } from '../index-findings.ts'
-import type { IndexRows } from '../index-writer.ts'
-import { type ResourceWords, wordsOf } from './resource-text.ts'
-import {
-  clearWords,
-  deleteWords,
-  insertWords,
-  readWordBatch,
-  readWordSetting,
-  writeWordSetting,
-} from './text-tables.ts'
+import type { IndexWriter } from '../index-writer.ts'
+import { type ResourceText, resourceTextOf } from './resource-text.ts'
+import { clearText, deleteText, insertText, readTextBatch, readTextSetting, writeTextSetting } from './text-tables.ts'
 
 /** What is indexed: all texts, narratives only, nothing. */
-export type WordMode = 'all' | 'narrative' | 'none'
+export type FullTextMode = 'all' | 'narrative' | 'none'
 
 const BATCH = 100 // resources of one transaction
 const MODE = 'words'
@@ -31,23 +24,23 @@ interface BodyRow {
 
 type Json = Readonly<Record<string, unknown>>
 
-const both = (one: Eventually<void>, other: Eventually<void>): Eventually<void> =>
+const both = (one: MaybePromise<void>, other: MaybePromise<void>): MaybePromise<void> =>
   one instanceof Promise || other instanceof Promise ? Promise.all([one, other]).then(() => undefined) : undefined
 
-export const createWordRows = (database: Database, mode: WordMode) => {
+export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
   /** What the index holds once it is complete. */
   const held = mode === 'none' ? mode : `${mode} ${VERSION}`
-  const read = (resource: Json): ResourceWords => wordsOf(resource, mode === 'all')
+  const read = (resource: Json): ResourceText => resourceTextOf(resource, mode === 'all')
   /** `isNew`: nothing of it is in the index, so it may come there later. */
   const put = (
     transaction: Transaction,
     rid: number,
-    { narrative, content }: ResourceWords,
+    { narrative, content }: ResourceText,
     isNew: boolean,
-  ): Eventually<void> => {
+  ): MaybePromise<void> => {
     if (narrative === '' && content === '') return undefined
     const params = [rid, narrative, content]
-    return isNew ? transaction.later(insertWords, params) : insertNow(transaction, insertWords, params)
+    return isNew ? transaction.insertDeferred(insertText, params) : insertImmediately(transaction, insertText, params)
   }
 
   const change = (
@@ -55,35 +48,35 @@ export const createWordRows = (database: Database, mode: WordMode) => {
     rid: number,
     now: Json | undefined,
     before: Json | undefined,
-  ): Eventually<void> => {
+  ): MaybePromise<void> => {
     return exchange(transaction, rid, now && read(now), before && read(before))
   }
   const exchange = (
     transaction: Transaction,
     rid: number,
-    words: ResourceWords | undefined,
-    old: ResourceWords | undefined,
-  ): Eventually<void> => {
+    words: ResourceText | undefined,
+    old: ResourceText | undefined,
+  ): MaybePromise<void> => {
     if (old !== undefined && words?.narrative === old.narrative && words.content === old.content) return undefined
-    const removed = old === undefined ? undefined : transaction.run(deleteWords, [rid])
+    const removed = old === undefined ? undefined : transaction.run(deleteText, [rid])
     return words === undefined ? removed : both(removed, put(transaction, rid, words, old === undefined))
   }
 
   const setting = async (name: string): Promise<string | undefined> =>
-    (await database.get<{ value: string }>(readWordSetting, [name]))?.value
+    (await database.get<{ value: string }>(readTextSetting, [name]))?.value
 
   const fill = async (signal?: AbortSignal): Promise<void> => {
     for (let at = Number((await setting(PROGRESS)) ?? 0); !signal?.aborted; ) {
       const next = await database.transact(async (transaction) => {
-        const rows = await transaction.all<BodyRow>(readWordBatch, [at, BATCH])
+        const rows = await transaction.all<BodyRow>(readTextBatch, [at, BATCH])
         for (const { rid, flags, body } of rows) {
-          const text = unpackBody(body, flags).toString('utf8')
-          await transaction.run(deleteWords, [rid])
+          const text = decompressBody(body, flags).toString('utf8')
+          await transaction.run(deleteText, [rid])
           await put(transaction, rid, read(JSON.parse(text) as Json), false)
         }
         const last = rows.at(-1)?.rid
-        await transaction.run(writeWordSetting, [PROGRESS, String(last ?? 0)])
-        if (last === undefined) await transaction.run(writeWordSetting, [MODE, held])
+        await transaction.run(writeTextSetting, [PROGRESS, String(last ?? 0)])
+        if (last === undefined) await transaction.run(writeTextSetting, [MODE, held])
         return last
       })
       if (next === undefined) return
@@ -93,15 +86,15 @@ export const createWordRows = (database: Database, mode: WordMode) => {
 
   const clear = (): Promise<void> =>
     database.transact(async (transaction) => {
-      await transaction.run(clearWords, [])
-      await transaction.run(writeWordSetting, [PROGRESS, '0'])
-      await transaction.run(writeWordSetting, [MODE, mode === 'none' ? held : `${mode} soon`])
+      await transaction.run(clearText, [])
+      await transaction.run(writeTextSetting, [PROGRESS, '0'])
+      await transaction.run(writeTextSetting, [MODE, mode === 'none' ? held : `${mode} soon`])
     })
 
   return {
     mode,
     /** Index rows that words go along with. */
-    beside: (rows: IndexRows): IndexRows =>
+    beside: (rows: IndexWriter): IndexWriter =>
       mode === 'none'
         ? rows
         : {
@@ -133,4 +126,4 @@ export const createWordRows = (database: Database, mode: WordMode) => {
   }
 }
 
-export type WordRows = ReturnType<typeof createWordRows>
+export type FullTextIndex = ReturnType<typeof createFullTextIndex>

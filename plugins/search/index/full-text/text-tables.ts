@@ -3,9 +3,9 @@
  * of narratives are told apart from the others.
  */
 import type { SchemaChange } from '../../../../kernel/index.ts'
-import { type LaterInsert, sql } from '../../../database/service.ts'
+import { type DeferredInsert, sql } from '../../../database/service.ts'
 
-export const wordMigrations: readonly SchemaChange[] = [
+export const fullTextMigrations: readonly SchemaChange[] = [
   {
     name: 'fhir/0004-words',
     sql: {
@@ -23,7 +23,7 @@ export const wordMigrations: readonly SchemaChange[] = [
 const WORDS = "setweight(to_tsvector('simple', ?), 'A') || to_tsvector('simple', ?)"
 
 /** rid, narrative, content */
-export const insertWords: LaterInsert = {
+export const insertText: DeferredInsert = {
   table: 'ix_words',
   width: 3,
   counts: [
@@ -33,20 +33,20 @@ export const insertWords: LaterInsert = {
     }),
   ],
 }
-export const deleteWords = sql('search.words-delete', {
+export const deleteText = sql('search.words-delete', {
   sqlite: 'DELETE FROM ix_words WHERE rowid = ?',
   postgres: 'DELETE FROM ix_words WHERE rid = ?',
 })
-export const clearWords = sql('search.words-clear', {
+export const clearText = sql('search.words-clear', {
   sqlite: "INSERT INTO ix_words (ix_words) VALUES ('delete-all')",
   postgres: 'DELETE FROM ix_words',
 })
-export const readWordBatch = sql(
+export const readTextBatch = sql(
   'search.words-batch',
   'SELECT rid, flags, body FROM resource WHERE rid > ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?',
 )
-export const readWordSetting = sql('search.words-setting', 'SELECT value FROM search_setting WHERE name = ?')
-export const writeWordSetting = sql(
+export const readTextSetting = sql('search.words-setting', 'SELECT value FROM search_setting WHERE name = ?')
+export const writeTextSetting = sql(
   'search.words-setting-write',
   'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 )

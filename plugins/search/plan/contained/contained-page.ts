@@ -3,14 +3,14 @@
  * container may not show is neither found nor counted. https://hl7.org/fhir/R4/search.html#contained
  */
 import type { VersionRow } from '../../../storage/service.ts'
-import { HOLDER_SQL, holderRid, placeOf, SPACE_SQL } from '../../index/contained/key-space.ts'
-import type { Condition } from '../../query/clause.ts'
-import { createNames, matches } from '../../query/clause-sql.ts'
+import { CONTAINER_KEY_SQL, containedIndex, containerKeyOf, SPACE_SQL } from '../../index/contained/key-space.ts'
+import type { SearchClause } from '../../query/clause.ts'
+import { createAliases, matchesSql } from '../../query/clause-sql.ts'
 import type { PagePosition } from '../../query/page-token.ts'
 import type { Plan } from '../../query/plan-contract.ts'
 import { and, type Fragment, join, or, q, raw } from '../../sql/fragment.ts'
-import type { Patience } from '../deadline.ts'
-import type { Executor, Match } from '../executor.ts'
+import type { Deadline } from '../deadline.ts'
+import type { Executor, SearchMatch } from '../executor.ts'
 import type { Direction } from '../plan.ts'
 
 export interface ContainedSearch {
@@ -21,26 +21,26 @@ export interface ContainedSearch {
   /** Show the containers, not what they contain. */
   readonly asContainers: boolean
   /** What containers of a type have to meet; undefined when nothing is restricted. */
-  readonly seen: readonly { readonly type: number; readonly conditions: readonly Condition[] }[] | undefined
+  readonly seen: readonly { readonly type: number; readonly conditions: readonly SearchClause[] }[] | undefined
 }
 
 /** Numbers of all matches: of contained resources, or of their containers. */
 const numbers = ({ inside, whole, asContainers }: ContainedSearch, pin: number): Fragment => {
-  const found = matches(inside, Math.min(holderRid(pin), Number.MAX_SAFE_INTEGER))
+  const found = matchesSql(inside, Math.min(containerKeyOf(pin), Number.MAX_SAFE_INTEGER))
   const parts = [
     asContainers
-      ? q`SELECT DISTINCT c.rid - (c.rid % ${raw(SPACE_SQL)}) + ${raw(HOLDER_SQL)} AS k FROM (${found}) c`
+      ? q`SELECT DISTINCT c.rid - (c.rid % ${raw(SPACE_SQL)}) + ${raw(CONTAINER_KEY_SQL)} AS k FROM (${found}) c`
       : q`SELECT c.rid AS k FROM (${found}) c`,
   ]
   if (whole !== undefined)
-    parts.push(q`SELECT w.rid * ${raw(SPACE_SQL)} + ${raw(HOLDER_SQL)} AS k FROM (${matches(whole, pin)}) w`)
+    parts.push(q`SELECT w.rid * ${raw(SPACE_SQL)} + ${raw(CONTAINER_KEY_SQL)} AS k FROM (${matchesSql(whole, pin)}) w`)
   return join(parts, ' UNION ')
 }
 
-const rowsOf = (search: ContainedSearch, pin: number): Fragment => {
-  const name = createNames()
+const containedRowsOf = (search: ContainedSearch, pin: number): Fragment => {
+  const name = createAliases()
   const seen = search.seen?.map(
-    ({ type, conditions }) => q`(r.type = ${type} AND ${and(conditions.map((one) => one.probe('r', name)))})`,
+    ({ type, conditions }) => q`(r.type = ${type} AND ${and(conditions.map((one) => one.checkSql('r', name)))})`,
   )
   const allowed = seen === undefined ? raw('1 = 1') : or(seen)
   return q`(${numbers(search, pin)}) u CROSS JOIN resource r WHERE r.rid = u.k / ${raw(SPACE_SQL)} AND (r.flags & 1) = 0 AND ${allowed}`
@@ -50,27 +50,32 @@ const rowsOf = (search: ContainedSearch, pin: number): Fragment => {
 export const containedPage = async (
   executor: Executor,
   search: ContainedSearch,
-  { pin, rid }: PagePosition,
+  { snapshotKey, rid }: PagePosition,
   limit: number,
   direction: Direction,
-  asking: Patience,
-): Promise<readonly Match[]> => {
+  asking: Deadline,
+): Promise<readonly SearchMatch[]> => {
   const [beyond, order] = direction === 'older' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')]
   const rows = await executor.select<VersionRow & { readonly k: number }>(
-    q`SELECT r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body, u.k FROM ${rowsOf(search, pin)} AND u.k ${beyond} ${rid} ORDER BY u.k ${order} LIMIT ${limit}`,
+    q`SELECT r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body, u.k FROM ${containedRowsOf(search, snapshotKey)} AND u.k ${beyond} ${rid} ORDER BY u.k ${order} LIMIT ${limit}`,
     asking,
   )
-  return rows.map(({ k, ...row }) => ({ version: executor.version(row), keys: [], place: k, contained: placeOf(k) }))
+  return rows.map(({ k, ...row }) => ({
+    version: executor.version(row),
+    keys: [],
+    sortPosition: k,
+    contained: containedIndex(k),
+  }))
 }
 
 export const countContained = async (
   executor: Executor,
   search: ContainedSearch,
   pin: number,
-  asking: Patience,
+  asking: Deadline,
 ): Promise<number> => {
   const [row] = await executor.select<{ readonly n: number }>(
-    q`SELECT count(*) AS n FROM ${rowsOf(search, pin)}`,
+    q`SELECT count(*) AS n FROM ${containedRowsOf(search, pin)}`,
     asking,
   )
   return Number(row?.n ?? 0)

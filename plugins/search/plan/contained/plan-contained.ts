@@ -1,12 +1,12 @@
 /** What a search in contained resources means: its conditions, and which containers may be seen. */
 import type { TypeCodes } from '../../../storage/service.ts'
-import type { Access } from '../../access/access-filter.ts'
+import type { AccessFilter } from '../../access/access-filter.ts'
 import { SearchSort, SearchUnsupportedParameter } from '../../errors.ts'
-import { APART } from '../../index/contained/key-space.ts'
+import { CONTAINED_OFFSET } from '../../index/contained/key-space.ts'
 import type { Search } from '../../open-search.ts'
-import type { Condition } from '../../query/clause.ts'
+import type { SearchClause } from '../../query/clause.ts'
 import type { Plan } from '../../query/plan-contract.ts'
-import type { Asking } from '../../query/search-context.ts'
+import type { SearchContext } from '../../query/search-context.ts'
 import type { SearchRequest } from '../../query/search-parameters.ts'
 import type { ContainedSearch } from './contained-page.ts'
 
@@ -19,8 +19,8 @@ export const askContained = async (
   types: TypeCodes,
   type: string | undefined,
   request: SearchRequest,
-  asking: Asking,
-  access: Access,
+  context: SearchContext,
+  access: AccessFilter,
   whole: Plan | undefined,
 ): Promise<ContainedSearch> => {
   if (type === undefined)
@@ -29,11 +29,11 @@ export const askContained = async (
       'contained resources are searched by one type, and in no compartment',
     )
   if (request.sort !== undefined) throw SearchSort(request.sort.slice(0, 100), 'contained resources come newest first')
-  const conditions: Condition[] = []
-  for (const [name, value] of request.criteria) conditions.push(await containedCriteria(type, name, value, asking))
-  const inside = await planner((types.code(type) ?? 0) - APART, conditions)
-  const seen: { type: number; conditions: readonly Condition[] }[] = []
-  if (!access.open)
+  const conditions: SearchClause[] = []
+  for (const [name, value] of request.criteria) conditions.push(await containedCriteria(type, name, value, context))
+  const inside = await planner((types.code(type) ?? 0) - CONTAINED_OFFSET, conditions)
+  const seen: { type: number; conditions: readonly SearchClause[] }[] = []
+  if (!access.isUnrestricted)
     for (const holder of await usedTypes()) {
       const met = await access.conditions(holder, 's')
       if (met !== undefined) seen.push({ type: types.code(holder) ?? 0, conditions: met })
@@ -42,6 +42,6 @@ export const askContained = async (
     inside,
     whole: request.contained === 'both' ? whole : undefined,
     asContainers: request.containedType === 'container',
-    seen: access.open ? undefined : seen,
+    seen: access.isUnrestricted ? undefined : seen,
   }
 }

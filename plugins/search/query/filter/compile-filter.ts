@@ -4,18 +4,18 @@
 
 import type { Parameter } from '../../definition/parameter.ts'
 import { PREFIXED } from '../../definition/supported.ts'
-import { WIDE } from '../../definition/wide-ranges.ts'
+import { WIDE_OFFSET } from '../../definition/wide-ranges.ts'
 import { SearchChain, SearchFilterOperator, SearchValue } from '../../errors.ts'
 import { and, isIn, or, q, raw } from '../../sql/fragment.ts'
-import type { Follow } from '../chain-criteria.ts'
-import { allCondition, anyCondition, type Condition, lookupCondition, type Named, notCondition } from '../clause.ts'
-import type { Lookup } from '../lookup.ts'
+import type { FollowReference } from '../chain-criteria.ts'
+import { allClause, anyClause, type ClauseText, lookupClause, notClause, type SearchClause } from '../clause.ts'
+import type { IndexLookup } from '../index-lookup.ts'
 import { readDateValue } from '../lookups/ordered.ts'
 import { short } from '../parameter-name.ts'
-import type { Asking } from '../search-context.ts'
+import type { SearchContext } from '../search-context.ts'
 import type { SimpleCriteria } from '../simple-criteria.ts'
 import { codesOf } from '../value-context.ts'
-import { type Filter, type FilterStep, type Operator, parseFilter } from './parse-filter.ts'
+import { type FilterExpression, type FilterStep, type Operator, parseFilter } from './parse-filter.ts'
 import { STRING_OPERATORS, type StringOperator, stringTest } from './string-tests.ts'
 
 /** Operators by type of parameter; `pr` is for all. */
@@ -33,29 +33,29 @@ export const FILTER_OPERATORS: Readonly<Record<string, readonly Operator[]>> = {
 /** What a modifier of a parameter says already. */
 const MODIFIER_OF: Partial<Record<Operator, string>> = { in: 'in', ni: 'not-in', ss: 'below', sb: 'above' }
 
-type Test = Extract<Filter, { kind: 'test' }>
+type Test = Extract<FilterExpression, { kind: 'test' }>
 
 /** One value, whatever commas are in it. */
 const asOne = (value: string): string => value.replace(/\\.|,/gs, (part) => (part === ',' ? '\\,' : part))
 
 /** Any value that none of the lookups hits. */
-const unequal = (named: Named, codes: readonly number[], lookups: readonly Lookup[]): Condition => {
-  const table = raw((lookups[0] as Lookup).table)
-  const rids = q`SELECT x.rid AS rid FROM ${table} x WHERE ${isIn('x.param', codes)} AND NOT (${or(lookups.map(({ where }) => where))})`
-  return { ...named, probe: (d) => q`${raw(d)}.rid IN (${rids})`, sources: [{ rids, ordered: false }] }
+const unequal = (named: ClauseText, codes: readonly number[], lookups: readonly IndexLookup[]): SearchClause => {
+  const table = raw((lookups[0] as IndexLookup).table)
+  const keysSql = q`SELECT x.rid AS rid FROM ${table} x WHERE ${isIn('x.param', codes)} AND NOT (${or(lookups.map(({ where }) => where))})`
+  return { ...named, checkSql: (d) => q`${raw(d)}.rid IN (${keysSql})`, sources: [{ keysSql, isOrdered: false }] }
 }
 
-const overlap = (name: string, codes: readonly number[], value: string): Lookup => {
+const overlap = (name: string, codes: readonly number[], value: string): IndexLookup => {
   const { prefix, range } = readDateValue(name, value)
   if (prefix !== 'eq') throw SearchValue(name, 'a date without a prefix')
   const { lo, hi } = range
-  const both = [...codes, ...codes.map((code) => code + WIDE)]
+  const both = [...codes, ...codes.map((code) => code + WIDE_OFFSET)]
   return {
     table: 'ix_date',
     where: and([isIn('x.param', both), q`x.lo < ${hi} AND x.hi > ${lo}`]),
-    ordered: false,
+    isOrdered: false,
     probeable: true,
-    test: ({ date }) => {
+    matches: ({ date }) => {
       for (let at = 0; at < date.length; at += 3)
         if (both.includes(date[at] as number) && (date[at + 1] as number) < hi && (date[at + 2] as number) > lo)
           return true
@@ -68,8 +68,8 @@ export interface FilterParts {
   readonly parameterOf: (type: string, code: string) => Parameter
   readonly simple: SimpleCriteria
   /** `_id` and `_lastUpdated`. */
-  readonly general: (type: string, code: string, value: string, asking: Asking) => Promise<Condition>
-  readonly follow: Follow
+  readonly general: (type: string, code: string, value: string, context: SearchContext) => Promise<SearchClause>
+  readonly follow: FollowReference
 }
 
 export const createFilterCriteria = ({ parameterOf, simple, general, follow }: FilterParts) => {
@@ -79,22 +79,28 @@ export const createFilterCriteria = ({ parameterOf, simple, general, follow }: F
   }
 
   /** A parameter that has no column. */
-  const ofWhole = async (type: string, code: string, test: Test, named: Named, asking: Asking): Promise<Condition> => {
+  const ofWhole = async (
+    type: string,
+    code: string,
+    test: Test,
+    named: ClauseText,
+    context: SearchContext,
+  ): Promise<SearchClause> => {
     const { operator, value } = test
     if (code === '_lastUpdated') {
       if (!FILTER_OPERATORS.number?.includes(operator)) refuse(test, 'number')
-      return general(type, code, `${operator}${asOne(value)}`, asking)
+      return general(type, code, `${operator}${asOne(value)}`, context)
     }
     if (operator !== 'eq' && operator !== 'ne') throw SearchFilterOperator(operator, 'id', short(test.text), 'eq, ne')
-    const same = await general(type, code, asOne(value), asking)
-    return operator === 'eq' ? same : notCondition(named, same)
+    const same = await general(type, code, asOne(value), context)
+    return operator === 'eq' ? same : notClause(named, same)
   }
 
-  const ofParameter = async (type: string, code: string, test: Test, named: Named, asking: Asking) => {
+  const ofParameter = async (type: string, code: string, test: Test, named: ClauseText, asking: SearchContext) => {
     const { operator, value } = test
     if (code === '_id' || code === '_lastUpdated') return ofWhole(type, code, test, named, asking)
     const parameter = parameterOf(type, code)
-    const ask = (modifier: string | undefined, text: string): Promise<Condition> =>
+    const ask = (modifier: string | undefined, text: string): Promise<SearchClause> =>
       simple.condition(type, short(test.text), { code, modifier, rest: undefined }, text, asking)
     if (operator === 'pr') {
       if (value !== 'true' && value !== 'false') throw SearchValue(short(test.text), 'true or false')
@@ -107,9 +113,9 @@ export const createFilterCriteria = ({ parameterOf, simple, general, follow }: F
       const folds = parameter.type === 'string'
       if (operator === 'ne') return unequal(named, codes, [stringTest(context, 'eq', value, folds)])
       if ((STRING_OPERATORS as readonly string[]).includes(operator))
-        return lookupCondition(named, [stringTest(context, operator as StringOperator, value, folds)])
+        return lookupClause(named, [stringTest(context, operator as StringOperator, value, folds)])
     }
-    if (operator === 'po') return lookupCondition(named, [overlap(short(test.text), codes, value)])
+    if (operator === 'po') return lookupClause(named, [overlap(short(test.text), codes, value)])
     if (PREFIXED.includes(parameter.type)) return ask(undefined, `${operator}${asOne(value)}`)
     if (operator === 'ne') return unequal(named, codes, await simple.lookups(parameter, context, undefined, [value]))
     return ask(MODIFIER_OF[operator], asOne(value))
@@ -119,29 +125,34 @@ export const createFilterCriteria = ({ parameterOf, simple, general, follow }: F
     type: string,
     [step, ...rest]: readonly FilterStep[],
     test: Test,
-    asking: Asking,
+    context: SearchContext,
     depth: number,
-  ): Promise<Condition> => {
+  ): Promise<SearchClause> => {
     const { name, filter } = step as FilterStep
-    const named = { text: test.text, understood: `filter on ${type}: ${test.text}` }
-    if (rest.length === 0) return ofParameter(type, name, test, named, asking)
+    const named = { text: test.text, description: `filter on ${type}: ${test.text}` }
+    if (rest.length === 0) return ofParameter(type, name, test, named, context)
     const parameter = parameterOf(type, name)
     if (parameter.type !== 'reference') throw SearchChain(short(test.text), `"${name}" is no reference`)
-    return follow(parameter, parameter.targets, named, asking, depth, async (target) => [
-      ...(filter === undefined ? [] : [await compile(target, filter, asking, depth + 1)]),
-      await compileTest(target, rest, test, asking, depth + 1),
+    return follow(parameter, parameter.targets, named, context, depth, async (target) => [
+      ...(filter === undefined ? [] : [await compile(target, filter, context, depth + 1)]),
+      await compileTest(target, rest, test, context, depth + 1),
     ])
   }
 
-  const compile = async (type: string, filter: Filter, asking: Asking, depth: number): Promise<Condition> => {
-    if (filter.kind === 'test') return compileTest(type, filter.path, filter, asking, depth)
-    const named = { text: '_filter', understood: `${filter.kind} of a filter` }
-    if (filter.kind === 'not') return notCondition(named, await compile(type, filter.of, asking, depth))
-    const both = [await compile(type, filter.left, asking, depth), await compile(type, filter.right, asking, depth)]
-    return filter.kind === 'and' ? allCondition(named, both) : anyCondition(named, both)
+  const compile = async (
+    type: string,
+    filter: FilterExpression,
+    context: SearchContext,
+    depth: number,
+  ): Promise<SearchClause> => {
+    if (filter.kind === 'test') return compileTest(type, filter.path, filter, context, depth)
+    const named = { text: '_filter', description: `${filter.kind} of a filter` }
+    if (filter.kind === 'not') return notClause(named, await compile(type, filter.of, context, depth))
+    const both = [await compile(type, filter.left, context, depth), await compile(type, filter.right, context, depth)]
+    return filter.kind === 'and' ? allClause(named, both) : anyClause(named, both)
   }
 
   /** Throws 400 for what cannot be read, or not be asked. */
-  return (type: string, text: string, asking: Asking, depth: number): Promise<Condition> =>
-    compile(type, parseFilter(text), asking, depth)
+  return (type: string, text: string, context: SearchContext, depth: number): Promise<SearchClause> =>
+    compile(type, parseFilter(text), context, depth)
 }

@@ -10,12 +10,12 @@ export type Operator = (typeof OPERATORS)[number]
 /** A name on the way to the value; what a bracket says of the resource it leads to. */
 export interface FilterStep {
   readonly name: string
-  readonly filter: Filter | undefined
+  readonly filter: FilterExpression | undefined
 }
 
-export type Filter =
-  | { readonly kind: 'and' | 'or'; readonly left: Filter; readonly right: Filter }
-  | { readonly kind: 'not'; readonly of: Filter }
+export type FilterExpression =
+  | { readonly kind: 'and' | 'or'; readonly left: FilterExpression; readonly right: FilterExpression }
+  | { readonly kind: 'not'; readonly of: FilterExpression }
   | {
       readonly kind: 'test'
       readonly path: readonly FilterStep[]
@@ -25,18 +25,18 @@ export type Filter =
       readonly text: string
     }
 
-export const MOST_FILTER_CHARS = 8_000
-export const MOST_FILTER_TESTS = 64
-export const MOST_FILTER_DEPTH = 16 // parentheses and brackets in one another
-const MOST_STEPS = 10 // links of all paths together
+export const MAX_FILTER_CHARS = 8_000
+export const MAX_FILTER_TESTS = 64
+export const MAX_FILTER_DEPTH = 16 // parentheses and brackets in one another
+const MAX_STEPS = 10 // links of all paths together
 
 const NAME = /[A-Za-z_-][A-Za-z0-9_-]*/y
 const WORD = /[^\s)\]]+/y
 const TEXT = /"(?:[^"\\]|\\.)*"/sy
 
 /** Throws 400 that says where it is not readable, counting characters from 1. */
-export const parseFilter = (text: string): Filter => {
-  if (text.length > MOST_FILTER_CHARS) throw SearchTooCostly(`a filter has at most ${MOST_FILTER_CHARS} characters`)
+export const parseFilter = (text: string): FilterExpression => {
+  if (text.length > MAX_FILTER_CHARS) throw SearchTooCostly(`a filter has at most ${MAX_FILTER_CHARS} characters`)
   let at = 0
   let tests = 0
   let steps = 0
@@ -69,7 +69,7 @@ export const parseFilter = (text: string): Filter => {
     const path: FilterStep[] = []
     for (;;) {
       const name = take(NAME) ?? fail('the name of a search parameter is expected')
-      let filter: Filter | undefined
+      let filter: FilterExpression | undefined
       if (text.charAt(at) === '[') {
         at += 1
         filter = readFilter(depth + 1)
@@ -80,7 +80,7 @@ export const parseFilter = (text: string): Filter => {
       if (text.charAt(at) !== '.') return path
       at += 1
       steps += 1
-      if (steps > MOST_STEPS) throw SearchTooCostly(`a filter follows at most ${MOST_STEPS} references`)
+      if (steps > MAX_STEPS) throw SearchTooCostly(`a filter follows at most ${MAX_STEPS} references`)
     }
   }
   const readValue = (): string => {
@@ -95,7 +95,7 @@ export const parseFilter = (text: string): Filter => {
       return fail('a text in quotes is expected, written as in JSON')
     }
   }
-  const readTest = (depth: number): Filter => {
+  const readTest = (depth: number): FilterExpression => {
     const start = at
     const path = readPath(depth)
     space()
@@ -107,11 +107,11 @@ export const parseFilter = (text: string): Filter => {
     }
     const value = readValue()
     tests += 1
-    if (tests > MOST_FILTER_TESTS) throw SearchTooCostly(`a filter has at most ${MOST_FILTER_TESTS} tests`)
+    if (tests > MAX_FILTER_TESTS) throw SearchTooCostly(`a filter has at most ${MAX_FILTER_TESTS} tests`)
     return { kind: 'test', path, operator: operator as Operator, value, text: text.slice(start, at) }
   }
-  const readOne = (depth: number): Filter => {
-    if (depth > MOST_FILTER_DEPTH) throw SearchTooCostly(`a filter nests at most ${MOST_FILTER_DEPTH} levels deep`)
+  const readOne = (depth: number): FilterExpression => {
+    if (depth > MAX_FILTER_DEPTH) throw SearchTooCostly(`a filter nests at most ${MAX_FILTER_DEPTH} levels deep`)
     space()
     if (isKeyword('not')) {
       at += 'not'.length
@@ -127,7 +127,7 @@ export const parseFilter = (text: string): Filter => {
     return inside
   }
   /** From left to right: neither of `and` and `or` goes before the other. */
-  const readFilter = (depth: number): Filter => {
+  const readFilter = (depth: number): FilterExpression => {
     let left = readOne(depth)
     for (;;) {
       const kind = (['and', 'or'] as const).find(isKeyword)

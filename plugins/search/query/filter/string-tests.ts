@@ -1,8 +1,8 @@
 /** Strings and URIs as a filter compares them: whole, by their beginning, end or a part, or in alphabetical order. */
 import { SearchEmpty } from '../../errors.ts'
-import { fold, toKey } from '../../index/fold.ts'
+import { normalize, toPrefixKey } from '../../index/normalize.ts'
 import { and, type Fragment, isIn, q, raw } from '../../sql/fragment.ts'
-import type { Lookup } from '../lookup.ts'
+import type { IndexLookup } from '../index-lookup.ts'
 import { contains, prefixLookup, stringRow } from '../lookups/string.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 
@@ -18,22 +18,27 @@ const endsWith = (dialect: ValueContext['dialect'], text: string): Fragment =>
     : q`right(${WHOLE}, ${[...text].length}) = ${text}`
 
 /** `folds`: texts compare without case and accents, URIs as they are. */
-export const stringTest = (context: ValueContext, operator: StringOperator, value: string, folds: boolean): Lookup => {
+export const stringTest = (
+  context: ValueContext,
+  operator: StringOperator,
+  value: string,
+  folds: boolean,
+): IndexLookup => {
   const { name, dialect, columns } = context
   const codes = codesOf(columns)
-  const text = folds ? fold(value) : value
+  const text = folds ? normalize(value) : value
   if (text === '') throw SearchEmpty(name)
   if (operator === 'sw') return prefixLookup(dialect, codes, text)
-  const lookup = (where: Fragment, test: (one: string) => boolean): Lookup => ({
+  const lookup = (where: Fragment, test: (one: string) => boolean): IndexLookup => ({
     table: 'ix_str',
     where: and([isIn('x.param', codes), where]),
-    ordered: false,
+    isOrdered: false,
     probeable: true,
-    test: stringRow(codes, test),
+    matches: stringRow(codes, test),
   })
   switch (operator) {
     case 'eq':
-      return lookup(q`x.val = ${toKey(text)} AND ${WHOLE} = ${text}`, (one) => one === text)
+      return lookup(q`x.val = ${toPrefixKey(text)} AND ${WHOLE} = ${text}`, (one) => one === text)
     case 'co':
       return lookup(contains(dialect, text), (one) => one.includes(text))
     case 'ew':

@@ -1,11 +1,11 @@
 /** Composites: values joined by `$`, of one element. https://hl7.org/fhir/R4/search.html#combining */
-import type { Kind } from '../../definition/kind.ts'
+import type { IndexKind } from '../../definition/kind.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
-import { fold } from '../../index/fold.ts'
-import { COMPOSITE, COMPOSITE_WIDTH } from '../../index/index-entries.ts'
+import { COMPOSITE, COMPOSITE_COLUMNS } from '../../index/index-entries.ts'
+import { normalize } from '../../index/normalize.ts'
 import { and, type Fragment, isIn, or, q, raw } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
-import { anyRow, type Lookup } from '../lookup.ts'
+import { type IndexLookup, someRow } from '../index-lookup.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 import { componentBounds } from './ordered.ts'
 import { referenceTargets } from './reference.ts'
@@ -15,7 +15,7 @@ import { caselessToken, hashToken, readToken } from './token.ts'
 /** Where a component's condition stands among the columns of `ix_comp`. */
 const componentLookup = async (
   context: ValueContext,
-  kind: Kind,
+  kind: IndexKind,
   text: string,
   at: number,
 ): Promise<{ where: Fragment; test: (row: readonly unknown[], start: number) => boolean }> => {
@@ -45,7 +45,7 @@ const componentLookup = async (
     const hashes = referenceTargets(context, unescapeValue(text), []).map(hasher.long)
     return { where: isIn(value, hashes), test: (row, start) => hashes.includes(row[start + place] as number) }
   }
-  const wanted = kind === 'uri' ? unescapeValue(text) : fold(unescapeValue(text))
+  const wanted = kind === 'uri' ? unescapeValue(text) : normalize(unescapeValue(text))
   if (wanted === '') throw SearchEmpty(name)
   return {
     where: beginsWith(context.dialect, 'x.txt', 'x.tail', wanted),
@@ -55,11 +55,11 @@ const componentLookup = async (
 
 export const compositeLookups = async (
   context: ValueContext,
-  kinds: readonly Kind[],
+  kinds: readonly IndexKind[],
   values: readonly string[],
-): Promise<Lookup[]> => {
+): Promise<IndexLookup[]> => {
   const codes = codesOf(context.columns)
-  const lookups: Lookup[] = []
+  const lookups: IndexLookup[] = []
   for (const value of values) {
     const parts = splitEscaped(value, '$')
     if (parts.length !== kinds.length || parts.includes(''))
@@ -70,12 +70,12 @@ export const compositeLookups = async (
     lookups.push({
       table: 'ix_comp',
       where: or([and([isIn('x.param', codes), ...conditions.map(({ where }) => where)])]),
-      ordered: false,
+      isOrdered: false,
       probeable: true,
-      test: ({ composite }) =>
-        anyRow(
+      matches: ({ composite }) =>
+        someRow(
           composite,
-          COMPOSITE_WIDTH,
+          COMPOSITE_COLUMNS,
           (at) => codes.includes(composite[at] as number) && conditions.every(({ test }) => test(composite, at)),
         ),
     })

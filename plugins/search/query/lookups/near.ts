@@ -3,10 +3,10 @@
  * https://hl7.org/fhir/R4/location.html#search
  */
 import { SearchValue } from '../../errors.ts'
-import { COMPOSITE_WIDTH } from '../../index/index-entries.ts'
+import { COMPOSITE_COLUMNS } from '../../index/index-entries.ts'
 import { and, type Fragment, isIn, q } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
-import { anyRow, type Lookup } from '../lookup.ts'
+import { type IndexLookup, someRow } from '../index-lookup.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 
 const EARTH_KM = 6371.0088 // mean radius, IUGG
@@ -68,7 +68,7 @@ const widthOf = ({ latitude }: Circle, angle: number): number => {
   return Math.asin(Math.sin(angle) / Math.cos(latitude * RADIANS)) / RADIANS
 }
 
-const circleLookup = (codes: readonly number[], circle: Circle): Lookup => {
+const circleLookup = (codes: readonly number[], circle: Circle): IndexLookup => {
   const { latitude, longitude, km } = circle
   const angle = Math.min(km / EARTH_KM, Math.PI)
   // A point is at no distance from itself, whatever rounding makes of it.
@@ -87,12 +87,12 @@ const circleLookup = (codes: readonly number[], circle: Circle): Lookup => {
   return {
     table: 'ix_comp',
     where: and([isIn('x.param', codes), ...rows, q`${distance} <= ${most}`]),
-    ordered: false,
+    isOrdered: false,
     probeable: true,
-    test: ({ composite }) =>
-      anyRow(
+    matches: ({ composite }) =>
+      someRow(
         composite,
-        COMPOSITE_WIDTH,
+        COMPOSITE_COLUMNS,
         (at) =>
           codes.includes(composite[at] as number) &&
           haversine(circle, composite[at + 3] as number, composite[at + 7] as number) <= most,
@@ -100,5 +100,5 @@ const circleLookup = (codes: readonly number[], circle: Circle): Lookup => {
   }
 }
 
-export const nearLookups = ({ name, columns }: ValueContext, values: readonly string[]): Lookup[] =>
+export const nearLookups = ({ name, columns }: ValueContext, values: readonly string[]): IndexLookup[] =>
   values.map((value) => circleLookup(codesOf(columns), readCircle(name, value)))

@@ -1,13 +1,27 @@
 /** Dates, numbers and quantities: prefix and value → conditions on ranges. https://hl7.org/fhir/R4/search.html#prefix */
 
-import { multiply, type NumberValue, type Range, type Ratio, readMoment, readNumber } from '../../../model/service.ts'
-import { WIDE, WIDE_MS } from '../../definition/wide-ranges.ts'
+import {
+  type DateBounds,
+  type DecimalRange,
+  multiply,
+  type Ratio,
+  readDateBounds,
+  readDecimalRange,
+} from '../../../model/service.ts'
+import { WIDE_OFFSET, WIDE_RANGE_MS } from '../../definition/wide-ranges.ts'
 import { SearchPrefix, SearchValue } from '../../errors.ts'
 import type { Hasher } from '../../index/hash.ts'
-import { COMPOSITE, DATE_WIDTH, type Places, QUANTITY, QUANTITY_WIDTH, type Rows } from '../../index/index-entries.ts'
+import {
+  COMPOSITE,
+  DATE_COLUMNS,
+  type IndexEntries,
+  type Places,
+  QUANTITY,
+  QUANTITY_COLUMNS,
+} from '../../index/index-entries.ts'
 import { and, Fragment, isIn, or, q } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
-import { anyRow, type Lookup } from '../lookup.ts'
+import { type IndexLookup, someRow } from '../index-lookup.ts'
 import { type NumberBounds, numberBounds } from '../number-bounds.ts'
 import { type Prefix, splitPrefix } from '../prefix.ts'
 import { equivalents } from '../units.ts'
@@ -23,7 +37,7 @@ export interface Bounds {
 }
 
 /** A date: rows cover [lo, hi), the value [a, b). */
-export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number): Bounds => {
+export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: DateBounds, now: number): Bounds => {
   const gap = Math.round(APPROXIMATE * Math.abs(now - a))
   const both = (any: Fragment, test: Bounds['test'], narrow = any): Bounds => ({ any, narrow, test })
   switch (prefix) {
@@ -32,14 +46,14 @@ export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number)
     case 'ne':
       return both(q`(x.lo < ${a} OR x.hi > ${b})`, (lo, hi) => lo < a || hi > b)
     case 'gt':
-      return both(q`x.hi > ${b}`, (_lo, hi) => hi > b, q`x.lo > ${b - WIDE_MS} AND x.hi > ${b}`)
+      return both(q`x.hi > ${b}`, (_lo, hi) => hi > b, q`x.lo > ${b - WIDE_RANGE_MS} AND x.hi > ${b}`)
     case 'lt':
       return both(q`x.lo < ${a}`, (lo) => lo < a)
     case 'ge':
       return both(
         q`(x.lo >= ${a} OR x.hi > ${b})`,
         (lo, hi) => lo >= a || hi > b,
-        q`x.lo > ${a - WIDE_MS} AND (x.lo >= ${a} OR x.hi > ${b})`,
+        q`x.lo > ${a - WIDE_RANGE_MS} AND (x.lo >= ${a} OR x.hi > ${b})`,
       )
     case 'le':
       return both(q`x.lo < ${b} AND (x.lo < ${a} OR x.hi <= ${b})`, (lo, hi) => lo < a || hi <= b)
@@ -52,17 +66,17 @@ export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: Range, now: number)
       return both(
         q`x.lo < ${to} AND x.hi > ${from}`,
         (lo, hi) => lo < to && hi > from,
-        q`x.lo < ${to} AND x.lo > ${from - WIDE_MS} AND x.hi > ${from}`,
+        q`x.lo < ${to} AND x.lo > ${from - WIDE_RANGE_MS} AND x.hi > ${from}`,
       )
     }
   }
 }
 
 /** Text of a date value; a plus of its zone may have arrived as a space. */
-export const readDateValue = (name: string, text: string): { prefix: Prefix; range: Range } => {
+export const readDateValue = (name: string, text: string): { prefix: Prefix; range: DateBounds } => {
   const { prefix, rest } = splitPrefix(text)
-  const range: Range = { lo: 0, hi: 0 }
-  if (!readMoment(rest.replace(' ', '+'), range))
+  const range: DateBounds = { lo: 0, hi: 0 }
+  if (!readDateBounds(rest.replace(' ', '+'), range))
     throw SearchPrefix(name, 'date such as 2024-02-29 or 2024-02-29T12:00:00Z')
   return { prefix, range }
 }
@@ -73,7 +87,7 @@ const onColumns = (
   bounds: Pick<Bounds, 'any' | 'narrow'>,
   also: readonly Fragment[] = [],
 ): { where: Fragment; ranges: readonly Fragment[]; check: Fragment } => {
-  const wide = codes.map((code) => code + WIDE)
+  const wide = codes.map((code) => code + WIDE_OFFSET)
   const ranges = [
     and([isIn('x.param', codes), bounds.narrow, ...also]),
     and([isIn('x.param', wide), bounds.any, ...also]),
@@ -95,33 +109,33 @@ const testRow = (bounds: NumberBounds, row: readonly unknown[], at: number, plac
   )
 
 const isOneOf = (codes: readonly number[], code: unknown): boolean =>
-  codes.includes(code as number) || codes.includes((code as number) - WIDE)
+  codes.includes(code as number) || codes.includes((code as number) - WIDE_OFFSET)
 
-export const dateLookup = (name: string, codes: readonly number[], text: string, now: number): Lookup => {
+export const dateLookup = (name: string, codes: readonly number[], text: string, now: number): IndexLookup => {
   const { prefix, range } = readDateValue(name, unescapeValue(text))
   const bounds = dateBounds(prefix, range, now)
   return {
     table: 'ix_date',
     ...onColumns(codes, bounds),
-    ordered: false,
+    isOrdered: false,
     probeable: true,
-    test: ({ date }: Rows) =>
-      anyRow(
+    matches: ({ date }: IndexEntries) =>
+      someRow(
         date,
-        DATE_WIDTH,
+        DATE_COLUMNS,
         (at) => isOneOf(codes, date[at]) && bounds.test(date[at + 1] as number, date[at + 2] as number),
       ),
   }
 }
 
-const readNumberValue = (name: string, text: string): { prefix: Prefix; number: NumberValue } => {
+const readNumberValue = (name: string, text: string): { prefix: Prefix; number: DecimalRange } => {
   const { prefix, rest } = splitPrefix(text)
-  const number = readNumber(rest)
+  const number = readDecimalRange(rest)
   if (number === undefined) throw SearchPrefix(name, 'number such as 5.4 or 1e2')
   return { prefix, number }
 }
 
-const scale = ({ value, low, high }: NumberValue, factor: Ratio): NumberValue => ({
+const scale = ({ value, low, high }: DecimalRange, factor: Ratio): DecimalRange => ({
   value: multiply(value, factor),
   low: multiply(low, factor),
   high: multiply(high, factor),
@@ -129,7 +143,7 @@ const scale = ({ value, low, high }: NumberValue, factor: Ratio): NumberValue =>
 
 /** The condition on the unit columns of a quantity, and the numbers it goes with. */
 interface UnitCase {
-  readonly number: NumberValue
+  readonly number: DecimalRange
   readonly where?: Fragment
   readonly test: (code: number, system: number, unit: number) => boolean
 }
@@ -138,7 +152,7 @@ interface UnitCase {
 const unitCases = (
   name: string,
   hasher: Hasher,
-  number: NumberValue,
+  number: DecimalRange,
   parts: readonly string[],
 ): readonly UnitCase[] => {
   if (parts.length === 1) return [{ number, test: () => true }]
@@ -169,7 +183,7 @@ const unitCases = (
   })
 }
 
-export const quantityLookup = (name: string, hasher: Hasher, codes: readonly number[], text: string): Lookup => {
+export const quantityLookup = (name: string, hasher: Hasher, codes: readonly number[], text: string): IndexLookup => {
   const [first = '', ...unit] = splitEscaped(text, '|')
   const { prefix, number } = readNumberValue(name, unescapeValue(first))
   const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
@@ -182,12 +196,12 @@ export const quantityLookup = (name: string, hasher: Hasher, codes: readonly num
     where: or(made.map(({ where }) => where)),
     ranges: made.flatMap(({ ranges }) => ranges),
     check: or(made.map(({ check }) => check)),
-    ordered: false,
+    isOrdered: false,
     probeable: true,
-    test: ({ quantity }: Rows) =>
-      anyRow(
+    matches: ({ quantity }: IndexEntries) =>
+      someRow(
         quantity,
-        QUANTITY_WIDTH,
+        QUANTITY_COLUMNS,
         (at) =>
           isOneOf(codes, quantity[at]) &&
           cases.some(
@@ -199,16 +213,20 @@ export const quantityLookup = (name: string, hasher: Hasher, codes: readonly num
   }
 }
 
-export const numberLookup = (name: string, codes: readonly number[], text: string): Lookup => {
+export const numberLookup = (name: string, codes: readonly number[], text: string): IndexLookup => {
   const { prefix, number } = readNumberValue(name, unescapeValue(text))
   const bounds = numberBounds(prefix, number)
   return {
     table: 'ix_qty',
     ...onColumns(codes, bounds),
-    ordered: false,
+    isOrdered: false,
     probeable: true,
-    test: ({ quantity }: Rows) =>
-      anyRow(quantity, QUANTITY_WIDTH, (at) => isOneOf(codes, quantity[at]) && testRow(bounds, quantity, at, QUANTITY)),
+    matches: ({ quantity }: IndexEntries) =>
+      someRow(
+        quantity,
+        QUANTITY_COLUMNS,
+        (at) => isOneOf(codes, quantity[at]) && testRow(bounds, quantity, at, QUANTITY),
+      ),
   }
 }
 

@@ -4,7 +4,7 @@ import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
 import { and, isIn } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
-import { anyRow, type Lookup } from '../lookup.ts'
+import { type IndexLookup, someRow } from '../index-lookup.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 
 const ID = /^[A-Za-z0-9\-.]{1,64}$/
@@ -36,15 +36,15 @@ export const referenceTargets = (
   throw SearchValue(name, 'a reference: Type/id, id or a URL')
 }
 
-export const referenceLookup = (columns: readonly ParameterColumn[], targets: readonly number[]): Lookup => {
+export const referenceLookup = (columns: readonly ParameterColumn[], targets: readonly number[]): IndexLookup => {
   const codes = codesOf(columns)
   return {
     table: 'ix_ref',
     where: and([isIn('x.param', codes), isIn('x.target', targets)]),
-    ordered: codes.length === 1 && targets.length === 1,
+    isOrdered: codes.length === 1 && targets.length === 1,
     probeable: true,
-    test: ({ reference }) =>
-      anyRow(
+    matches: ({ reference }) =>
+      someRow(
         reference,
         2,
         (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
@@ -61,7 +61,7 @@ export const referenceLookups = (
   values: readonly string[],
   types: readonly string[],
   only: string | undefined,
-): Lookup[] =>
+): IndexLookup[] =>
   [...Map.groupBy(context.columns, ({ refers }) => refers)].map(([refers, columns]) => {
     // A parameter for references to Patient has no answer for another type.
     if (only !== undefined && refers !== undefined && only !== refers) return referenceLookup(columns, [])

@@ -1,10 +1,10 @@
 /** Strings: beginnings, parts, exact texts. https://hl7.org/fhir/R4/search.html#string */
 import { SearchEmpty } from '../../errors.ts'
-import { fold, KEY_CHARS, toKey } from '../../index/fold.ts'
-import type { Rows } from '../../index/index-entries.ts'
+import type { IndexEntries } from '../../index/index-entries.ts'
+import { KEY_CHARS, normalize, toPrefixKey } from '../../index/normalize.ts'
 import { type Fragment, isIn, q, raw } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
-import { anyRow, type Lookup } from '../lookup.ts'
+import { type IndexLookup, someRow } from '../index-lookup.ts'
 import { codesOf, LAST, type ValueContext } from '../value-context.ts'
 
 const startsWith = (dialect: ValueContext['dialect'], key: Fragment, tail: Fragment, text: string): Fragment =>
@@ -14,7 +14,7 @@ const startsWith = (dialect: ValueContext['dialect'], key: Fragment, tail: Fragm
 
 /** Folded text that begins so, in a column of keys and one of the texts that are longer. */
 export const beginsWith = (dialect: ValueContext['dialect'], column: string, tail: string, text: string): Fragment => {
-  const key = toKey(text)
+  const key = toPrefixKey(text)
   const range = q`${raw(column)} >= ${key} AND ${raw(column)} < ${key + LAST}`
   return text.length <= KEY_CHARS ? range : q`${range} AND ${startsWith(dialect, raw(column), raw(tail), text)}`
 }
@@ -26,51 +26,55 @@ export const contains = (dialect: ValueContext['dialect'], text: string): Fragme
 
 export const stringRow =
   (codes: readonly number[], test: (text: string, exact: unknown) => boolean) =>
-  ({ string }: Rows): boolean =>
-    anyRow(
+  ({ string }: IndexEntries): boolean =>
+    someRow(
       string,
       4,
       (at) => codes.includes(string[at] as number) && test(String(string[at + 3] ?? string[at + 1]), string[at + 2]),
     )
 
 /** Text that begins so. */
-export const prefixLookup = (dialect: ValueContext['dialect'], codes: readonly number[], text: string): Lookup => ({
+export const prefixLookup = (
+  dialect: ValueContext['dialect'],
+  codes: readonly number[],
+  text: string,
+): IndexLookup => ({
   table: 'ix_str',
   where: q`${isIn('x.param', codes)} AND ${beginsWith(dialect, 'x.val', 'x.tail', text)}`,
-  ordered: false,
+  isOrdered: false,
   probeable: true,
-  test: stringRow(codes, (one) => one.startsWith(text)),
+  matches: stringRow(codes, (one) => one.startsWith(text)),
 })
 
 export const stringLookups = (
   context: ValueContext,
   values: readonly string[],
   modifier: string | undefined,
-): Lookup[] => {
+): IndexLookup[] => {
   const { name, hasher, dialect } = context
   const codes = codesOf(context.columns)
   return values.map((value) => {
     const text = unescapeValue(value)
-    const folded = fold(text)
+    const folded = normalize(text)
     // Only marks and spaces: nothing is left to compare.
     if (folded === '') throw SearchEmpty(name)
     if (modifier === 'exact') {
       const exact = hasher.long(text)
       return {
         table: 'ix_str',
-        where: q`${isIn('x.param', codes)} AND x.val = ${toKey(folded)} AND x.exact = ${exact}`,
-        ordered: codes.length === 1,
+        where: q`${isIn('x.param', codes)} AND x.val = ${toPrefixKey(folded)} AND x.exact = ${exact}`,
+        isOrdered: codes.length === 1,
         probeable: true,
-        test: stringRow(codes, (_one, hash) => hash === exact),
+        matches: stringRow(codes, (_one, hash) => hash === exact),
       }
     }
     if (modifier === 'contains')
       return {
         table: 'ix_str',
         where: q`${isIn('x.param', codes)} AND ${contains(dialect, folded)}`,
-        ordered: false,
+        isOrdered: false,
         probeable: true,
-        test: stringRow(codes, (one) => one.includes(folded)),
+        matches: stringRow(codes, (one) => one.includes(folded)),
       }
     return prefixLookup(dialect, codes, folded)
   })

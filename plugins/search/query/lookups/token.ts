@@ -1,12 +1,12 @@
 /** Tokens: codes with their systems, displays, typed identifiers. https://hl7.org/fhir/R4/search.html#token */
-import { IDENTIFIER, OF_TYPE, TEXT, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
+import { DISPLAY_TEXT, IDENTIFIER, OF_TYPE, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
 import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
-import { fold } from '../../index/fold.ts'
-import { type Rows, TEXT_WIDTH, TOKEN_WIDTH } from '../../index/index-entries.ts'
+import { type IndexEntries, TEXT_COLUMNS, TOKEN_COLUMNS } from '../../index/index-entries.ts'
+import { normalize } from '../../index/normalize.ts'
 import { and, isIn, q } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
-import { anyRow, type Lookup } from '../lookup.ts'
+import { type IndexLookup, someRow } from '../index-lookup.ts'
 import type { MatchKey } from '../match-key.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 import { beginsWith } from './string.ts'
@@ -44,19 +44,19 @@ const tokenRows = (
   codes: readonly number[],
   wanted: readonly WantedToken[],
   systems: readonly number[] | undefined,
-): Lookup => {
+): IndexLookup => {
   const values = wanted.map(({ value }) => value)
   const where = [isIn('x.param', codes), isIn('x.val', values)]
   if (systems !== undefined) where.push(isIn('x.sys', systems))
   return {
     table: 'ix_token',
     where: and(where),
-    ordered: codes.length === 1 && values.length === 1 && systems?.length === 1,
+    isOrdered: codes.length === 1 && values.length === 1 && systems?.length === 1,
     probeable: systems !== undefined,
-    test: ({ token }: Rows) =>
-      anyRow(
+    matches: ({ token }: IndexEntries) =>
+      someRow(
         token,
-        TOKEN_WIDTH,
+        TOKEN_COLUMNS,
         (at) =>
           codes.includes(token[at] as number) &&
           wanted.some(
@@ -72,24 +72,24 @@ const tokensOf = async (
   context: ValueContext,
   codes: readonly number[],
   tokens: readonly { value: number | undefined; system: number | undefined }[],
-): Promise<Lookup[]> => {
-  const { systemsOf } = context
+): Promise<IndexLookup[]> => {
+  const { codeSystemsOf } = context
   const bySystem = new Map<string, { wanted: WantedToken[]; systems: readonly number[] | undefined }>()
-  const lookups: Lookup[] = []
+  const lookups: IndexLookup[] = []
   for (const { value, system } of tokens) {
     if (value === undefined) {
       const where = and([isIn('x.param', codes), q`x.sys = ${system as number}`])
       lookups.push({
         table: 'ix_token',
         where,
-        ordered: false,
+        isOrdered: false,
         probeable: false,
-        test: ({ token }) =>
-          anyRow(token, TOKEN_WIDTH, (at) => codes.includes(token[at] as number) && token[at + 2] === system),
+        matches: ({ token }) =>
+          someRow(token, TOKEN_COLUMNS, (at) => codes.includes(token[at] as number) && token[at + 2] === system),
       })
       continue
     }
-    const systems = system === undefined ? await systemsOf(codes, value) : [system]
+    const systems = system === undefined ? await codeSystemsOf(codes, value) : [system]
     // A code nobody has used yet: no row can match, under whatever system.
     const key = systems === undefined ? '*' : systems.join()
     const group = bySystem.get(key)
@@ -119,14 +119,14 @@ export const caselessToken = (
 
 /** Tokens as a column holds them: without a system that its codes imply. */
 const impliedTokens = async (
-  { implies }: ValueContext,
+  { impliedSystemsOf }: ValueContext,
   { implied }: ParameterColumn,
   tokens: readonly TokenValue[],
 ): Promise<readonly TokenValue[]> => {
   if (implied === undefined) return tokens
   const found: TokenValue[] = []
   for (const token of tokens)
-    found.push(token.system && (await implies(implied, token.system)) ? { ...token, system: '' } : token)
+    found.push(token.system && (await impliedSystemsOf(implied, token.system)) ? { ...token, system: '' } : token)
   return found
 }
 
@@ -134,9 +134,9 @@ export const tokenLookups = async (
   context: ValueContext,
   values: readonly string[],
   beside = 0,
-): Promise<readonly Lookup[]> => {
+): Promise<readonly IndexLookup[]> => {
   const tokens = values.map((value) => readToken(context.name, value))
-  const lookups: Lookup[] = []
+  const lookups: IndexLookup[] = []
   const plain = context.columns.filter(({ implied }) => implied === undefined)
   const parts = [
     ...(plain.length > 0 ? [{ columns: plain, tokens }] : []),
@@ -165,11 +165,11 @@ export const tokenLookups = async (
 }
 
 /** `:identifier` on a reference. */
-export const identifierLookups = (context: ValueContext, values: readonly string[]): Promise<readonly Lookup[]> =>
+export const identifierLookups = (context: ValueContext, values: readonly string[]): Promise<readonly IndexLookup[]> =>
   tokenLookups(context, values, IDENTIFIER)
 
 /** `:of-type` with system|code|value. */
-export const ofTypeLookups = (context: ValueContext, values: readonly string[]): Promise<Lookup[]> =>
+export const ofTypeLookups = (context: ValueContext, values: readonly string[]): Promise<IndexLookup[]> =>
   tokensOf(
     context,
     codesOf(context.columns, OF_TYPE),
@@ -183,21 +183,21 @@ export const ofTypeLookups = (context: ValueContext, values: readonly string[]):
   )
 
 /** `:text`: displays that begin with the text; their rows hold the hash of the display. */
-export const textLookups = ({ name, columns, dialect }: ValueContext, values: readonly string[]): Lookup[] => {
-  const codes = codesOf(columns, TEXT)
+export const textLookups = ({ name, columns, dialect }: ValueContext, values: readonly string[]): IndexLookup[] => {
+  const codes = codesOf(columns, DISPLAY_TEXT)
   return values.map((text) => {
-    const wanted = fold(unescapeValue(text))
+    const wanted = normalize(unescapeValue(text))
     if (wanted === '') throw SearchEmpty(name)
     const displays = q`SELECT t.val FROM ix_text t WHERE ${isIn('t.param', codes)} AND ${beginsWith(dialect, 't.txt', 't.tail', wanted)}`
     return {
       table: 'ix_token',
       where: q`${isIn('x.param', codes)} AND x.sys = 0 AND x.val IN (${displays})`,
-      ordered: false,
+      isOrdered: false,
       probeable: true,
-      test: ({ text: rows }) =>
-        anyRow(
+      matches: ({ text: rows }) =>
+        someRow(
           rows,
-          TEXT_WIDTH,
+          TEXT_COLUMNS,
           (at) => codes.includes(rows[at] as number) && String(rows[at + 3] ?? rows[at + 1]).startsWith(wanted),
         ),
     }

@@ -1,13 +1,13 @@
 /** URIs: exact, above and below at the slashes. https://hl7.org/fhir/R4/search.html#uri */
 import { SearchEmpty, SearchValue } from '../../errors.ts'
-import { toKey } from '../../index/fold.ts'
+import { toPrefixKey } from '../../index/normalize.ts'
 import { and, isIn } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
-import type { Lookup } from '../lookup.ts'
+import type { IndexLookup } from '../index-lookup.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 import { prefixLookup, stringRow } from './string.ts'
 
-const MOST_ABOVE = 64
+const MAX_ABOVE = 64
 
 /** `1.2-beta`, `1.2` and `1` of one canonical. */
 const versionsAbove = (url: string, version: string): readonly string[] => {
@@ -18,7 +18,7 @@ const versionsAbove = (url: string, version: string): readonly string[] => {
     at = Math.max(version.lastIndexOf('.', at - 1), version.lastIndexOf('-', at - 1))
   )
     found.push(`${url}|${version.slice(0, at)}`)
-  return found.slice(0, MOST_ABOVE)
+  return found.slice(0, MAX_ABOVE)
 }
 
 /** `http://a/b/c` and everything above it at a slash; of a canonical with a version, this one and those it begins with. */
@@ -29,7 +29,7 @@ const above = (uri: string): readonly string[] => {
   for (let at = url.length - 1; at > 0; at -= 1)
     if (url.charAt(at) === '/' && !url.slice(0, at + 1).endsWith('://'))
       found.push(url.slice(0, at), url.slice(0, at + 1))
-  return [...new Set(found)].slice(0, MOST_ABOVE)
+  return [...new Set(found)].slice(0, MAX_ABOVE)
 }
 
 /** A canonical and its version, when it has one. */
@@ -43,16 +43,16 @@ export const uriLookups = (
   { hasher, columns, dialect, name }: ValueContext,
   values: readonly string[],
   modifier: string | undefined,
-): Lookup[] => {
+): IndexLookup[] => {
   const codes = codesOf(columns)
-  const exactly = (uris: readonly string[]): Lookup => {
+  const exactly = (uris: readonly string[]): IndexLookup => {
     const hashes = uris.map(hasher.long)
     return {
       table: 'ix_str',
-      where: and([isIn('x.param', codes), isIn('x.val', [...new Set(uris.map(toKey))]), isIn('x.exact', hashes)]),
-      ordered: codes.length === 1 && uris.length === 1,
+      where: and([isIn('x.param', codes), isIn('x.val', [...new Set(uris.map(toPrefixKey))]), isIn('x.exact', hashes)]),
+      isOrdered: codes.length === 1 && uris.length === 1,
       probeable: true,
-      test: stringRow(codes, (_one, hash) => hashes.includes(hash as number)),
+      matches: stringRow(codes, (_one, hash) => hashes.includes(hash as number)),
     }
   }
   const uris = values.map(unescapeValue)

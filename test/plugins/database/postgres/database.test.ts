@@ -116,7 +116,7 @@ test('there are never more sessions than db_pool allows, whatever uses them', as
   const sleep = sql('t.sleep', 'SELECT pg_sleep(0.02)')
   const seen: number[] = []
   const work = [
-    ...Array.from({ length: 10 }, () => db.slow(sleep, [])),
+    ...Array.from({ length: 10 }, () => db.longQuery(sleep, [])),
     ...Array.from({ length: 10 }, () => db.transact(async (transaction) => void (await transaction.get(sleep, [])))),
     ...Array.from({ length: 10 }, async () => (await db.orm()).em.getConnection().execute('SELECT pg_sleep(0.02)')),
     ...Array.from({ length: 50 }, async () => db.get(sleep, [])),
@@ -152,13 +152,15 @@ test('a slow query that is cancelled ends on the server, and the next one on its
       const controller = new AbortController()
       return { signal: controller.signal, abort: () => controller.abort() }
     })()
-    const answers = [db.slow(sleep, [60], signal), db.slow(sleep, [60], signal), db.slow(sleep, [60], signal)].map(
-      keyOf,
-    )
+    const answers = [
+      db.longQuery(sleep, [60], signal),
+      db.longQuery(sleep, [60], signal),
+      db.longQuery(sleep, [60], signal),
+    ].map(keyOf)
     await until(async () => (await asleep()) === POOL - 1, 5_000, 'the queries to run')
     abort()
     assert.equal(await Promise.all(answers), Array(3).fill('database/query-cancelled'))
-    assert.is(await keyOf(db.slow(sleep, [0])), 'done')
+    assert.is(await keyOf(db.longQuery(sleep, [0])), 'done')
     await until(async () => (await asleep()) === 0, 5_000, 'the queries to end')
   }
   assert.is(db.status().pool.waiting, 0)
@@ -167,7 +169,7 @@ test('a slow query that is cancelled ends on the server, and the next one on its
 test('a slow query is planned for its values each time, a small read once', async () => {
   const plans = sql('t.plans', 'SELECT name, generic_plans, custom_plans FROM pg_prepared_statements WHERE name ~ ?')
   for (const [ask, generic] of [
-    [() => db.slow<{ generic_plans: number }>(plans, ['^t.plans']), false],
+    [() => db.longQuery<{ generic_plans: number }>(plans, ['^t.plans']), false],
     [() => db.all<{ generic_plans: number }>(plans, ['^t.plans']), true],
   ] as const) {
     let most = 0

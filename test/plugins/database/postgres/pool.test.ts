@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Loan } from '../../../../plugins/database/postgres/loan.ts'
+import type { Lease } from '../../../../plugins/database/postgres/loan.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../../plugins/database/postgres/pool.ts'
 import { createAuthority, type Issued } from '../../../support/certificates.ts'
 import { type Access, accessPostgres, collectLog } from '../../../support/connect-postgres.ts'
@@ -50,19 +50,19 @@ const poolOf = async (options: Partial<PoolOptions> = {}, parameters = '', conne
   open.add(pool)
   return Object.assign(Object.create(pool), { access })
 }
-const ask = async ({ session }: Loan): Promise<number> => (await session.query('SELECT 1 AS one')).rows[0].one
+const ask = async ({ session }: Lease): Promise<number> => (await session.query('SELECT 1 AS one')).rows[0].one
 const use = async (pool: Pool): Promise<number> => {
-  const loan = await pool.acquire()
+  const lease = await pool.acquire()
   try {
-    return await ask(loan)
+    return await ask(lease)
   } finally {
-    loan.release()
+    lease.release()
   }
 }
 /** Fills the pool, and waits for connections that came too late for their borrowers. */
 const fill = async (pool: Pool): Promise<void> => {
   const loans = await Promise.all(Array.from({ length: pool.status.size }, () => pool.acquire()))
-  for (const loan of loans) loan.release()
+  for (const lease of loans) lease.release()
   await until(() => pool.status.idle === pool.status.size, 5_000, 'the pool to be full')
 }
 const keyOf = (work: Promise<unknown>): Promise<string> =>
@@ -82,11 +82,11 @@ test('there are never more sessions than the pool is allowed, and they are used 
   await until(() => pool.status.idle === 3, 5_000, 'the last connection to be made')
   assert.equal(pool.status, { size: 3, open: 3, idle: 3, waiting: 0 })
   assert.is((await sessionsOf()).length, 3)
-  const loan = pool.take()
-  assert.ok(loan)
+  const lease = pool.tryAcquire()
+  assert.ok(lease)
   assert.is(pool.status.idle, 2)
-  loan.release()
-  assert.throws(() => loan.release(), /given back twice/)
+  lease.release()
+  assert.throws(() => lease.release(), /given back twice/)
 })
 
 test('borrowers are served in the order they came', async () => {
@@ -94,12 +94,12 @@ test('borrowers are served in the order they came', async () => {
   const first = await pool.acquire()
   const order: number[] = []
   const rest = [1, 2, 3].map(async (number) => {
-    const loan = await pool.acquire()
+    const lease = await pool.acquire()
     order.push(number)
-    loan.release()
+    lease.release()
   })
   assert.is(pool.status.waiting, 3)
-  assert.is(pool.take(), undefined)
+  assert.is(pool.tryAcquire(), undefined)
   first.release()
   await Promise.all(rest)
   assert.equal(order, [1, 2, 3])
@@ -108,26 +108,26 @@ test('borrowers are served in the order they came', async () => {
 test('one session is never lent for long work, so that a read inside a transaction cannot wait for itself', async () => {
   const pool = await poolOf({ size: 3 })
   const transactions = [await pool.acquire({ long: true }), await pool.acquire({ long: true })]
-  let third: Loan | undefined
-  const waiting = pool.acquire({ long: true }).then((loan) => {
-    third = loan
+  let third: Lease | undefined
+  const waiting = pool.acquire({ long: true }).then((lease) => {
+    third = lease
   })
   assert.is(await use(pool), 1)
   assert.is(await use(pool), 1, 'a read does not queue behind a transaction that waits')
   assert.is(third, undefined)
-  assert.is(pool.take({ long: true }), undefined)
+  assert.is(pool.tryAcquire({ long: true }), undefined)
   assert.equal(pool.status, { size: 3, open: 3, idle: 1, waiting: 1 })
   transactions[0]!.release()
   await waiting
   third!.release()
   transactions[1]!.destroy()
   const again = await Promise.all([pool.acquire({ long: true }), pool.acquire({ long: true })])
-  for (const loan of again) loan.release()
+  for (const lease of again) lease.release()
 })
 
 test('the queue is bounded, in number and in time, and a waiter may leave it', async () => {
   const pool = await poolOf({ size: 1, queue: 2, waitMs: 1_000 })
-  const loan = await pool.acquire()
+  const lease = await pool.acquire()
   const leaving = new AbortController()
   const gone = keyOf(pool.acquire({ signal: leaving.signal }))
   const late = keyOf(pool.acquire())
@@ -137,16 +137,16 @@ test('the queue is bounded, in number and in time, and a waiter may leave it', a
   assert.is(pool.status.waiting, 1)
   assert.is(await late, 'database/pool-exhausted')
   assert.is(pool.status.waiting, 0)
-  loan.release()
+  lease.release()
   assert.is(await use(pool), 1)
 })
 
 test('a session that is still in a transaction is not lent again', async () => {
   const pool = await poolOf({ size: 1 })
-  const loan = await pool.acquire()
-  const { processID } = loan.session.backend
-  await loan.session.query('BEGIN')
-  loan.release()
+  const lease = await pool.acquire()
+  const { processID } = lease.session.backend
+  await lease.session.query('BEGIN')
+  lease.release()
   const next = await pool.acquire()
   assert.is.not(next.session.backend.processID, processID)
   await next.session.query('SELECT broken').catch(() => {})
@@ -159,24 +159,24 @@ test('a session that is still in a transaction is not lent again', async () => {
 
 test('a session that was cut is not lent again, even when it comes back at once', async () => {
   const pool = await poolOf({ size: 2 })
-  const loan = await pool.acquire()
-  loan.session.destroy()
-  loan.release()
+  const lease = await pool.acquire()
+  lease.session.destroy()
+  lease.release()
   assert.is(pool.status.idle, 0)
   assert.is(await use(pool), 1)
 })
 
 test('a session the server ends is replaced, idle or on loan', async () => {
   const pool = await poolOf({ size: 2 })
-  const loan = await pool.acquire()
+  const lease = await pool.acquire()
   await use(pool)
   assert.is(pool.status.open, 2)
-  const running = loan.session.query('SELECT pg_sleep(60)').catch((error) => error.code)
+  const running = lease.session.query('SELECT pg_sleep(60)').catch((error) => error.code)
   await until(async () => (await sessionsOf()).length === 2, 5_000, 'both sessions')
   await server.admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pool'")
   assert.is(await running, '57P01')
   await until(() => pool.status.open === 0, 5_000, 'the pool to notice')
-  loan.release()
+  lease.release()
   assert.is(await use(pool), 1)
 })
 
@@ -214,10 +214,10 @@ test('however many writes a read-only database refuses, sessions are replaced at
   let now = 0
   const pool = await poolOf({ size: 4, now: () => now })
   const replaced = async (): Promise<boolean> => {
-    const loan = await pool.acquire()
-    const { processID } = loan.session.backend
-    pool.retireReadOnly(loan.session)
-    loan.release()
+    const lease = await pool.acquire()
+    const { processID } = lease.session.backend
+    pool.retireReadOnly(lease.session)
+    lease.release()
     const next = await pool.acquire()
     next.release()
     return next.session.backend.processID !== processID
@@ -253,9 +253,9 @@ test('a server that stands still is noticed within the deadlines, and nothing pi
   server.freeze()
   try {
     assert.is(await keyOf(pool.acquire()), 'database/pool-exhausted')
-    for (const loan of loans) {
-      const answer = keyOf(ask(loan))
-      loan.destroy()
+    for (const lease of loans) {
+      const answer = keyOf(ask(lease))
+      lease.destroy()
       await answer
     }
     assert.match(await keyOf(pool.acquire()), /unavailable|exhausted/)
@@ -289,23 +289,23 @@ test('a server that comes back with a bad certificate is not used, not even in t
 
 test('closing waits for loans, refuses newcomers and leaves no session behind', async () => {
   const pool = await poolOf({ size: 2 })
-  const loan = await pool.acquire()
+  const lease = await pool.acquire()
   await use(pool)
   const closing = pool.close(5_000)
   assert.is(await keyOf(pool.acquire()), 'database/pool-closed')
-  assert.is(await ask(loan), 1)
-  loan.release()
+  assert.is(await ask(lease), 1)
+  lease.release()
   await closing
   await until(async () => (await sessionsOf()).length === 0, 5_000, 'the sessions to end')
 })
 
 test('closing cuts a loan that does not come back in time', async () => {
   const pool = await poolOf({ size: 1 })
-  const loan = await pool.acquire()
-  const running = loan.session.query('SELECT pg_sleep(60)').catch((error) => error.message)
+  const lease = await pool.acquire()
+  const running = lease.session.query('SELECT pg_sleep(60)').catch((error) => error.message)
   await pool.close(50)
   assert.match(await running, /terminated/)
-  loan.release()
+  lease.release()
 })
 
 test.run()

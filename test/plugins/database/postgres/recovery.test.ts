@@ -6,10 +6,10 @@ import * as assert from 'uvu/assert'
 import { createKernel, type Kernel } from '../../../../kernel/index.ts'
 import database from '../../../../plugins/database/index.ts'
 import { createPool } from '../../../../plugins/database/postgres/pool.ts'
-import { createReader } from '../../../../plugins/database/postgres/reader.ts'
-import { createSender } from '../../../../plugins/database/postgres/send.ts'
+import { createPostgresReader } from '../../../../plugins/database/postgres/reader.ts'
+import { createGroupRunner } from '../../../../plugins/database/postgres/run-group.ts'
 import { createTransactions } from '../../../../plugins/database/postgres/transactions.ts'
-import { type Closing, Database, type Param, sql } from '../../../../plugins/database/service.ts'
+import { type CommitParticipant, Database, type SqlParam, sql } from '../../../../plugins/database/service.ts'
 import { createAuthority } from '../../../support/certificates.ts'
 import { accessPostgres } from '../../../support/connect-postgres.ts'
 import { temporaryFolder } from '../../../support/database-kinds.ts'
@@ -48,7 +48,7 @@ test('after every kind of restart the service works again, and reads in between 
     await server.restart(mode, async () => {
       for (const outcome of await Promise.allSettled([
         db.get(one, []),
-        db.slow(one, []),
+        db.longQuery(one, []),
         db.transact((transaction) => transaction.run(one, [])),
       ])) {
         assert.is(outcome.status, 'rejected')
@@ -67,9 +67,9 @@ test('reads of a server that stands still are given up in time, and it is used a
     connectTimeoutMs: 100,
   })
   const pool = createPool({ connector, size: 2, queue: 1_000, waitMs: 300, log: lines.log })
-  const reader = createReader({ pool, queue: 1_000, answerMs: 150 })
+  const reader = createPostgresReader({ pool, queue: 1_000, answerMs: 150 })
   const one = sql('t.still', 'SELECT 1 AS one')
-  const ask = (params: readonly Param[] = []): Promise<string> => keyOf(reader.all(one, params))
+  const ask = (params: readonly SqlParam[] = []): Promise<string> => keyOf(reader.all(one, params))
   assert.is(await ask(), 'done')
   server.freeze()
   try {
@@ -93,12 +93,12 @@ test('a long statement is waited for as long as the server works on it, and a si
     { connectTimeoutMs: 200 },
   )
   const pool = createPool({ connector, size: 3, queue: 10, waitMs: 1_000, log: lines.log })
-  const send = createSender({ connector, pool, quietMs: 100 })
+  const send = createGroupRunner({ connector, pool, silenceMs: 100 })
   const sleep = sql('t.quiet', 'SELECT pg_sleep(?::float8) AS slept')
   const ask = async (seconds: number): Promise<string> => {
-    const loan = await pool.acquire({ long: true })
-    const outcome = await keyOf(send(loan.session, [{ statement: sleep, params: [seconds] }]))
-    loan.release()
+    const lease = await pool.acquire({ long: true })
+    const outcome = await keyOf(send(lease.session, [{ statement: sleep, params: [seconds] }]))
+    lease.release()
     return outcome
   }
   try {
@@ -129,13 +129,13 @@ test('connections that went silent together are given up together, not one after
     { connectTimeoutMs: 2_000 },
   )
   const pool = createPool({ connector, size: TRANSACTIONS + 2, queue: 10, waitMs: 4_000, log: lines.log })
-  const send = createSender({ connector, pool, quietMs: QUIET_MS, askMs: 300 })
+  const send = createGroupRunner({ connector, pool, silenceMs: QUIET_MS, askMs: 300 })
   const { transact } = createTransactions({ pool, send, now: () => performance.now(), queue: 10 })
   const one = sql('t.silent', 'SELECT 1 AS one')
   // Each closes in the line, which is one by one.
-  const closing: Closing<number> = {
-    close: async (transaction) => void (await transaction.get(one, [])),
-    closed: () => undefined,
+  const participant: CommitParticipant<number> = {
+    beforeCommit: async (transaction) => void (await transaction.get(one, [])),
+    finished: () => undefined,
     refuse: (cause) => cause as never,
   }
   const { promise: silent, resolve: goOn } = Promise.withResolvers<void>()
@@ -146,7 +146,7 @@ test('connections that went silent together are given up together, not one after
         await transaction.get(one, [])
         begun += 1
         await silent
-        transaction.leave(closing, 1)
+        transaction.beforeCommit(participant, 1)
       }),
     )
   try {
@@ -170,7 +170,7 @@ test('when the server stands still, whoever holds a session and asks nothing los
     connectTimeoutMs: 200,
   })
   const pool = createPool({ connector, size: 3, queue: 10, waitMs: 1_000, log: lines.log })
-  const send = createSender({ connector, pool, quietMs: 100 })
+  const send = createGroupRunner({ connector, pool, silenceMs: 100 })
   const statement = sql('t.held', 'SELECT 1 AS one')
   const loans = await Promise.all([{ long: true }, { long: true }, {}].map((wish) => pool.acquire(wish)))
   const [asking, holding, idle] = loans as [(typeof loans)[0], (typeof loans)[0], (typeof loans)[0]]

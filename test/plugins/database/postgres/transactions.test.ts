@@ -234,7 +234,7 @@ for (const [code, key, status] of CODES)
   test(`SQLSTATE ${code} is answered as ${status} ${key}, in a read, a slow query and a transaction`, async () => {
     const outcomes = await Promise.allSettled([
       db.get(fail, [code]),
-      db.slow(fail, [code]),
+      db.longQuery(fail, [code]),
       db.transact(async (transaction) => {
         await transaction.run(insert, [1, 'x'])
         await transaction.get(fail, [code])

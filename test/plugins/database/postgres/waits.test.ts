@@ -6,14 +6,14 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Connector } from '../../../../plugins/database/postgres/client.ts'
-import type { Step, StepResult } from '../../../../plugins/database/postgres/exchange.ts'
+import type { BoundStatement, StatementResult } from '../../../../plugins/database/postgres/exchange.ts'
 import { createPool } from '../../../../plugins/database/postgres/pool.ts'
 import { PostgresError } from '../../../../plugins/database/postgres/server-error.ts'
 import type { Session } from '../../../../plugins/database/postgres/session.ts'
 import { createTransactions } from '../../../../plugins/database/postgres/transactions.ts'
-import { type Closing, sql, type Transaction } from '../../../../plugins/database/service.ts'
+import { type CommitParticipant, sql, type Transaction } from '../../../../plugins/database/service.ts'
 
-const MOST_ORDERS = 150 // of one set of transactions
+const MAX_ORDERS = 150 // of one set of transactions
 const TURNS = 8 // of the event loop, until nothing more happens by itself
 const NEVER_MS = 2 ** 30
 
@@ -24,10 +24,10 @@ const head = sql('model.head', 'SELECT 3')
 
 interface Asked {
   readonly session: ModelSession
-  readonly steps: readonly Step[]
+  readonly steps: readonly BoundStatement[]
   /** The step that is next. */
   at: number
-  readonly resolve: (results: readonly StepResult[]) => void
+  readonly resolve: (results: readonly StatementResult[]) => void
   readonly reject: (error: unknown) => void
 }
 class ModelSession {
@@ -52,10 +52,10 @@ const createModelServer = () => {
     session.held.clear()
     session.hurries = false
   }
-  const rowOf = ({ statement, params }: Step): string | undefined =>
+  const rowOf = ({ statement, params }: BoundStatement): string | undefined =>
     statement === lock ? String(params[0]) : statement === head ? 'head' : undefined
   const isBlocked = ({ session, steps, at }: Asked): boolean => {
-    const row = rowOf(steps[at] as Step)
+    const row = rowOf(steps[at] as BoundStatement)
     return row !== undefined && owners.has(row) && owners.get(row) !== session
   }
   const refuse = (one: Asked, code: string): void => {
@@ -76,7 +76,7 @@ const createModelServer = () => {
   const goOn = (one: Asked): void => {
     const { session, steps } = one
     for (; one.at < steps.length; one.at += 1) {
-      const step = steps[one.at] as Step
+      const step = steps[one.at] as BoundStatement
       if (isBlocked(one)) return
       const { name } = step.statement
       const row = rowOf(step)
@@ -100,7 +100,7 @@ const createModelServer = () => {
     one.resolve(steps.map(({ statement }) => ({ rows: [{}], tag: statement.name === 'commit' ? 'COMMIT' : '' })))
   }
   return {
-    send: (session: Session, steps: readonly Step[]): Promise<readonly StepResult[]> =>
+    send: (session: Session, steps: readonly BoundStatement[]): Promise<readonly StatementResult[]> =>
       new Promise((resolve, reject) => {
         asked.push({ session: session as unknown as ModelSession, steps, at: 0, resolve, reject })
       }),
@@ -116,34 +116,34 @@ const createModelServer = () => {
   }
 }
 
-const closing: Closing<string> = {
-  close: async (transaction) => void (await transaction.get(head, [])),
-  closed: () => undefined,
+const participant: CommitParticipant<string> = {
+  beforeCommit: async (transaction) => void (await transaction.get(head, [])),
+  finished: () => undefined,
   refuse: (cause) => cause as never,
 }
 
 type Work = (transaction: Transaction) => unknown
 const KINDS: Readonly<Record<string, Work>> = {
-  'leaves something only': (transaction) => transaction.leave(closing, ''),
+  'leaves something only': (transaction) => transaction.beforeCommit(participant, ''),
   'writes and leaves': (transaction) => {
-    transaction.leave(closing, '')
+    transaction.beforeCommit(participant, '')
     return transaction.run(write, [])
   },
   'writes what is refused': (transaction) => {
-    transaction.leave(closing, '')
+    transaction.beforeCommit(participant, '')
     return transaction.run(fail, [])
   },
   'locks a row and leaves': async (transaction) => {
     await transaction.get(lock, ['a'])
-    transaction.leave(closing, '')
+    transaction.beforeCommit(participant, '')
   },
   'locks two rows and leaves': async (transaction) => {
     await transaction.get(lock, ['a'])
     await transaction.get(lock, ['b'])
-    transaction.leave(closing, '')
+    transaction.beforeCommit(participant, '')
   },
   'writes a row that others lock': (transaction) => {
-    transaction.leave(closing, '')
+    transaction.beforeCommit(participant, '')
     return transaction.run(lock, ['b'])
   },
 }
@@ -199,7 +199,7 @@ const runOnce = async (works: readonly Work[], size: number, path: readonly numb
 /** Every order, depth first, up to the bound. */
 const runAll = async (works: readonly Work[], size: number): Promise<readonly Run[]> => {
   const runs: Run[] = []
-  for (let path: readonly number[] | undefined = []; path !== undefined && runs.length < MOST_ORDERS; ) {
+  for (let path: readonly number[] | undefined = []; path !== undefined && runs.length < MAX_ORDERS; ) {
     const run: Run = await runOnce(works, size, path)
     runs.push(run)
     const last = run.choices.findLastIndex(({ taken, of }) => taken + 1 < of)

@@ -1,0 +1,73 @@
+/** Anything thrown → the lines for standard error and the exit code: 2 for what was asked, 1 for what went wrong. */
+import { Errors } from '@oclif/core'
+import { ServerError } from '../kernel/index.ts'
+import { closestKey } from '../kernel/settings/closest-key.ts'
+import { SettingsInvalid } from '../kernel/settings/errors.ts'
+import { notBuilt } from '../kernel/settings/not-built.ts'
+
+export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"; the same for settings
+export const FAILED = 1
+
+/** The server was configured well and could not start, or not stop as it should. `message` is one line with the next step. */
+export class StartFailed extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = FAILED) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+export interface StartFailure {
+  readonly lines: readonly string[]
+  readonly code: number
+}
+
+interface UnknownFlags {
+  readonly flags: readonly string[]
+  readonly parse: { readonly input?: { readonly flags?: Readonly<Record<string, unknown>> } }
+}
+
+const isUnknownFlags = (error: object): error is UnknownFlags => error.constructor.name === 'NonExistentFlagsError'
+
+const unknownFlag = (given: string, known: readonly string[]): string => {
+  const name = given.replace(/^-+/, '').replace(/=.*$/s, '')
+  const later = notBuilt.flag(name)
+  if (later !== undefined) return later
+  const near = closestKey(name, known)
+  const hint = near === undefined ? '--help lists all' : `did you mean --${near}?`
+  // Not what follows "=": it may be a secret.
+  return `there is no flag ${given.replace(/=.*$/s, '')}; ${hint}`
+}
+
+interface RequiredArgs {
+  readonly args: readonly { readonly name: string; readonly options?: readonly string[] }[]
+}
+
+/** The arguments that are missing, in words, or undefined for any other error. */
+export const missingArguments = (error: unknown): string | undefined => {
+  if (!(error instanceof Errors.CLIError) || error.constructor.name !== 'RequiredArgsError') return undefined
+  const { args } = error as unknown as RequiredArgs
+  return args.map(({ name, options }) => (options === undefined ? `<${name}>` : options.join(' or '))).join(' ')
+}
+
+const oneLine = (text: string): string =>
+  text
+    .replace(/\s*See more help with --help\s*$/, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim()
+
+export const startFailureOf = (error: unknown): StartFailure => {
+  if (error instanceof SettingsInvalid) return { lines: error.complaints, code: REFUSED }
+  if (error instanceof StartFailed) return { lines: [error.message], code: error.exitCode }
+  if (error instanceof ServerError) return { lines: [oneLine(error.message)], code: REFUSED }
+  if (error instanceof Errors.ExitError) return { lines: [], code: error.oclif.exit ?? 0 }
+  if (error instanceof Errors.CLIError) {
+    const known = Object.keys((isUnknownFlags(error) && error.parse.input?.flags) || {})
+    const lines = isUnknownFlags(error) ? error.flags.map((flag) => unknownFlag(flag, known)) : [oneLine(error.message)]
+    return { lines, code: error.oclif.exit ?? REFUSED }
+  }
+  // A fault of ours or of a plugin: the place is what helps.
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { lines: [`this is a fault of the program: ${text}`], code: FAILED }
+}

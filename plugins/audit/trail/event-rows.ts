@@ -1,0 +1,76 @@
+/** Events → rows without their place in the chain. One event is as many rows as patients it is about, one at least. */
+
+import {
+  BATCH,
+  type Entry,
+  encodeBatch,
+  eventsOf,
+  MAX_BATCH_EVENTS,
+  MIN_BATCH_EVENTS,
+  storedQueryOf,
+} from '../batch.ts'
+import { BLOCK_ROWS } from '../blocks/block.ts'
+import { eventCode, type TrailEvent } from '../event.ts'
+import { encodeId } from '../id.ts'
+import type { Row } from '../tables.ts'
+
+const NOTHING = Buffer.alloc(0)
+const OK = 200
+
+/** Its number and seal are given to it when it is written; `told` is what is in it when it is a pack. */
+export type UnnumberedRow = { -readonly [Column in keyof Row]: Row[Column] } & { readonly entries?: readonly Entry[] }
+
+const packed = (id: string | undefined): Buffer | null => (id === undefined ? null : encodeId(id))
+
+const rowOf = ({ event, patient }: Entry): UnnumberedRow => ({
+  seq: 0,
+  at: event.at,
+  kind: eventCode(event.kind),
+  status: event.status,
+  type: event.type ?? null,
+  id: packed(event.id),
+  ver: event.version ?? null,
+  patient: packed(patient),
+  client: event.client ?? null,
+  person: event.user ?? null,
+  token: event.tokenId ?? null,
+  address: event.address ?? null,
+  request: packed(event.request),
+  operation: event.operation ?? null,
+  query: storedQueryOf(event) ?? null,
+  number: event.number ?? null,
+  proof: event.proof ?? null,
+  pack: null,
+  mac: NOTHING,
+})
+
+export const toRows = (events: readonly TrailEvent[]): readonly UnnumberedRow[] => eventsOf(events).map(rowOf)
+
+const NO_EVENT = { type: null, id: null, ver: null, patient: null, client: null, person: null, token: null } as const
+const NO_TEXT = { address: null, request: null, operation: null, query: null, proof: null } as const
+
+/** The same in packs, behind so many events. None reaches over the end of a block, which is made of whole rows. */
+export const batchesOf = (events: readonly TrailEvent[], seq: number): readonly UnnumberedRow[] => {
+  const entries = eventsOf(events)
+  if (entries.length < MIN_BATCH_EVENTS) return entries.map(rowOf)
+  const rows: UnnumberedRow[] = []
+  for (let from = 0; from < entries.length; ) {
+    const room = BLOCK_ROWS - ((seq + from) % BLOCK_ROWS)
+    const told = entries.slice(from, from + Math.min(room, MAX_BATCH_EVENTS))
+    const { count, at, bytes } = encodeBatch(told)
+    rows.push({
+      seq: 0,
+      at,
+      kind: BATCH,
+      status: OK,
+      ...NO_EVENT,
+      ...NO_TEXT,
+      number: count,
+      pack: bytes,
+      mac: NOTHING,
+      entries: told,
+    })
+    from += count
+  }
+  return rows
+}

@@ -1,0 +1,98 @@
+/**
+ * Keeps the trail while the server runs: opens it, tells start and stop, writes checkpoints to the log, prunes. A
+ * checkpoint in the log, which is kept elsewhere, is what shows that a trail was cut or an old one put back.
+ */
+import { type Clock, counted, every, type Logger, type Repeating } from '../../../kernel/index.ts'
+import type { Database } from '../../database/service.ts'
+import type { BlockWriter } from '../blocks/block-writer.ts'
+import type { KeyRing } from '../chain/key.ts'
+import type { EventQueue } from '../intake/queue.ts'
+import { type HeadRow, readHead } from '../tables.ts'
+import { openTrail } from './open.ts'
+import { pruneTrail } from './prune.ts'
+import type { Trail } from './trail.ts'
+
+const HOUR_MS = 3_600_000
+
+export interface TrailMaintenance {
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Id of the trail, hexadecimal. */
+  chain(): Promise<string>
+}
+
+export interface KeeperParts {
+  readonly database: Database
+  readonly keys: KeyRing
+  readonly trail: Trail
+  readonly blocks: BlockWriter
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
+  /** Writes what waits. */
+  readonly flush: () => Promise<void>
+  readonly retentionDays: number | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const createTrailMaintenance = (parts: KeeperParts): TrailMaintenance => {
+  const { database, keys, trail, blocks, queue, flush, retentionDays: days, clock, log } = parts
+  let hourly: Repeating | undefined
+  let isOpen = false
+  let pruning: Promise<void> = Promise.resolve()
+
+  const checkpoint = async (): Promise<void> => {
+    const head = await database.get<HeadRow>(readHead, [])
+    if (head === undefined) return
+    const mac = Buffer.from(head.mac).toString('hex')
+    log.info({ seq: head.seq, mac, time: new Date(clock.now()).toISOString() }, 'audit checkpoint')
+  }
+  const pruneOld = async (): Promise<void> => {
+    if (days !== undefined) await pruneTrail({ database, keys, trail, days, clock, log })
+  }
+  const eachHour = async (): Promise<void> => {
+    await checkpoint()
+    await pruneOld()
+    await blocks.writeMissing()
+  }
+  const onError = (error: unknown): void => log.error({ err: error }, 'the audit trail is not looked after')
+
+  return {
+    async start() {
+      if (!keys.current.isSecret)
+        log.warn('SERVER_AUDIT_KEY is not set: the audit trail shows mistakes only, no tampering')
+      await openTrail({ database, keys, clock, log })
+      await trail.write([{ at: clock.now(), kind: 'start', status: 200 }])
+      queue.open()
+      isOpen = true
+      await checkpoint()
+      // What a long time off has left is not waited for.
+      pruning = pruneOld().catch(onError)
+      void blocks.writeMissing()
+      hourly = every(clock, HOUR_MS, eachHour, onError)
+    },
+    async stop() {
+      // Of a start that failed there is nothing to tell.
+      if (!isOpen) return
+      await hourly?.stop()
+      await Promise.all([pruning, blocks.stop()])
+      try {
+        await flush()
+      } catch (error) {
+        const { waiting } = queue
+        log.error(
+          { lost: waiting },
+          `${counted(waiting, 'event')} could not be written to the audit trail and will be lost`,
+        )
+        throw error
+      } finally {
+        queue.close()
+      }
+      await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
+      await checkpoint()
+    },
+    async chain() {
+      const head = await database.get<HeadRow>(readHead, [])
+      return Buffer.from(head?.chain ?? []).toString('hex')
+    },
+  }
+}

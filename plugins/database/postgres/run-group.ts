@@ -1,0 +1,126 @@
+/**
+ * One group of statements on a session. No answer for a while may mean a long statement, a connection that leads
+ * nowhere, or a server that stands still: another session asks the server which, and only the first is waited for.
+ */
+import { sql } from '../contract.ts'
+import type { Connector } from './client.ts'
+import type { BoundStatement, StatementResult } from './exchange.ts'
+import { isReadOnly, isUnfit } from './failure.ts'
+import type { Pool } from './pool.ts'
+import type { Session } from './session.ts'
+
+const QUIET_MS = 3_500 // then it is asked for; with the asking, a lost server is noticed within five seconds
+const ASK_MS = 1_000
+
+const stateOf = sql('state', 'SELECT state FROM pg_stat_activity WHERE pid = ?')
+
+/** Fails with PostgresError, or with ConnectionLost when the server is not at it any more: then the session is cut. */
+export type RunGroup = (session: Session, steps: readonly BoundStatement[]) => Promise<readonly StatementResult[]>
+
+export interface GroupRunnerOptions {
+  readonly connector: Connector
+  readonly pool: Pool
+  readonly silenceMs?: number
+  readonly askMs?: number
+}
+
+export const createGroupRunner = ({
+  connector,
+  pool,
+  silenceMs = QUIET_MS,
+  askMs = ASK_MS,
+}: GroupRunnerOptions): RunGroup => {
+  /** Sessions that wait for an answer here, each with what shortens its wait. */
+  const asked = new Map<Session, () => void>()
+  const proving = new WeakSet<Session>()
+  /** Asks a session that nobody waits for, which may lead as nowhere as another one: it is cut unless it answers soon. */
+  const prove = (session: Session): void => {
+    if (proving.has(session) || !session.isUsable) return
+    proving.add(session)
+    let isOver = false
+    const timer = setTimeout(
+      // One turn more, in which an answer is read that has come while this process was busy.
+      () => setImmediate(() => (isOver ? undefined : session.destroy())),
+      askMs,
+    )
+    const end = (): void => {
+      isOver = true
+      clearTimeout(timer)
+      proving.delete(session)
+    }
+    session.query('SELECT 1').then(end, end)
+  }
+  pool.onDoubt((lent) => {
+    for (const session of lent) {
+      const hurry = asked.get(session)
+      if (hurry === undefined) prove(session)
+      else hurry()
+    }
+  })
+  /** What the server does about a session: works on what it sent, does nothing for it, or nothing at all. */
+  const lookUp = async (session: Session): Promise<'working' | 'idle' | 'still'> => {
+    const signal = AbortSignal.timeout(askMs)
+    let isAsking = false
+    try {
+      const lease = await pool.acquire({ signal })
+      const cut = (): void => lease.session.destroy()
+      signal.addEventListener('abort', cut)
+      isAsking = true
+      try {
+        const [result] = await run(lease.session, [{ statement: stateOf, params: [session.backend.processID] }])
+        return result?.rows[0]?.state === 'active' ? 'working' : 'idle'
+      } finally {
+        signal.removeEventListener('abort', cut)
+        lease.release()
+      }
+    } catch {
+      return isAsking && signal.aborted ? 'still' : 'idle'
+    }
+  }
+  return (session, steps) =>
+    new Promise((resolve, reject) => {
+      let isOver = false
+      let timer: NodeJS.Timeout
+      let isLooking = false
+      let isHurried = false
+      const watch = (ms: number): void => {
+        timer = setTimeout(async () => {
+          isLooking = true
+          const found = await lookUp(session)
+          isLooking = false
+          if (isOver) return
+          if (found === 'working') return watch(silenceMs)
+          // The server may yet be at it, and hold locks; and what one session does not answer, idle ones will not.
+          connector.cancel(session).catch(() => {})
+          session.destroy()
+          if (found === 'still') pool.cut(new Set(asked.keys()))
+          else pool.flush()
+        }, ms)
+      }
+      const end = (act: () => void): void => {
+        isOver = true
+        asked.delete(session)
+        clearTimeout(timer)
+        act()
+      }
+      asked.set(session, () => {
+        if (isOver || isLooking || isHurried) return
+        isHurried = true
+        clearTimeout(timer)
+        watch(askMs)
+      })
+      watch(silenceMs)
+      run(session, steps).then(
+        (results) => end(() => resolve(results)),
+        (error) =>
+          end(() => {
+            if (isReadOnly(error)) pool.retireReadOnly(session)
+            else if (isUnfit(error)) pool.retire(session)
+            reject(error)
+          }),
+      )
+    })
+}
+
+const run = (session: Session, steps: readonly BoundStatement[]): Promise<readonly StatementResult[]> =>
+  new Promise((resolve, reject) => session.exchanges.run([{ steps, settle: resolve, fail: reject }]))

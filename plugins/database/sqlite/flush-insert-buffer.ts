@@ -1,0 +1,42 @@
+/**
+ * Puts rows into their tables that a process left in the backlog when it was killed. Before anything else is done with
+ * the file, migrations too: the statements are those of the build that wrote the rows.
+ */
+import type BetterSqlite from 'better-sqlite3'
+import type { SqlScalar } from '../contract.ts'
+import { readRecord } from './insert-buffer-record.ts'
+import { CLEAR_ROWS } from './insert-buffer-tables.ts'
+
+interface Insert {
+  readonly width: number
+  readonly statement: BetterSqlite.Statement
+}
+
+const hasBacklog = (handle: BetterSqlite.Database): boolean =>
+  handle.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'backlog'").get() !== undefined
+
+/** Returns how many commits had left some. */
+export const flushInsertBuffer = (handle: BetterSqlite.Database): number => {
+  if (!hasBacklog(handle)) return 0
+  const left = handle.prepare<[], { rows: Buffer | string }>('SELECT rows FROM backlog ORDER BY seq').all()
+  if (left.length === 0) return 0
+  const inserts = new Map(
+    handle
+      .prepare<[], { number: number; width: number; text: string }>('SELECT number, width, text FROM backlog_insert')
+      .all()
+      .map(({ number, width, text }) => [number, { width, statement: handle.prepare(text) }]),
+  )
+  const insertOf = (number: number): Insert => inserts.get(number) as Insert
+  const put = (number: number, params: readonly SqlScalar[]): void => {
+    const { width, statement } = insertOf(number)
+    for (let at = 0; at < params.length; at += width) statement.run(...params.slice(at, at + width))
+  }
+  handle.transaction(() => {
+    for (const { rows } of left)
+      if (typeof rows !== 'string') readRecord(rows, (number) => insertOf(number).width, put)
+      // Builds before this one wrote them so.
+      else for (const [number, ...params] of JSON.parse(rows) as [number, ...SqlScalar[]][]) put(number, params)
+    handle.exec(CLEAR_ROWS)
+  })()
+  return left.length
+}

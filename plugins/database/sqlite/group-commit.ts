@@ -1,0 +1,87 @@
+/** Runs one job in the transaction that is open: as it is, or in a savepoint that can be undone alone. */
+import type BetterSqlite from 'better-sqlite3'
+import type { BeforeCommitWork } from '../before-commit-work.ts'
+import type { MaybePromise, Transaction } from '../contract.ts'
+import { fromSqlite } from './failure.ts'
+import type { GroupTransaction } from './group-transaction.ts'
+import type { InsertBuffer } from './insert-buffer.ts'
+
+export interface QueuedTransaction {
+  readonly work: (transaction: Transaction) => MaybePromise<unknown>
+  readonly isAsynchronous: boolean
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface FinishedTransaction {
+  readonly job: QueuedTransaction
+  readonly value: unknown
+  /** For the end of the group. */
+  readonly left: BeforeCommitWork | undefined
+}
+
+export const createSqliteGroupCommit = (
+  handle: BetterSqlite.Database,
+  transaction: GroupTransaction,
+  insertBuffer: InsertBuffer,
+) => {
+  const savepoint = handle.prepare('SAVEPOINT job')
+  const release = handle.prepare('RELEASE job')
+  const undo = handle.prepare('ROLLBACK TO job')
+
+  const runWork = (job: QueuedTransaction): MaybePromise<unknown> => {
+    transaction.start()
+    return job.work(transaction)
+  }
+  const toDone = (job: QueuedTransaction, value: unknown): FinishedTransaction => ({
+    job,
+    value,
+    left: transaction.left,
+  })
+
+  /**
+   * One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. No promise
+   * for work that waits for nothing: its transactions follow one another in one turn.
+   */
+  const runBoldly = (job: QueuedTransaction, done: FinishedTransaction[]): MaybePromise<boolean> => {
+    const keep = (value: unknown): boolean => {
+      done.push(toDone(job, value))
+      return true
+    }
+    const fail = (error: unknown): boolean => {
+      if (transaction.wrote) return false
+      job.reject(fromSqlite(error))
+      return true
+    }
+    let value: unknown
+    try {
+      value = runWork(job)
+    } catch (error) {
+      return fail(error)
+    }
+    return value instanceof Promise ? value.then(keep, fail) : keep(value)
+  }
+
+  /** One job in its savepoint; in `done` when its changes stand and wait for the commit. */
+  const runCarefully = async (job: QueuedTransaction, done: FinishedTransaction[]): Promise<void> => {
+    savepoint.run()
+    const mark = insertBuffer.mark()
+    try {
+      const value = await runWork(job)
+      release.run()
+      done.push(toDone(job, value))
+    } catch (error) {
+      // A full disk may already have rolled everything back; then the whole group is lost and must hear so.
+      if (!handle.inTransaction) {
+        job.reject(fromSqlite(error))
+        throw error
+      }
+      undo.run()
+      release.run()
+      insertBuffer.restore(mark)
+      job.reject(fromSqlite(error))
+    }
+  }
+
+  return { runBoldly, runCarefully }
+}

@@ -1,0 +1,63 @@
+/** The transaction that jobs of a group are given, one after the other: notes what the one at hand has done. */
+import type BetterSqlite from 'better-sqlite3'
+import { BeforeCommitWork } from '../before-commit-work.ts'
+import type { Sql, SqlParam, Transaction } from '../contract.ts'
+import type { InsertBuffer } from './insert-buffer.ts'
+import type { PreparedStatements } from './statements.ts'
+
+export interface GroupTransaction extends Transaction {
+  /** The next job begins. */
+  start(): void
+  /** Has it written anything? */
+  readonly wrote: boolean
+  /** What it has left for the end. */
+  readonly left: BeforeCommitWork | undefined
+}
+
+export const createJobTransaction = (statements: PreparedStatements, insertBuffer: InsertBuffer): GroupTransaction => {
+  let wrote = false
+  let left: BeforeCommitWork | undefined
+
+  const prepare = (statement: Sql): BetterSqlite.Statement => {
+    if (insertBuffer.concerns(statement)) {
+      wrote = true
+      for (const _part of insertBuffer.flush());
+    }
+    return statements.of(statement)
+  }
+  /** A statement with an answer; with RETURNING it may write too. */
+  const prepared = (statement: Sql): BetterSqlite.Statement => {
+    const found = prepare(statement)
+    if (!found.readonly) wrote = true
+    return found
+  }
+  return {
+    start() {
+      wrote = false
+      left = undefined
+    },
+    get wrote() {
+      return wrote
+    },
+    get left() {
+      return left
+    },
+    beforeCommit(participant, item) {
+      left ??= new BeforeCommitWork()
+      left.add(participant, item)
+    },
+    get: <R>(statement: Sql, params: readonly SqlParam[]) => prepared(statement).get(...params) as R | undefined,
+    all: <R>(statement: Sql, params: readonly SqlParam[]) => prepared(statement).all(...params) as R[],
+    run(statement, params) {
+      wrote = true
+      prepare(statement).run(...params)
+    },
+    insertDeferred(insert, params, last) {
+      wrote = true
+      insertBuffer.add(insert, params, last)
+    },
+    hold: () => undefined,
+    queue: () => undefined,
+    assertOptimistically: () => false,
+  }
+}

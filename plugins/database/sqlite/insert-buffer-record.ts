@@ -1,0 +1,63 @@
+/**
+ * What the transactions of a COMMIT kept, as bytes: how many numbers follow; for each insert its number, how many rows, and
+ * their parameters, where NaN stands for null and infinity for the next text; then the texts as a JSON array. Numbers
+ * are eight bytes as this machine has them: writing each in decimals takes longer than putting it into its table.
+ */
+import type { SqlScalar } from '../contract.ts'
+import { type BufferedRows, toPlain } from './buffered-rows.ts'
+
+const BYTES = Float64Array.BYTES_PER_ELEMENT
+
+/** Rows that are not written yet. `numberOf` an insert, in the table of inserts. */
+export const toRecord = (
+  kept: Iterable<BufferedRows>,
+  numberOf: (rows: BufferedRows) => number,
+): Buffer | undefined => {
+  const parts: (Float64Array | readonly [number, number])[] = []
+  let texts: readonly string[] = []
+  let count = 0
+  for (const rows of kept) {
+    const fresh = rows.rows - rows.written.rows
+    if (fresh === 0) continue
+    const behind = rows.behind(rows.written)
+    parts.push([numberOf(rows), fresh], behind.values)
+    count += 2 + behind.values.length
+    if (behind.texts.length > 0) texts = texts.length === 0 ? behind.texts : [...texts, ...behind.texts]
+  }
+  if (count === 0) return undefined
+  const json = Buffer.from(JSON.stringify(texts))
+  const numbers = new Float64Array(1 + count + Math.ceil(json.length / BYTES))
+  numbers[0] = count
+  let at = 1
+  for (const part of parts) {
+    numbers.set(part, at)
+    at += part.length
+  }
+  const bytes = Buffer.from(numbers.buffer, 0, (1 + count) * BYTES + json.length)
+  bytes.set(json, (1 + count) * BYTES)
+  return bytes
+}
+
+/** Calls back for each insert with the parameters of its rows. `widthOf` a row, by the number of its insert. */
+export const readRecord = (
+  record: Uint8Array,
+  widthOf: (number: number) => number,
+  put: (number: number, params: readonly SqlScalar[]) => void,
+): void => {
+  // A copy: the bytes of a row need not lie where a number may.
+  const bytes = new Uint8Array(record)
+  const [count] = new Float64Array(bytes.buffer, 0, 1)
+  const end = 1 + (count as number)
+  const numbers = new Float64Array(bytes.buffer, 0, end)
+  const texts = (JSON.parse(Buffer.from(bytes.buffer, end * BYTES).toString('utf8')) as string[]).values()
+  const nextText = (): string => texts.next().value as string
+  for (let at = 1; at < end; ) {
+    const [number, rows] = numbers.subarray(at, at + 2) as unknown as [number, number]
+    const start = at + 2
+    at = start + rows * widthOf(number)
+    put(
+      number,
+      Array.from(numbers.subarray(start, at), (value) => toPlain(value, nextText)),
+    )
+  }
+}

@@ -1,6 +1,0 @@
-/** What a reader thread sends back: rows, or why there are none. */
-
-export interface LaneAnswer {
-  readonly rows?: unknown[]
-  readonly error?: { readonly message: string; readonly code?: string }
-}

@@ -1,0 +1,113 @@
+/**
+ * Reader threads: queries that may take longer than a millisecond run here, so that point reads on the main thread
+ * keep their pace. A thread is started when there is work and none is free; `db_pool` is the most there are.
+ */
+
+import { Worker } from 'node:worker_threads'
+import type { Sql, SqlParam } from '../contract.ts'
+import { QueryCancelled } from '../errors.ts'
+import type { ReadWorkerResult } from './read-worker-result.ts'
+
+interface Job {
+  readonly text: string
+  readonly params: readonly SqlParam[]
+  readonly resolve: (rows: unknown[]) => void
+  readonly reject: (error: unknown) => void
+  readonly signal: AbortSignal | undefined
+}
+
+/** A Buffer crosses threads as a plain Uint8Array: made a Buffer again, over the same bytes. */
+const toOwnBytes = (row: unknown): unknown => {
+  for (const [column, value] of Object.entries(row as Record<string, unknown>))
+    if (value instanceof Uint8Array && !Buffer.isBuffer(value))
+      (row as Record<string, unknown>)[column] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  return row
+}
+
+export interface ReadWorkers {
+  all<R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal): Promise<R[]>
+  readonly status: { readonly size: number; readonly busy: number; readonly waiting: number }
+  close(): Promise<void>
+}
+
+// The compiled tree holds .js beside it; the sources run as they are.
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './read-worker.ts' : './lane-worker.js', import.meta.url)
+
+export const createReadWorkers = (path: string, size: number): ReadWorkers => {
+  const workers = new Map<Worker, Job | undefined>()
+  const waiting: Job[] = []
+  let closed = false
+
+  const settle = (worker: Worker, { rows, error }: ReadWorkerResult): void => {
+    // The answer of a thread that was cancelled in the same moment: it must not be given another job.
+    if (!workers.has(worker)) return
+    const job = workers.get(worker)
+    workers.set(worker, undefined)
+    worker.unref()
+    if (error === undefined) job?.resolve((rows ?? []).map(toOwnBytes))
+    else job?.reject(Object.assign(new Error(error.message), { code: error.code }))
+    next()
+  }
+  const lose = (worker: Worker, error: unknown): void => {
+    const job = workers.get(worker)
+    workers.delete(worker)
+    job?.reject(error)
+    next()
+  }
+  const spawn = (): Worker => {
+    const worker = new Worker(WORKER, { workerData: { path } })
+    worker.on('message', (answer: ReadWorkerResult) => settle(worker, answer))
+    worker.on('error', (error) => lose(worker, error))
+    worker.on('exit', () => lose(worker, QueryCancelled()))
+    worker.unref()
+    workers.set(worker, undefined)
+    return worker
+  }
+  const free = (): Worker | undefined => {
+    for (const [worker, job] of workers) if (job === undefined) return worker
+    return workers.size < size ? spawn() : undefined
+  }
+  const run = (worker: Worker, job: Job): void => {
+    workers.set(worker, job)
+    // A thread with work keeps the process alive, an idle one does not.
+    worker.ref()
+    // better-sqlite3 has no interrupt: a cancelled query ends with its thread, and the next job starts a fresh one.
+    // Whoever waits for it is let go at once.
+    const cancel = (): void => {
+      if (workers.get(worker) !== job) return
+      job.reject(QueryCancelled())
+      workers.delete(worker)
+      void worker.terminate()
+      next()
+    }
+    job.signal?.addEventListener('abort', cancel, { once: true })
+    worker.postMessage({ text: job.text, params: job.params })
+  }
+  const next = (): void => {
+    while (waiting.length > 0 && !closed) {
+      if (waiting[0]?.signal?.aborted) {
+        waiting.shift()?.reject(QueryCancelled())
+        continue
+      }
+      const worker = free()
+      if (worker === undefined) return
+      run(worker, waiting.shift() as Job)
+    }
+  }
+  return {
+    all: <R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) =>
+      new Promise<R[]>((resolve, reject) => {
+        if (closed || signal?.aborted) return reject(QueryCancelled())
+        waiting.push({ text: statement.sqlite, params, resolve: resolve as (rows: unknown[]) => void, reject, signal })
+        next()
+      }),
+    get status() {
+      return { size, busy: [...workers.values()].filter((job) => job !== undefined).length, waiting: waiting.length }
+    },
+    async close() {
+      closed = true
+      for (const job of waiting.splice(0)) job.reject(QueryCancelled())
+      await Promise.all([...workers.keys()].map((worker) => worker.terminate()))
+    },
+  }
+}

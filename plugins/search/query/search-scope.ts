@@ -1,0 +1,58 @@
+/** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
+import type { Ruling } from '../../../kernel/index.ts'
+import { isResourceId, typeOf } from '../../model/service.ts'
+import { NotFound } from '../../storage/service.ts'
+import { NoCompartment, QueryParameterValue } from '../errors.ts'
+import type { SearchRequest } from './search-parameters.ts'
+import type { SearchView } from './search-view.ts'
+
+export interface SearchScope {
+  readonly path: string
+  /** One type; undefined for several. */
+  readonly type: string | undefined
+  readonly compartment: { readonly type: string; readonly id: string } | undefined
+}
+
+/** What an address names: `/[type]`, `/[type]/[id]/[other]`. */
+interface Address {
+  readonly type?: string
+  readonly id?: string
+  /** The type looked for in a compartment, or `*`. */
+  readonly other?: string
+}
+
+type Where = Pick<SearchView, 'search' | 'catalog'>
+
+/** Throws 404. */
+export const scopeOf = (server: Where, { type, id, other }: Address): SearchScope => {
+  if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
+  const { name } = typeOf(server, type)
+  if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
+  if (!isResourceId(id)) throw NotFound(name, id.slice(0, 64))
+  const members = server.search.registry.compartments[name]
+  if (members === undefined)
+    throw NoCompartment(name, Object.keys(server.search.registry.compartments).join(', ') || 'none')
+  const path = `/${name}/${id}/${other}`
+  if (other === '*') return { path, type: undefined, compartment: { type: name, id } }
+  return { path, type: typeOf(server, other as string).name, compartment: { type: name, id } }
+}
+
+/**
+ * Types that are searched, of those asked for: with resources, unless the caller may see only a part of the data. Then
+ * which types have any is not told by what a search may ask, and parameters must be known for all types granted. Throws 400.
+ */
+export const typesOf = async (
+  server: Where,
+  { type, compartment }: SearchScope,
+  request: SearchRequest,
+  ruling: Ruling,
+): Promise<readonly string[]> => {
+  if (type !== undefined) return [type]
+  const asked = request.types?.map((one) => typeOf(server, one, false).name)
+  if (asked !== undefined && asked.length === 0) throw QueryParameterValue('_type', 'names of types')
+  const members = compartment === undefined ? undefined : server.search.registry.compartments[compartment.type]
+  const granted = (): readonly string[] =>
+    [...server.catalog.types.keys()].filter((one) => ruling.extent(one, 's') !== 'none')
+  const used = asked ?? (ruling.covers(['r', 's']) ? await server.search.usedTypes() : granted())
+  return members === undefined ? used : used.filter((one) => members[one] !== undefined || one === compartment?.type)
+}

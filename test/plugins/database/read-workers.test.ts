@@ -1,0 +1,59 @@
+/** Reader threads: a cancelled query takes nobody else's with it. */
+import { join } from 'node:path'
+import BetterSqlite from 'better-sqlite3'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { sql } from '../../../plugins/database/service.ts'
+import { createReadWorkers } from '../../../plugins/database/sqlite/read-workers.ts'
+import { temporaryFolder } from '../../support/database-kinds.ts'
+
+const folder = temporaryFolder()
+const path = join(folder.path, 'lane.sqlite')
+test.before(() => {
+  const handle = new BetterSqlite(path)
+  handle.exec('CREATE TABLE t (n integer); INSERT INTO t VALUES (1), (2), (3)')
+  handle.close()
+})
+test.after(() => folder.remove())
+
+const short = sql('test.short', 'SELECT n FROM t ORDER BY n')
+const long = sql(
+  'test.long',
+  'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000) SELECT count(*) AS n FROM c',
+)
+
+test('a query cancelled just as its answer arrives leaves the ones behind it alone', async () => {
+  const lane = createReadWorkers(path, 1)
+  let cancelled = 0
+  for (let turn = 0; turn < 30; turn += 1) {
+    const controller = new AbortController()
+    const first = lane.all(short, [], controller.signal).catch(() => {
+      cancelled += 1
+    })
+    const others = [lane.all<{ n: number }>(short, []), lane.all<{ n: number }>(short, [])]
+    // At another moment each time, some of them between the answer's leaving the thread and its arrival here.
+    const until = performance.now() + (turn % 20) * 0.1 + (turn === 0 ? 100 : 0)
+    while (performance.now() < until);
+    controller.abort()
+    await first
+    for (const rows of await Promise.all(others)) assert.equal(rows, [{ n: 1 }, { n: 2 }, { n: 3 }])
+  }
+  assert.ok(cancelled > 0)
+  await lane.close()
+})
+
+test('a cancelled query lets its thread go at once and the next one starts another', async () => {
+  const lane = createReadWorkers(path, 1)
+  const controller = new AbortController()
+  const first = lane.all(long, [], controller.signal).then(
+    () => 'done',
+    (error: { key: string }) => error.key,
+  )
+  const next = lane.all<{ n: number }>(short, [])
+  controller.abort()
+  assert.is(await first, 'database/query-cancelled')
+  assert.is((await next).length, 3)
+  await lane.close()
+})
+
+test.run()
