@@ -393,7 +393,7 @@ test('a search that may be slow runs beside the main thread, and one that is qui
   await ids('/Patient?family=plain&gender=male')
   assert.is(lane.asked, 0)
   await ids('/Patient?_sort=family')
-  assert.is(lane.asked, 1)
+  assert.ok(lane.asked > 0)
 })
 
 test('past its deadline a search is 400 too-costly', async () => {
