@@ -30,7 +30,7 @@ const watched: AnyPlugin = definePlugin({
       ...(host as Parameters<typeof database.setup>[0]),
       provide(service, instance) {
         const inner = instance as unknown as Database
-        const slow: Database['longQuery'] = (statement, params, signal) => {
+        const longQuery: Database['longQuery'] = (statement, params, signal) => {
           lane.asked += 1
           if (!lane.holds) return inner.longQuery(statement, params, signal)
           lane.held += 1
@@ -43,7 +43,7 @@ const watched: AnyPlugin = definePlugin({
             else signal?.addEventListener('abort', end)
           })
         }
-        host.provide(service, (service as unknown) === Database ? ({ ...inner, slow } as never) : instance)
+        host.provide(service, (service as unknown) === Database ? ({ ...inner, longQuery } as never) : instance)
       },
     }),
 })
