@@ -54,7 +54,7 @@ const createWitness = (): Witness => {
     name: 'witness',
     setup({ hooks }) {
       hooks.admit.tap('see the way', () => {
-        ways.push(/kernel\/direct\.ts/.test(new Error().stack ?? '') ? 'direct' : 'usual')
+        ways.push(/kernel\/direct-router\.ts/.test(new Error().stack ?? '') ? 'direct' : 'usual')
         return undefined
       })
       hooks.onAudit.tap('see', ({ request, interaction, status, version, details }) => {

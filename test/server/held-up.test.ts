@@ -4,10 +4,10 @@ import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
-import fhir from '../../plugins/fhir/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import { Contended } from '../../plugins/storage/errors.ts'
 import { chosenKind, type FreshDatabase } from '../support/database-kinds.ts'
+import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { searchDefinitions } from '../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { until } from '../support/until.ts'
@@ -27,7 +27,7 @@ test.before(async () => {
     cluster: { db_pool: SESSIONS },
     conformance: { update_as_create: true },
   }
-  server = await serverWith({ plugins: [database, searchDefinitions(), fhir, probes], settings })
+  server = await serverWith({ plugins: [database, searchDefinitions(), ...fhirPlugins, probes], settings })
   holder = new pg.Client((fresh.settings.database as { postgres_url: string }).postgres_url)
   await holder.connect()
   assert.is(
