@@ -12,6 +12,7 @@ import probes from './probes/index.ts'
 import references from './references/index.ts'
 import requestLog from './request-log/index.ts'
 import search from './search/index.ts'
+import smart from './smart/index.ts'
 import storage from './storage/index.ts'
 import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
@@ -27,6 +28,7 @@ export const firstParty: readonly AnyPlugin[] = [
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
   limits, // before those that look tokens up, which tell it of unknown ones
+  smart, // says who calls, and lets nobody else in
   metering, // counts what all the others answer
   requestLog, // and logs it
   metrics, // and measures it
