@@ -22,6 +22,10 @@ export interface Caller {
   readonly scopes?: readonly string[]
   /** Identifies the token (its `jti`), never the token itself. */
   readonly tokenId?: string
+  /** What the token is about: ids of a Patient and of an Encounter. */
+  readonly launch?: { readonly patient?: string; readonly encounter?: string }
+  /** Of a user who is a RelatedPerson: id of the Patient whom that person belongs to. */
+  readonly relatedTo?: string
 }
 
 export const ANONYMOUS: Caller = Object.freeze({ kind: 'anonymous' })
