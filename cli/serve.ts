@@ -24,6 +24,10 @@ const logFor = async ({ stdout }: World): Promise<LogOptions> => {
   return { stream: { write: (line) => void stdout.write(`${CLEAR_LINE}${pretty(JSON.parse(line))}`) } }
 }
 
+/** Nothing where standard error is a file or a pipe: what is shown to a person alone must be kept nowhere. */
+const terminalOf = ({ stderr }: World): { tellOperator?: (line: string) => void } =>
+  stderr.isTTY === true ? { tellOperator: (line) => void stderr.write(`${CLEAR_LINE}${line}\n`) } : {}
+
 /** Resolves at the first signal; the second ends the process at once. */
 const firstSignal = (world: World): { readonly signal: Promise<void>; forget(): void } => {
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -88,7 +92,7 @@ const createAnnouncer = ({ stdout }: World, kernel: Kernel) => {
 const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
   const { signal, forget } = firstSignal(world)
   try {
-    const kernel = await create({ log: await logFor(world) })
+    const kernel = await create({ log: await logFor(world), ...terminalOf(world) })
     const announce = createAnnouncer(world, kernel)
     const failures: Failure[] = []
     const failed = kernel.failed.then((failure) => void failures.push(failure))

@@ -33,7 +33,7 @@ export interface CommandContext {
   /** Checked settings of all plugins. Throws `SettingsInvalid`. */
   settings(): DecodedSettings
   /** A kernel with all plugins set up and nothing opened or started. It logs to standard error unless told otherwise. */
-  kernel(options?: Pick<KernelOptions, 'log' | 'only'>): Promise<Kernel>
+  kernel(options?: Pick<KernelOptions, 'log' | 'only' | 'tellOperator'>): Promise<Kernel>
   readonly stdout: Output
   readonly stderr: Output
 }

@@ -15,6 +15,11 @@ export interface KernelOptions {
   /** Where relative paths of `[plugins] load` start; the working directory by default. */
   readonly folder?: string
   /**
+   * Shows a line to the person who started the server, and keeps it nowhere: given where standard error is a terminal. For
+   * secrets that were made at the start.
+   */
+  readonly tellOperator?: (line: string) => void
+  /**
    * Starts these plugins and what they need, and only sets up the others: for a command that must not take part in what
    * running servers do together.
    */

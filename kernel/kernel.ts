@@ -115,6 +115,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     gates,
     failures,
     requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
+    tellOperator: options.tellOperator ?? (() => undefined),
     clock,
     random,
     log,

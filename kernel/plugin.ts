@@ -117,6 +117,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
    * stops it; `server` does, and ends with `exitCode`, from 1 to 255 (75 asks to be started again; 1 by default).
    */
   fatal(error: ServerError, exitCode?: number): void
+  /** Shows a line on the terminal the server was started from, never in a log; nowhere where there is none. */
+  tellOperator(line: string): void
   /** Says what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
   /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */

@@ -30,6 +30,7 @@ export interface SetUpParts {
   readonly gates: Gates
   readonly failures: FailureBoard
   readonly requests: ServerRequests
+  readonly tellOperator: (line: string) => void
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -104,6 +105,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       gate: inSetup('gate', (gate) => parts.gates.add(plugin.name, gate)),
       fatal: (error, exitCode) => parts.failures.fail(plugin.name, error, exitCode),
       state: () => readiness.state(),
+      tellOperator: parts.tellOperator,
       busy: (reason) => readiness.busy(reason),
       plugins: parts.plugins,
     }

@@ -77,7 +77,8 @@ export const toCapabilityStatement = (
   },
 ): object => {
   const { catalog, clock, operations } = server
-  const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
+  const described = options.parts.map((part) => part.security).find((one) => one !== undefined)
+  const security = typeof described === 'function' ? described(request) : described
   const isShown = ({ isNormative }: ResourceType): boolean => isNormative || !options.isNormative
   const referencePolicy = options.parts.flatMap((part) => part.referencePolicy ?? [])
   return {

@@ -40,4 +40,10 @@ export const smartSection = Type.Object({
         'Encrypts the signing keys in the database. Without it they are stored as they are; when it is lost they cannot be read any more.',
     }),
   ),
+  inside_jwks_hosts: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    sample: ['keys.hospital.internal'],
+    description:
+      'Hosts that keys of clients are fetched from though they lie at addresses that are not public. The keys of all others are fetched from public addresses only.',
+  }),
 })

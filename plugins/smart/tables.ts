@@ -17,6 +17,8 @@ const tables = (bytes: string): readonly string[] => [
   'CREATE INDEX oauth_token_expiry ON oauth_token (expires_at)',
   `CREATE TABLE oauth_jti (id_hash ${bytes} PRIMARY KEY, expires_at bigint NOT NULL)`,
   'CREATE INDEX oauth_jti_expiry ON oauth_jti (expires_at)',
+  // What commands changed, until the trail has it.
+  'CREATE TABLE smart_untold (id varchar(64) PRIMARY KEY, operation varchar(32) NOT NULL, client varchar(64))',
 ]
 
 export const smartMigrations: readonly SchemaChange[] = [
@@ -94,3 +96,15 @@ export const insertJti = sql(
   'INSERT INTO oauth_jti (id_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING expires_at',
 )
 export const pruneJtis = sql('smart.jti-prune', 'DELETE FROM oauth_jti WHERE expires_at < ?')
+
+export interface UntoldRow {
+  readonly operation: string
+  readonly client: string | null
+}
+
+export const insertUntold = sql(
+  'smart.untold-insert',
+  'INSERT INTO smart_untold (id, operation, client) VALUES (?, ?, ?)',
+)
+export const findUntold = sql('smart.untold', 'SELECT 1 AS found FROM smart_untold LIMIT 1')
+export const takeUntold = sql('smart.untold-take', 'DELETE FROM smart_untold RETURNING operation, client')
