@@ -148,6 +148,7 @@ export class RequestContext {
   #body: OpenBody | undefined
   #takeUpgrade: (() => Upgrade | undefined) | undefined
   #log: Logger | undefined
+  #vary: string | undefined
   #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
@@ -202,6 +203,16 @@ export class RequestContext {
    */
   setHeader(name: string, value: string | readonly string[]): void {
     this.#response?.setHeader(name, value)
+  }
+
+  /** Names of request headers that the answer differs by, whatever that will be: they are added to its own `Vary`. */
+  varyBy(names: string): void {
+    this.#vary = this.#vary === undefined ? names : `${this.#vary}, ${names}`
+  }
+
+  /** As `varyBy` was told; undefined where it was not. */
+  get variesBy(): string | undefined {
+    return this.#vary
   }
 
   /** Lines that carry this request's id. Made when asked for: most requests log nothing of their own. */

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { RequestContext } from './context.ts'
 import { PluginRoutes } from './errors.ts'
+import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PipelinedRequests } from './pipelining.ts'
@@ -14,6 +15,7 @@ import type { RequestHooks } from './request-hooks.ts'
 import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
 import type { UsageWatch } from './usage.ts'
+import { withVary } from './with-vary.ts'
 
 /** An answer as it goes out. */
 export interface DirectAnswer {
@@ -45,6 +47,8 @@ export interface DirectRoute<Met = unknown> {
 /** A request that began here and goes on the usual way. */
 export interface StartedRequest {
   readonly ctx: RequestContext
+  /** Of `arrive`, where it answers. */
+  readonly early?: Reply
   /** Of the request hooks, where they had to be waited for, gave an answer of their own, or refused. */
   readonly passed?: Promise<Reply | undefined>
   /** Of `answer`, where it comes later or is a refusal. */
@@ -70,6 +74,7 @@ export interface DirectRouterParts {
   /** Why no request is taken now. */
   readonly refusal: () => ServerError | undefined
   readonly begin: (request: IncomingMessage, response: ServerResponse, route: DirectGet) => RequestContext
+  readonly arrive: Runners['arrive']
   /** Null when no request hook is tapped. */
   readonly passHooks: RequestHooks | null
   /** True where `relay` is tapped: the router asks it of routes that say so. */
@@ -132,11 +137,18 @@ const failed = <T>(error: unknown): Promise<T> => {
   return rejected
 }
 
+const addVary = (headers: string[], names: string): void => {
+  const at = headers.indexOf('vary')
+  if (at === -1) headers.push('vary', names)
+  else headers[at + 1] = withVary(headers[at + 1], names)
+}
+
 const NOSNIFF = ['x-content-type-options', 'nosniff'] as const
 
 const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswer): void => {
   const { status, headers, body, length } = answer
   const all = ['x-request-id', ctx.id, ...NOSNIFF, ...headers]
+  if (ctx.variesBy !== undefined) addVary(all, ctx.variesBy)
   if (body === undefined) {
     response.writeHead(status, all)
     response.end()
@@ -169,9 +181,14 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
     { route, mounted }: Opened,
     met: unknown,
   ): boolean => {
-    const { passHooks, watchUsage, begin } = parts
+    const { arrive, passHooks, watchUsage, begin } = parts
     const ctx = begin(request, response, mounted)
     watchUsage?.begins(ctx, request, response, response)
+    const early = arrive === null ? undefined : arrive(ctx)
+    if (early !== undefined) {
+      begun.set(request, { ctx, early })
+      return false
+    }
     let passed: ReturnType<RequestHooks>
     try {
       if (passHooks !== null) passed = passHooks(ctx)

@@ -3,7 +3,7 @@ import { AsyncSeriesBailHook, type Hook } from 'tapable'
 import { attributeError } from './attribute-error.ts'
 import { type RequestContext, steps } from './context.ts'
 import { Internal, LateTap, NotFrozen, RelayUnanswered, TapUnawaited } from './errors.ts'
-import type { HookName, Hooks } from './hooks.ts'
+import type { HookName, Hooks, Reply } from './hooks.ts'
 
 type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
   ? H extends { call(...args: any[]): any }
@@ -13,6 +13,7 @@ type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
 
 /** A runner per hook. `null` means that nobody taps. No promise when all taps are synchronous: what they throw is thrown at once then. */
 export type Runners = {
+  readonly arrive: ((request: RequestContext) => Reply | undefined) | null
   readonly beforeRequest: Run<Hooks['beforeRequest']> | null
   readonly authenticate: Run<Hooks['authenticate']> | null
   readonly admit: Run<Hooks['admit']> | null
@@ -41,7 +42,7 @@ export type OnLateThrow = (error: unknown, plugin: string, hook: HookName) => vo
 const USE_TAP_PROMISE = 'use tapPromise()'
 const WAITS_FOR_NOBODY = 'this hook waits for nobody'
 
-/** A hook that is called and done, after which nothing can be refused: onCommit, meter. */
+/** A hook that is called and done, and in which nothing can be refused: arrive, onCommit, meter. */
 const isSync = (hook: { readonly call?: unknown }): boolean => typeof hook.call === 'function'
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>

@@ -1,6 +1,6 @@
 /** Every hook: its kind, its arguments, who calls it and what a return value means. One hook, one question. */
 import type { Readable } from 'node:stream'
-import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
+import { AsyncSeriesBailHook, AsyncSeriesHook, SyncBailHook, SyncHook } from 'tapable'
 import type { Caller, Interaction, RequestContext } from './context.ts'
 import type { AuditFact, Committed, Usage, Write } from './facts.ts'
 import type { Ruling } from './ruling.ts'
@@ -18,7 +18,12 @@ export interface Reply {
 export type Refusal = ServerError
 
 export const createHooks = () => ({
-  /** Called by the kernel first: nobody is known yet. Throw to refuse, return a Reply to answer. */
+  /**
+   * Called by the kernel before anything is decided, so also for what is refused because the server starts or stops. Set
+   * headers of the answer, or return a Reply to answer; waits for nothing, and cannot refuse: what a tap throws is logged.
+   */
+  arrive: new SyncBailHook<[RequestContext], Reply | undefined>(['request'], 'arrive'),
+  /** Called by the kernel once requests are taken: nobody is known yet. Throw to refuse, return a Reply to answer. */
   beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'beforeRequest'),
   /** Called by the kernel: who calls? The first Caller wins; no answer means an anonymous caller, known by address. */
   authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(['request'], 'authenticate'),

@@ -32,6 +32,7 @@ import { type BareRefusals, requestLineIn } from './unparsed.ts'
 import { mountUpgrade } from './upgrade-route.ts'
 import type { Upgrades } from './upgrades.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
+import { withVary } from './with-vary.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -187,6 +188,11 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       reply.header('x-request-id', ctx.id)
       // Text of unknown origin must not become a page or a script because a browser guesses so.
       reply.header('x-content-type-options', 'nosniff')
+      const early = begun === undefined ? run.arrive?.(ctx) : begun.early
+      if (early !== undefined) {
+        sendReply(reply, early)
+        return
+      }
       if (begun?.answer !== undefined) {
         begun.answer.then((answer) => void sendAnswer(reply, answer), done)
         return
@@ -253,7 +259,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
 
   return (app, options, done) => {
     const prefix = app.prefix.replace(/\/+$/, '')
-    app.addHook('onSend', (_request, reply, payload, next) => {
+    app.addHook('onSend', ({ ctx }, reply, payload, next) => {
+      // Bare routes, and what is not ours, have no context.
+      const names = ctx?.variesBy
+      if (names !== undefined) reply.header('vary', withVary(reply.getHeader('vary'), names))
       // A keep-alive connection would hold the graceful stop for as long as its client likes.
       if (parts.isStopping()) reply.header('connection', 'close')
       next(null, payload)
@@ -296,7 +305,9 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: DirectGet) =>
       buildContext(request, response, '', path, config)
     const relays = shared.askRelay !== null
-    app.addHook('onReady', async () => options.front?.open({ direct, mounted, refusal, begin, relays, ...shared }))
+    app.addHook('onReady', async () =>
+      options.front?.open({ direct, mounted, refusal, begin, relays, arrive: run.arrive, ...shared }),
+    )
     done()
   }
 }

@@ -1,6 +1,7 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
 import audit from './audit/index.ts'
+import cors from './cors/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import limits from './limits/index.ts'
@@ -32,6 +33,7 @@ export const firstParty: readonly AnyPlugin[] = [
   metering, // counts what all the others answer
   requestLog, // and logs it
   metrics, // and measures it
+  cors, // tells browsers whose pages may read all of that
   audit, // records what all the others did
   probes, // may show what all others report
 ]

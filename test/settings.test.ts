@@ -156,6 +156,7 @@ const OURS: Readonly<Record<string, string>> = {
   'audit.previous_keys': 'a key that is changed has sealed what is still there',
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
+  'cors.origins': 'browsers let a page call a server of another origin only where that server says so',
   'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'database.sqlite_mmap_size':
     'whoever would rather have an answer than speed when a disk fails must be able to say so',

@@ -3,6 +3,7 @@ export type { AccessEvaluator } from './access/access-evaluator.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'
 export { createNameCheck, tapNames } from './access/restriction-names.ts'
+export { typeForbidden } from './access/type-forbidden.ts'
 export type { PatientSubjects } from './definition/patient-subjects.ts'
 export {
   ConditionalCriteria,
@@ -10,7 +11,6 @@ export {
   QueryParameterUnknown,
   QueryParameterValue,
   RestrictionUnsupported,
-  TypeForbidden,
 } from './errors.ts'
 export { type FastPage, findFast } from './fast/find-fast.ts'
 export type { CachedEntries } from './fast/page-cache.ts'

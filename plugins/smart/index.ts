@@ -14,6 +14,7 @@ import * as errors from './errors.ts'
 import * as oauthErrors from './oauth-errors.ts'
 import { requirePublicUrl } from './require-public-url.ts'
 import { authorizeByScopes } from './scopes/authorize-by-scopes.ts'
+import * as scopeErrors from './scopes/errors.ts'
 import { createInstalledScopes } from './scopes/installed-scopes.ts'
 import { smartMigrations } from './tables.ts'
 
@@ -27,7 +28,7 @@ export default definePlugin({
   needs: { database: Database, fhir: Fhir, model: Model, resources: Resources },
   uses: [Limits],
   migrations: smartMigrations,
-  errors: { ...errors, ...ofOAuth },
+  errors: { ...errors, ...ofOAuth, ...scopeErrors },
   commands: { smart: async () => (await import('./commands/smart.ts')).default },
   enabled: ({ smart }) => smart.enabled,
   setup(host) {

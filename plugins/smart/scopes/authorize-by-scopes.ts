@@ -2,7 +2,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller, Hooks, Interaction, Restriction } from '../../../kernel/index.ts'
 import type { Model } from '../../model/service.ts'
-import { CHALLENGE, InsufficientScope } from './errors.ts'
+import { CHALLENGE } from './challenge.ts'
+import { InsufficientScope } from './errors.ts'
 import { parseScope } from './parse-scope.ts'
 import { scopeRestriction } from './scope-restriction.ts'
 

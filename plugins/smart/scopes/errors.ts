@@ -1,9 +1,6 @@
 /** What a caller hears whose scopes are too small. */
 import { defineError } from '../../../kernel/index.ts'
 
-/** RFC 6750, section 3.1 */
-export const CHALLENGE = 'Bearer error="insufficient_scope"'
-
 export const InsufficientScope = defineError(
   'smart/insufficient-scope',
   403,

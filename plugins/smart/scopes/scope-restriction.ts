@@ -1,6 +1,6 @@
 /** Scopes of a token → the restriction they stand for. */
 import type { Caller, Compartment, Grant, Restriction, Right, Rights } from '../../../kernel/index.ts'
-import { CHALLENGE } from './errors.ts'
+import { CHALLENGE } from './challenge.ts'
 import type { ResourceScope } from './scope.ts'
 
 /**
