@@ -1,7 +1,7 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 
 import type { Reindexing } from '../search/service.ts'
-import type { WriteCheck } from '../storage/service.ts'
+import type { Storage } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import { createServerOwnedTypes, type ServerOwnedTypes } from './interactions/owned-types.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
@@ -12,7 +12,6 @@ import type { SeatParts } from './session/seat.ts'
 
 export interface Extensions {
   readonly parts: readonly CapabilityPart[]
-  readonly checks: readonly WriteCheck[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
   /** Where they are added. */
@@ -23,18 +22,18 @@ export interface Extensions {
 export interface ExtensionParts {
   /** Once it has started. */
   get(): FhirServer
+  readonly storage: Pick<Storage, 'check'>
   readonly reindexing: Reindexing
   readonly request: SeatParts['request']
 }
 
-export const createExtensions = ({ get: server, reindexing, request }: ExtensionParts): Extensions => {
+export const createExtensions = ({ get: server, storage, reindexing, request }: ExtensionParts): Extensions => {
   const parts: CapabilityPart[] = []
-  const checks: WriteCheck[] = []
   const owned = createServerOwnedTypes()
   const operations = createOperations<BuiltInInvocation>()
   const service: Fhir = {
     describe: (part) => void parts.push(part),
-    check: (check) => void checks.push(check),
+    check: storage.check,
     operation: operations.add,
     ownsType: owned.add,
     deferIndexing: reindexing.deferIndexing,
@@ -43,5 +42,5 @@ export const createExtensions = ({ get: server, reindexing, request }: Extension
       return server().references
     },
   }
-  return { parts, checks, operations, owned, service, resources: createResources({ server, request }) }
+  return { parts, operations, owned, service, resources: createResources({ server, request }) }
 }

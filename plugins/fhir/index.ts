@@ -11,6 +11,7 @@ import { createExtensions } from './extensions.ts'
 import { directRoutes } from './http/direct-routes.ts'
 import { fhirRoutes } from './http/routes.ts'
 import { builtInOperations } from './operations/built-in-operations.ts'
+import { securityContextCheck } from './security-context-check.ts'
 import { Fhir, Resources } from './service.ts'
 import { createStart } from './start.ts'
 
@@ -30,6 +31,7 @@ export default definePlugin({
   errors: allErrors,
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createStart()
+    needs.storage.check(securityContextCheck)
     const additions = createExtensions({ ...late, ...needs, request: host.request })
     tapNames(hooks, late.get)
     const validator = optional(Validator)

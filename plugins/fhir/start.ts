@@ -4,7 +4,7 @@ import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import { createElements, type Model } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Searches } from '../search/service.ts'
-import { createWritePath, type Storage, type WriteCheck } from '../storage/service.ts'
+import type { Storage } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { fhirConformance, fhirKeys } from './config.ts'
@@ -15,7 +15,6 @@ import { threadDataOf } from './large/thread-data-of.ts'
 import { createThreads } from './large/threads.ts'
 import type { Operations } from './operations/registry.ts'
 import type { BuiltInInvocation, FhirServer } from './parts.ts'
-import { securityContextCheck } from './security-context-check.ts'
 
 export interface StartParts {
   readonly definitions: Definitions
@@ -29,7 +28,6 @@ export interface StartParts {
   readonly fhir: Static<typeof fhirKeys>
   readonly validator: Validator | undefined
   /** Added in the setup of other plugins. */
-  readonly checks: readonly WriteCheck[]
   readonly parts: readonly CapabilityPart[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
@@ -50,9 +48,8 @@ export const createStart = () => {
       // The search leaves its index incomplete then.
       if (signal.aborted) return
       const { catalog, links } = parts.model
-      const { store } = parts.storage
-      const { search, access, references, patients, observer, posted } = parts.searches.opened
-      const checks = [securityContextCheck, posted, ...parts.checks]
+      const { store, write, checks } = parts.storage
+      const { search, access, references, patients } = parts.searches.opened
       const updateAsCreate = conformance.update_as_create
       const threads = createThreads({
         definitions,
@@ -65,10 +62,9 @@ export const createStart = () => {
           validator,
         }),
       })
-      const large = createLargeBodies({ threads, least: fhir.large_body_bytes })
+      const large = createLargeBodies({ threads, versions: parts.storage.large })
       closing.push(() => large.close())
       const evaluator = access.extractingBy(large.rows)
-      const write = createWritePath({ store, run, updateAsCreate, observer, checks, large })
       const page = { default: Math.min(fhir.page_size, fhir.max_page_size), max: fhir.max_page_size }
       server = {
         run,

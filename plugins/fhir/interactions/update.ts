@@ -50,6 +50,7 @@ export const update: AddressChange = (server, request) => {
       return {
         change: {
           kind: creates ? 'create' : 'update',
+          mayCreate: server.capabilities.updateAsCreate,
           interaction: { ...interaction, id: target.id },
           type: type.name,
           guard,

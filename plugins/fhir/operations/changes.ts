@@ -37,7 +37,8 @@ export const toChange = async (
   const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
   const content = readIncomingResource(server, body, type, given, true)
   await checkContent(server, request, interaction, content, { guard, id })
-  return { kind: wanted.kind, interaction, type, id, guard, ...content }
+  const mayCreate = server.capabilities.updateAsCreate
+  return { kind: wanted.kind, mayCreate, interaction, type, id, guard, ...content }
 }
 
 export const toOperationChanged = ({ version }: Changed): OperationChanged => ({

@@ -31,7 +31,8 @@ const toChange = async (invocation: BuiltInInvocation, wanted: DryRunResult): Pr
   const body = await prepareBody(server, request, { type, id: given, guard }, Buffer.from(wanted.json))
   const content = readIncomingResource(server, body, type, given)
   await checkContent({ ...server, validator: undefined }, request, interaction, content, { guard, id })
-  return { kind: wanted.kind, interaction, type, id, guard, ...content }
+  const mayCreate = server.capabilities.updateAsCreate
+  return { kind: wanted.kind, mayCreate, interaction, type, id, guard, ...content }
 }
 
 /** Why a change would be refused; nothing when it would be taken. */
