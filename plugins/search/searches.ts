@@ -12,10 +12,14 @@ import type { FullTextMode } from './index/full-text/text-index.ts'
 import type { Reindexing } from './index/reindexing.ts'
 import { openSearch, type Search } from './open-search.ts'
 import type { CodeExpander } from './query/code-expander.ts'
+import type { SearchView } from './query/search-view.ts'
 import { createReferences, type References } from './reference-index.ts'
+import { createSearchReads, type SearchReads } from './search-reads.ts'
 
 export interface OpenedSearches {
   readonly search: Search
+  /** `page`: entries of a page when `_count` is not given, and the most it may ask for. */
+  reads(page: SearchView['page']): SearchReads
   readonly access: AccessEvaluator
   readonly references: References
   /** Whose data resources are. */
@@ -125,6 +129,7 @@ export const createSearches = (): LateSearches => {
       const isEmbedded = database.kind !== 'postgres'
       opened = {
         search,
+        reads: (page) => createSearchReads({ search, store, catalog, clock, page }),
         access: createAccessEvaluator({ search, store, now: () => clock.now(), types, referenceWalker: links }),
         references: createReferences({ referenceWalker: links, registry, types: store.types, isEmbedded }),
         patients,

@@ -14,7 +14,7 @@ export interface SearchScope {
 }
 
 /** What an address names: `/[type]`, `/[type]/[id]/[other]`. */
-interface Address {
+export interface SearchAddress {
   readonly type?: string
   readonly id?: string
   /** The type looked for in a compartment, or `*`. */
@@ -24,7 +24,7 @@ interface Address {
 type Where = Pick<SearchView, 'search' | 'catalog'>
 
 /** Throws 404. */
-export const scopeOf = (server: Where, { type, id, other }: Address): SearchScope => {
+export const scopeOf = (server: Where, { type, id, other }: SearchAddress): SearchScope => {
   if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
   if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }
