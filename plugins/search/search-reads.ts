@@ -3,18 +3,24 @@ import type { RequestContext, Ruling } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { StoredVersion } from '../storage/service.ts'
 import { type FastDisplay, type FastPage, type FastQuery, findFast } from './fast/find-fast.ts'
+import type { Search } from './open-search.ts'
 import { type CompartmentPage, type CompartmentQuery, findCompartment } from './plan/compartment-page.ts'
 import { type ConditionalSearch, findMatches } from './plan/find-matches.ts'
 import { findLabelled } from './plan/labels.ts'
 import { findPage } from './plan/search-page.ts'
+import type { SearchView } from './plan/search-view.ts'
 import { readStreamPage, type StreamPage, type StreamQuery } from './plan/stream-page.ts'
 import type { SearchPage, SearchQuery } from './query/search-query.ts'
 import { type SearchAddress, type SearchScope, scopeOf } from './query/search-scope.ts'
-import type { SearchView } from './query/search-view.ts'
+
+/** What they are performed with. */
+export interface WholeView extends SearchView {
+  readonly search: Search
+}
 
 export interface SearchReads {
   /** For this plugin alone. */
-  readonly view: SearchView
+  readonly view: WholeView
   /** Where a search looks, by its address. Throws 404. */
   scope(address: SearchAddress): SearchScope
   /** Any search. Throws 400, 403. */
@@ -46,7 +52,7 @@ export interface SearchReads {
   inside(transaction: Transaction): SearchReads
 }
 
-export const createSearchReads = (view: SearchView): SearchReads => {
+export const createSearchReads = (view: WholeView): SearchReads => {
   const { search } = view
   return {
     view,

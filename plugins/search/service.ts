@@ -3,7 +3,6 @@ export type { AccessEvaluator } from './access/access-evaluator.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'
 export { createNameCheck, tapNames } from './access/restriction-names.ts'
-export type { PatientSubjects } from './definition/patient-subjects.ts'
 export {
   ConditionalCriteria,
   ConditionalParameter,
@@ -26,6 +25,7 @@ export {
   type IndexFindings,
   rowsOfBefore,
 } from './index/index-findings.ts'
+export type { PatientSubjects } from './index/patient-subjects.ts'
 export type { ExtractionSource, Registry } from './index/registry.ts'
 export { Reindexing } from './index/reindexing.ts'
 export type { Search } from './open-search.ts'

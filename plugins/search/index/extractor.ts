@@ -3,9 +3,10 @@
  * of parameters asks for it. Needs no more than the branches of the columns.
  */
 import type { ElementPath, PathStep, PathTest } from '../../model/service.ts'
-import { type Convert, type IndexKind, MIME_TYPE } from '../definition/kind.ts'
+import { type IndexKind, MIME_TYPE } from '../definition/kind.ts'
 import { isMimeTypes } from '../definition/mime-value-set.ts'
 import { patientCodeKey } from '../definition/pair-key.ts'
+import type { Convert } from './convert/convert.ts'
 import type { Converters } from './convert/converters.ts'
 import {
   COMPOSITE,

@@ -5,11 +5,11 @@
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
 import { createAccessFilter } from '../access/access-filter.ts'
+import { withProgress } from '../access/with-progress.ts'
 import { TypeForbidden } from '../errors.ts'
-import { withProgress } from '../index/indexing-refusal.ts'
 import type { SearchClause } from '../query/clause.ts'
 import { createExpansions } from '../query/expansions.ts'
-import type { SearchView } from '../query/search-view.ts'
+import type { SearchView } from './search-view.ts'
 
 export interface ConditionalSearch {
   /** As they were built from what was committed then; good for judging versions that are not stored. */
