@@ -6,9 +6,8 @@ import type { Definitions } from '../packages/service.ts'
 import { type RowSource, rowSourceOf, type VersionStore } from '../storage/service.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
 import type { SearchDefinitions } from './definition/stored-definitions.ts'
-import { createAbsoluteReferenceColumns } from './fast/absolute-references.ts'
 import { createFastSearch, type FastSearch } from './fast/fast-search.ts'
-import { createPageCache } from './fast/page-cache.ts'
+import { createPageCache, NO_PAGES } from './fast/page-cache.ts'
 import { createBackfill } from './index/backfill/backfill.ts'
 import { type BackfillWorker, createBackfillWorker } from './index/backfill/backfill-worker.ts'
 import { createReindex, type Reindex } from './index/backfill/reindex.ts'
@@ -85,11 +84,10 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const shared = database.kind === 'postgres'
   // Another process may write there, and tells nobody of it.
   const changes = shared || parts.cacheBytes === 0 ? undefined : createChangeCounters()
-  const cache = changes && {
-    changes,
-    absolutes: createAbsoluteReferenceColumns(database, changes),
-    pages: createPageCache(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2),
-  }
+  const pages =
+    changes === undefined
+      ? NO_PAGES
+      : createPageCache(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2)
   const index = fullText.beside(createIndexWriter(registry, types.code, changes))
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared, whenDrained })
@@ -153,7 +151,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       criteria,
       terminology: terms,
       fast: isCommitted
-        ? createFastSearch({ source, registry, store, executor, statements, cache, isPostgres: shared })
+        ? createFastSearch({ source, registry, store, executor, statements, pages, isPostgres: shared })
         : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
       planner,
