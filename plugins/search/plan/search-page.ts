@@ -10,9 +10,9 @@ import type { SearchPage, SearchQuery } from '../query/search-query.ts'
 import { containedPage, countContained } from './contained/contained-page.ts'
 import { askContained } from './contained/plan-contained.ts'
 import { createDeadline } from './deadline.ts'
-import type { SearchMatch } from './executor.ts'
 import { explainPlans } from './explain.ts'
 import { type Included, MAX_INCLUDED } from './include.ts'
+import type { SearchMatch } from './nearest-matches.ts'
 import type { Direction } from './plan.ts'
 import {
   checkIncludes,
