@@ -2,7 +2,7 @@
  * Who may import whom, how files are called, and what only the command line may touch: CONTRIBUTING.md. Each rule reads
  * the sources, and is shown to bite on a breach that is planted beside them.
  */
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
@@ -35,6 +35,17 @@ const ownImports = ({ path, text }: Source): string[] =>
   [...codeOf(text).matchAll(/(['"])(\.{1,2}\/[^'"\n]*\.[cm]?[jt]s)\1/g)].map((match) =>
     posix.join(posix.dirname(path), match[2] as string),
   )
+
+/** The compiler checks imports; a worker's entry is a string, whose compiled name a checkout never uses. */
+const existing: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(kernel|plugins)\//.test(path))
+    .flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(/\bnew URL\([^;]*?\bimport\.meta\.url,?\s*\)/g)]
+        .flatMap(([named]) => ownImports({ path, text: named }))
+        .filter((to) => !existsSync(`${root}${to}`) && !existsSync(`${root}${to.replace(/\.js$/, '.ts')}`))
+        .map((to) => `${path} names ${to}, which is not there`),
+    )
 
 const PACKAGE = /^(node:)?(@[\w.-]+\/)?[\w-][\w.-]*(\/[\w./-]+)?$/
 const packageImports = ({ text }: Source): string[] =>
@@ -119,6 +130,23 @@ const upward: Rule = (files) =>
       })
       .map((to) => `${file.path} imports ${to}, which does not lie below it`)
   })
+
+/** The folders of search, each of which imports only those before it; a file beside them puts them together. */
+const SEARCH = ['sql', 'definition', 'index', 'query', 'access', 'plan', 'fast']
+const SEARCH_BASE = /^plugins\/search\/(errors|config)\.ts$/
+const searchRank = (path: string): number => {
+  if (SEARCH_BASE.test(path)) return -1
+  const rank = SEARCH.indexOf(path.split('/')[2] as string)
+  return rank === -1 ? SEARCH.length : rank
+}
+const searchFolders: Rule = (files) =>
+  files
+    .filter(({ path }) => pluginOf(path) === 'search')
+    .flatMap((file) =>
+      ownImports(file)
+        .filter((to) => pluginOf(to) === 'search' && searchRank(to) > searchRank(file.path))
+        .map((to) => `${file.path} imports ${to}, which comes after it`),
+    )
 
 /** Tarjan: the sets of files each of which reaches the others by imports, of types too. */
 const circlesOf = (files: readonly Source[]): string[][] => {
@@ -254,6 +282,17 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
     ],
   ],
   [
+    'entries of workers exist, in the compiled program too',
+    existing,
+    [
+      {
+        path: 'plugins/database/planted.ts',
+        text: "new URL(import.meta.url.endsWith('.ts') ? './open.ts' : './opened.js', import.meta.url)",
+      },
+      { path: 'plugins/probes/planted.ts', text: "new Worker(new URL('./gone.ts', import.meta.url))" },
+    ],
+  ],
+  [
     'a thread loads what it needs of search, and no more',
     threads,
     [
@@ -270,6 +309,20 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
       { path: 'plugins/storage/deep/planted.ts', text: "import { Validator } from '../../validation/service.ts'" },
       { path: 'plugins/search/planted.ts', text: "import { Fhir } from '../fhir/service.ts'" },
       { path: 'plugins/fhir/planted.ts', text: "import { Terminology } from '../terminology/service.ts'" },
+    ],
+  ],
+  [
+    'folders of search import those before them: sql, definition, index, query, access, plan, fast',
+    searchFolders,
+    [
+      { path: 'plugins/search/sql/planted.ts', text: "import { isObject } from '../definition/kind.ts'" },
+      { path: 'plugins/search/definition/planted.ts', text: "import { sortKeys } from '../query/sort-keys.ts'" },
+      {
+        path: 'plugins/search/index/convert/planted.ts',
+        text: "import type { Criteria } from '../../query/criteria.ts'",
+      },
+      { path: 'plugins/search/query/planted.ts', text: "import type { Search } from '../open-search.ts'" },
+      { path: 'plugins/search/plan/planted.ts', text: "const { findFast } = await import('../fast/find-fast.ts')" },
     ],
   ],
   [
