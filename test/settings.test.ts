@@ -152,6 +152,8 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 /** Keys that the specification does not have, each with the reason that we do. */
 const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
+  'smart.inside_jwks_hosts':
+    'keys of clients are fetched from the public internet only, and hospitals have services inside',
   'conformance.validation': 'the specification says that writes are checked, not how far',
   'audit.previous_keys': 'a key that is changed has sealed what is still there',
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',

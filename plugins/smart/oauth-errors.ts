@@ -10,12 +10,7 @@ const oauth = (code: string, status: number, issue: IssueCode, template: string)
   defineError(`smart/oauth-${code.replaceAll('_', '-')}`, status, issue, template)
 
 export const InvalidRequest = oauth('invalid_request', 400, 'invalid', 'The request is not well-formed: %s.')
-export const RequestTooLarge = defineError(
-  'smart/request-too-large',
-  413,
-  'too-long',
-  'The body is larger than %s bytes.',
-)
+export const RequestTooLarge = defineError('smart/request-too-large', 413, 'too-long', 'The body is larger than 56 KB.')
 export const InvalidClient = oauth('invalid_client', 401, 'login', 'The client could not be authenticated.')
 export const InvalidScope = oauth(
   'invalid_scope',

@@ -7,7 +7,7 @@ import { MethodRefused, type RequestContext, type Runners, ServerError, toServer
 import { InvalidRequest, oauthCodeOf, RequestTooLarge } from '../oauth-errors.ts'
 import { type Form, readForm } from './form.ts'
 
-const BODY_BYTES = 56 * 1024
+const BODY_BYTES = 56 * 1024 // RequestTooLarge names it
 const JSON_TYPE = 'application/json; charset=utf-8'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
@@ -34,8 +34,7 @@ export type JsonEndpoint = Endpoint<Buffer>
 const ownError = (error: unknown): unknown => {
   if (error instanceof ServerError) return error
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return RequestTooLarge(BODY_BYTES).with({ headers: { connection: 'close' } })
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return RequestTooLarge().with({ headers: { connection: 'close' } })
   return code.startsWith('FST_') && statusCode < 500 ? InvalidRequest('the body does not match its headers') : error
 }
 
