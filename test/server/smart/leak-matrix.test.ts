@@ -128,8 +128,10 @@ for (const [n, token] of TOKENS.entries()) {
   const may = oracleOf(token)
   test(`${n + 1}: ${token.scope} shows what it opens, and hints at nothing else`, async () => {
     wrong = []
-    for (const stored of STORED) await checkInstance(token, may, stored)
-    for (const type of TYPES) await checkType(token, may, type)
+    // Those of a type at once: a database of another process takes longer to answer than this takes to ask.
+    for (let at = 0; at < STORED.length; at += 3)
+      await Promise.all(STORED.slice(at, at + 3).map((stored) => checkInstance(token, may, stored)))
+    await Promise.all(TYPES.map((type) => checkType(token, may, type)))
     assert.equal(wrong.slice(0, 8), [], `${wrong.length} wrong`)
   })
 }
@@ -138,13 +140,14 @@ test('each token creates what it opens, and nothing else', async () => {
   wrong = []
   for (const token of TOKENS) {
     const may = oracleOf(token)
-    for (const { type, versions } of STORED) {
+    const create = async ({ type, versions }: Stored): Promise<void> => {
       const { id: _id, ...sent } = versions[1]
       // A new Patient has an id of its own, so it is in no compartment that is there.
       const expected = type === 'Patient' ? { ...versions[1], id: 'new' } : versions[1]
       const status = may.isNone('c', type) || !may.holds('c', expected) ? 403 : 201
       check((await ask(token, 'POST', `/${type}`, sent)).statusCode, status, `${token.scope}: POST /${type}`)
     }
+    await Promise.all(STORED.map(create))
   }
   assert.equal(wrong.slice(0, 8), [], `${wrong.length} wrong`)
 })
