@@ -14,6 +14,7 @@ import { createFreezer } from './freeze.ts'
 import { createGates } from './gates.ts'
 import { createHooks } from './hooks.ts'
 import { answerBare, answerMalformed, createHttp } from './http.ts'
+import { createIdentify } from './identify.ts'
 import { createInFlight } from './in-flight.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
@@ -23,6 +24,7 @@ import { orderPlugins, withDependencies } from './order.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
+import { createContextBuilder } from './request-context.ts'
 import type { ServerError } from './server-error.ts'
 import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
@@ -103,6 +105,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const failures = createFailureBoard({ phases, readiness, lifecycles, log })
   const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
   let ownUrl: OwnUrl | undefined = publicUrl
+  const contextParts = { readAddress, publicUrl, ownUrl: () => ownUrl, clock, random, log }
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
@@ -115,6 +118,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     gates,
     failures,
     requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
+    identify: createIdentify(createContextBuilder(contextParts), run),
     tellOperator: options.tellOperator ?? (() => undefined),
     clock,
     random,
@@ -138,13 +142,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     run,
     routes,
     direct,
-    readAddress,
-    publicUrl,
-    ownUrl: () => ownUrl,
     refusal,
-    clock,
-    random,
-    log,
+    ...contextParts,
     isStopping: phases.isStopping,
     upgrades,
   })

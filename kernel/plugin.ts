@@ -11,6 +11,7 @@ import type { DirectRoute } from './direct-router.ts'
 import type { Runners } from './freeze.ts'
 import type { Gate } from './gates.ts'
 import type { Hooks } from './hooks.ts'
+import type { Identify } from './identify.ts'
 import { withMark } from './kernel-api.ts'
 import type { Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
@@ -99,6 +100,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   later<T>(service: Service<T>): () => T
   /** A request that the server makes itself. Throws 500 for a purpose that is none. */
   request(given: ServerRequest): RequestContext
+  /** Who makes a request of a bare route of this plugin. */
+  readonly identify: Identify
   /** Encapsulated: decorations stay inside. */
   routes(plugin: FastifyPluginCallback, options?: RouteOptions): void
   /** Answers GET requests of a route in front of the router, where that can be done at once. On our own port only. */

@@ -9,6 +9,7 @@ import { hooksFor } from './freeze.ts'
 import type { Gates } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http.ts'
+import type { Identify } from './identify.ts'
 import type { Lifecycles } from './lifecycles.ts'
 import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
@@ -30,6 +31,7 @@ export interface SetUpParts {
   readonly gates: Gates
   readonly failures: FailureBoard
   readonly requests: ServerRequests
+  readonly identify: Identify
   readonly tellOperator: (line: string) => void
   readonly clock: Clock
   readonly random: Random
@@ -96,6 +98,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       optional: (service) => (services.has(service) ? services.get(service) : undefined),
       later: inSetup('later', laterFor(plugin.name)) as Host['later'],
       request: (given) => parts.requests(plugin.name, given),
+      identify: parts.identify,
       routes: inSetup(
         'routes',
         (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),

@@ -1,6 +1,7 @@
 /** The parts of the authorization server, put together. */
 import type { FastifyPluginCallback } from 'fastify'
 import type { Host, Lifecycle } from '../../kernel/index.ts'
+import type { WebApps } from '../cors/service.ts'
 import type { Database } from '../database/service.ts'
 import type { AuthFailureLimit } from '../limits/service.ts'
 import { type BearerCallers, createBearerCallers } from './bearer/bearer-callers.ts'
@@ -8,8 +9,9 @@ import { createAuthenticateClient } from './client-auth/authenticate-client.ts'
 import { createCheckAssertion } from './client-auth/client-assertion.ts'
 import { createFetchJwks } from './client-auth/fetch-jwks.ts'
 import { createJwksCache } from './client-auth/jwks-cache.ts'
+import { createAppOrigins } from './clients/app-origins.ts'
 import { builtInClient } from './clients/client.ts'
-import { createClients } from './clients/clients.ts'
+import { type Clients, createClients } from './clients/clients.ts'
 import { discoveryRoutes } from './endpoints/discovery.ts'
 import { introspectionEndpoint } from './endpoints/introspect.ts'
 import { mountForm, mountJson, prepareOAuthScope } from './endpoints/mount-oauth.ts'
@@ -37,6 +39,7 @@ export interface AuthorizationServerParts
 
 export interface AuthorizationServer {
   readonly bearer: BearerCallers
+  readonly apps: WebApps
   /** Discovery and keys, which anybody may keep for a while. */
   readonly discovery: FastifyPluginCallback
   /** The endpoints of OAuth. */
@@ -48,15 +51,25 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   const { database, run, clock, random, log, smart, failures, installedScopes } = parts
   const secrets = createInitialSecrets(smart)
   const insideHosts = new Set(smart.inside_jwks_hosts)
-  const clients = createClients(database, clock, builtInClient(secrets.confidentialSecret))
+  const stored = createClients(database, clock, builtInClient(secrets.confidentialSecret))
+  const apps = createAppOrigins({ database, clock, log })
+  const clients: Clients = {
+    ...stored,
+    async register(id, metadata) {
+      const added = await stored.register(id, metadata)
+      await apps.reload().catch((err) => log.error({ err }, 'the clients could not be read again'))
+      return added
+    },
+  }
   const jwks = createJwksCache(createFetchJwks(insideHosts, clock.deadline), clock)
   const checkAssertion = createCheckAssertion({ database, clients, jwks, clock })
   const authenticateClient = createAuthenticateClient({ clients, checkAssertion, failures })
   const bearer = createBearerCallers(database, clock, failures)
   const keys = createPublishedKeys({ database, passphrase: smart.signing_key_passphrase, clock, log })
-  const lives = [keys, createPruning(database, clock, log), createUntoldTeller(parts)]
+  const lives = [keys, apps, createPruning(database, clock, log), createUntoldTeller(parts)]
   return {
     bearer,
+    apps,
     discovery: discoveryRoutes(keys),
     endpoints: (app, _options, done) => {
       prepareOAuthScope(app)

@@ -1,6 +1,7 @@
 /** The authorization server: who may ask for what, by SMART App Launch 2.2. Spec: [smart], Authentication. */
 import { Type } from 'typebox'
 import { definePlugin } from '../../kernel/index.ts'
+import { WebApps } from '../cors/service.ts'
 import { Database } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Limits } from '../limits/service.ts'
@@ -27,6 +28,7 @@ export default definePlugin({
   config: { smart: smartSection, server: Type.Object({}) },
   needs: { database: Database, fhir: Fhir, model: Model, resources: Resources },
   uses: [Limits],
+  provides: [WebApps],
   migrations: smartMigrations,
   errors: { ...errors, ...ofOAuth, ...scopeErrors },
   commands: { smart: async () => (await import('./commands/smart.ts')).default },
@@ -35,13 +37,14 @@ export default definePlugin({
     const { config, needs, hooks, optional, routes, run, clock, random, log } = host
     const { database, fhir, model, resources } = needs
     requirePublicUrl(config.server as { bind: string; public_url?: string })
-    const { bearer, discovery, endpoints, lifecycle } = createAuthorizationServer({
+    const { bearer, apps, discovery, endpoints, lifecycle } = createAuthorizationServer({
       ...{ database, run, clock, random, log, smart: config.smart },
       request: host.request,
       tellOperator: host.tellOperator,
       failures: optional(Limits)?.authFailures,
       installedScopes: createInstalledScopes({ model, resources: () => resources }),
     })
+    host.provide(WebApps, apps)
     fhir.describe({ security: securityStatement })
     hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)
     hooks.authenticate.tapPromise('look the token up', async (request) => bearer.identify(request))

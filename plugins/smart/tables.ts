@@ -61,6 +61,15 @@ export interface ClientRow {
 const CLIENT = 'client_id, metadata, secret_hash, scope, created_at, disabled_at'
 export const findClient = sql('smart.client', `SELECT ${CLIENT} FROM oauth_client WHERE client_id = ?`)
 export const listClients = sql('smart.clients', `SELECT ${CLIENT} FROM oauth_client ORDER BY created_at, client_id`)
+/** What differs when clients were added or disabled. */
+export interface ClientsSeen {
+  readonly clients: number | string
+  readonly disabled: number | string
+}
+export const clientsSeen = sql(
+  'smart.clients-seen',
+  'SELECT COUNT(*) AS clients, COUNT(disabled_at) AS disabled FROM oauth_client',
+)
 export const insertClient = sql('smart.client-insert', `INSERT INTO oauth_client (${CLIENT}) VALUES (?, ?, ?, ?, ?, ?)`)
 export const disableClient = sql(
   'smart.client-disable',

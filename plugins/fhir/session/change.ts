@@ -269,7 +269,7 @@ export const createChange = (late: () => SessionChangeParts, seat: Seat): Sessio
         if (interaction !== undefined && !isContention(error)) await emitRefused(view.run, request, interaction, error)
         throw error
       })
-      return chain(parts.write.committed(request, changed), () => made)
+      return chain(parts.write.committed(changed), () => made)
     })
   }
 }
