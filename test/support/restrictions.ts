@@ -1,7 +1,7 @@
-/** Restrictions as tests usually need them. */
+/** Restrictions that tests often use. */
 import { ALL, type Restriction } from '../../kernel/index.ts'
 
-/** All rights on what lies in the compartment of a resource. */
+/** All rights on the resources in one compartment. */
 export const inCompartment = (type: string, id: string): Restriction => ({
   types: {},
   others: [{ rights: 'cruds', compartment: { type, id } }],
