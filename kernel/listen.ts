@@ -92,7 +92,7 @@ interface ParserError {
   readonly bytesParsed?: number | undefined
 }
 
-/** What the functions that write to a bare socket need. */
+/** Parameters of the functions that write to a bare socket. */
 interface Bare {
   readonly turns: PipelinedRequests
   readonly refusals: BareRefusals

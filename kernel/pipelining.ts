@@ -41,7 +41,7 @@ export const createPipelinedRequests = (onTurn?: (socket: Socket) => void): Pipe
         return go()
       }
       const before = connection.latest
-      // Already started, in front of the router, which left it to the router.
+      // The direct router has started it, so it already has its turn.
       if (before === response) return go()
       connection.latest = response
       const start = (): void => {
