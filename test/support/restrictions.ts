@@ -13,7 +13,7 @@ export const onlyTypes = (...types: readonly string[]): Restriction => ({
   others: [],
 })
 
-/** All rights on the resources of one type that match, and on all of the other types. */
+/** All rights on the resources of one type that match the query, and on all other types. */
 export const matching = (type: string, query: string): Restriction => ({
   types: { [type]: [{ rights: 'cruds', query }] },
   others: [ALL],

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { definePlugin } from '../../kernel/index.ts'
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-const GOODBYE = Buffer.from([0x88, 0x02, 0x03, 0xe9]) // 1001, going away
+const GOODBYE = Buffer.from([0x88, 0x02, 0x03, 0xe9]) // close frame with code 1001, going away
 
 export const acceptWebSocket = ({ headers }: IncomingMessage, socket: Duplex): void => {
   const accept = createHash('sha1')
