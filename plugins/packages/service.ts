@@ -59,7 +59,7 @@ export type InstallStep =
 
 /** Lets the command line show progress; call `watch` after set-up and before the start. */
 export interface InstallProgress {
-  /** Calls `listener` at each step until the returned function is called. A throwing listener is ignored. */
+  /** Calls `listener` at each step until the returned function is called. A listener that throws is removed. */
   watch(listener: (step: InstallStep) => void): () => void
 }
 
