@@ -22,7 +22,7 @@ const NAMES = '(?:proxy-)?authorization|(?:set-)?cookie|x-amz-security-token'
 const TEXT = '"(?:[^"\\\\]|\\\\.)*"'
 // As a member of an object, or as a pair in rawHeaders; one value or a list of them.
 const HEADER = new RegExp(`("(?:${NAMES})"\\s*[:,]\\s*)(?:${TEXT}|\\[(?:${TEXT}|[^\\]"])*\\])`, 'gi')
-// The same in an object that was made a string before.
+// The same in an object that was serialised into a string before, with escaped quotes.
 const QUOTED_HEADER = new RegExp(`(\\\\"(?:${NAMES})\\\\"\\s*[:,]\\s*)\\\\"[^"]*"`, 'gi')
 // A token as in RFC 6750, anywhere in the line, e.g. in the message of an HTTP client. Shorter matches are ordinary
 // words.

@@ -7,7 +7,7 @@ import type { ReadinessBoard } from './readiness.ts'
 import type { Upgrades } from './upgrades.ts'
 
 const STOP_MS = 10_000 // for the whole stop: supervisors commonly kill a process about that long after SIGTERM
-const FINISH_MS = 8_000 // of that, for requests in flight, whose connections are cut then
+const FINISH_MS = 8_000 // part of that for requests in flight; then their connections are cut
 
 export interface StopParts {
   readonly phases: Phases

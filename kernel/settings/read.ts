@@ -16,7 +16,7 @@ export const STANDARD_PLACES = ['server.toml', '/etc/server/server.toml'] as con
 
 export interface SettingsInput {
   readonly file: string
-  /** Who named it, for the complaint: `--config` or `SERVER_CONFIG`. */
+  /** What named it, for error messages: `--config` or `SERVER_CONFIG`. */
   readonly by: string
 }
 
