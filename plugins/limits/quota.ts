@@ -177,7 +177,7 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     countWrites: ({ request, changes }) => charge(request, 'writes', changes.length),
     async start() {
       await database.transact(async (transaction) => {
-        // Deletes periods that ended at least a month ago: a server whose clock is late still uses the last month.
+        // Deletes periods that ended at least 40 days ago: a server whose clock is late still uses the last month.
         await transaction.run(pruneQuota, [new Date(clock.now() - 40 * 86_400_000).toISOString().slice(0, 7)])
       })
       repeating = every(clock, syncMs, syncAll, (error) =>
