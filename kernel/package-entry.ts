@@ -1,6 +1,7 @@
 /**
  * Resolves a package name to a file, as `import` in another folder would. Node resolves only from the importing file's
- * own folder (`import.meta.resolve`), and `require.resolve` finds no package that exports for `import` only.
+ * own folder (`import.meta.resolve`), and `require.resolve` finds no package that exports for `import` only. The package
+ * resolve.exports stops at a condition whose value has nothing for `import`, where Node tries the next condition.
  * https://nodejs.org/api/packages.html#conditional-exports
  */
 import { existsSync, readFileSync } from 'node:fs'

@@ -27,6 +27,11 @@ const lengthOf = (header: unknown): number => Number(header ?? 0) || 0
 export interface UsageWatch {
   /** Called when a request begins. */
   begins(ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent): void
+  /**
+   * Called when a request begins that is not reported to `meter`: its bytes are charged to no request, so that they are
+   * not counted for the next one.
+   */
+  skips(request: IncomingMessage, response: ServerResponse): void
   /** Called for a refusal that was written to the connection itself, which it ends. */
   refused(ctx: RequestContext, socket: Socket, status: number): void
 }
@@ -72,6 +77,9 @@ export const createUsageWatch = (
       }
       // Emitted once, after the last byte or when the client has left: so `on` will do, which costs less than `once`.
       response.on('close', end)
+    },
+    skips({ socket }, response) {
+      response.on('close', () => charge(socket))
     },
     refused(ctx, socket, status) {
       const began = clock.monotonic()

@@ -1,6 +1,7 @@
 /**
  * GET with an injected fetch, for URLs that an operator configured: a limited number of redirects, credentials for the
- * configured origin only, a time limit for silence, a limit of size.
+ * configured origin only, a time limit for silence, a limit of size. The redirects of Node's own fetch do not suit
+ * credentials and packages of an operator: it follows twenty of them, also from https to http.
  */
 
 export interface HttpOptions {

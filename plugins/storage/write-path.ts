@@ -36,8 +36,6 @@ export interface WriterParts {
   /** Checks of other plugins. */
   readonly checks: readonly WriteCheck[]
   readonly run: Runners
-  /** [conformance] update_as_create */
-  readonly updateAsCreate: boolean
   readonly observer: ChangeObserver
   readonly large: LargeVersions
 }
@@ -52,7 +50,7 @@ const runAfter = (before: Promise<void> | undefined, next: () => MaybePromise<vo
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
 
-export const createWritePath = ({ store, run, updateAsCreate, observer, checks, large }: WriterParts) => {
+export const createWritePath = ({ store, run, observer, checks, large }: WriterParts) => {
   const { types } = store
   const followers = checks.filter((check) => check.afterCommit !== undefined)
 
@@ -100,7 +98,7 @@ export const createWritePath = ({ store, run, updateAsCreate, observer, checks, 
     const { type, id } = change
     if (change.kind !== 'modify') {
       const creates = previous === undefined || previous.deleted
-      if (change.kind === 'update' && creates && !updateAsCreate)
+      if (change.kind === 'update' && creates && !change.mayCreate)
         throw UpdateAsCreateOff(type, id, type).with(NOTHING_THERE)
       return change
     }
