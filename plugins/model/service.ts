@@ -1,5 +1,6 @@
 /** What model offers to other plugins: JSON, dates, decimals, types, references and FHIRPath, each from its own file. */
 export type { ResourceType, TypeCatalog } from './catalog.ts'
+export { compareDateTimes } from './date/compare-date-times.ts'
 export { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from './date/date-bounds.ts'
 export { readDateRange } from './date/date-range.ts'
 export { isDate, isDateTime, isInstant, isTime } from './date/is-date-time.ts'
@@ -35,7 +36,7 @@ export {
   type InvariantSubject,
   isCheckedNatively,
 } from './fhirpath/invariant/invariants.ts'
-export { compareDateTimes, deepEqual } from './fhirpath/invariant/values.ts'
+export { deepEqual } from './fhirpath/invariant/values.ts'
 export { type Expression, parse, print, unionOperands } from './fhirpath/parse.ts'
 export {
   choiceIn,

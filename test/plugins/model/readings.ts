@@ -271,7 +271,7 @@ function* dates(corpus: Corpus): Lines {
     const read = readDateBounds(text, bounds) && bounds
     const kinds = [isDate, isDateTime, isInstant, isTime].map((is) => Number(is(text))).join('')
     const others = [1, 7, 100, 1_001].map((ahead) => all[(at + ahead) % all.length] as string)
-    const compared = others.map((other) => attempt(() => compareDateTimes(text, other)))
+    const compared = others.map((other) => attempt(() => compareDateTimes(text, other)).replace('null', 'NotSupported'))
     yield `${text} ${toText(read)} ${toText(readDateRange(text))} ${kinds} ${compared}`
   }
 }
