@@ -86,8 +86,8 @@ export {
   type ContextType,
   createMembers,
   type Members,
-  type MembersInput,
 } from './snapshot/members.ts'
+export { childOf, type ElementNode, readSnapshot } from './snapshot/read-snapshot.ts'
 export {
   type Constraint,
   type DefinitionSource,
