@@ -18,6 +18,7 @@ export {
 } from './decimal/ratio.ts'
 export { NotUtf8, UnknownType } from './errors.ts'
 export { type InterpretedNodes, loadPathInterpreter } from './fhirpath/extraction/interpreted.ts'
+export { readPathExpression } from './fhirpath/extraction/path-expression.ts'
 export {
   type ElementPath,
   NeedsInterpreter,
@@ -37,7 +38,7 @@ export {
   isCheckedNatively,
 } from './fhirpath/invariant/invariants.ts'
 export { deepEqual } from './fhirpath/invariant/values.ts'
-export { type Expression, parse, print, unionOperands } from './fhirpath/parse.ts'
+export { type Expression, print, unionOperands } from './fhirpath/parse.ts'
 export {
   choiceIn,
   type PatchStep,

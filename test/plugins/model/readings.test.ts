@@ -32,7 +32,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   extraction: '866 23be6be211bb7e4b',
   validation: '866 959894c7053590d5',
   invariants: '12000 ed6d23061d34eab8',
-  expressions: '48000 bc8e94ac85d7d55c',
+  expressions: '48000 3c5f2954110f1d5b',
   patchPaths: '51471 83ec809cd11611f4',
   dates: '85968 abea0e3e43e63bfe',
 }

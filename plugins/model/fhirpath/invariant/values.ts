@@ -3,7 +3,7 @@
  * value is a Valueless. http://hl7.org/fhirpath/N1/#operations
  */
 import { compareDateTimes, isComparable } from '../../date/compare-date-times.ts'
-import { NotSupported } from '../parse-full.ts'
+import { NotSupported } from '../parse.ts'
 
 /** A primitive element without a value: it exists, and equals nothing. */
 export class ElementWithoutValue {
