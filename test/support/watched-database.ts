@@ -1,7 +1,7 @@
 /** The database plugin with somebody at the door: counts what it is asked, and lets transactions fail when told to. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
-import { Database } from '../../plugins/database/service.ts'
+import { Database, type MaybePromise } from '../../plugins/database/service.ts'
 
 export interface DatabaseWatch {
   /** Queries and transactions asked for until now. */
@@ -10,23 +10,32 @@ export interface DatabaseWatch {
   busy: number
   /** While true, transactions are refused. */
   refuses: boolean
+  /** Waited for behind each query for rows, before what it found is given. */
+  behind: (() => Promise<unknown>) | undefined
 }
 
 export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
-  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false }
+  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, behind: undefined }
   const watched = (inner: Database): Database => ({
     ...inner,
     get: (statement, params) => {
       watch.asked += 1
       return inner.get(statement, params)
     },
-    all: (statement, params) => {
+    all: <R>(...asked: Parameters<Database['all']>): MaybePromise<R[]> => {
       watch.asked += 1
-      return inner.all(statement, params)
+      const rows = inner.all<R>(...asked)
+      if (watch.behind === undefined) return rows
+      return Promise.resolve(rows).then(async (found) => {
+        await watch.behind?.()
+        return found
+      })
     },
-    longQuery: (statement, params, signal) => {
+    longQuery: async <R>(...asked: Parameters<Database['longQuery']>): Promise<R[]> => {
       watch.asked += 1
-      return inner.longQuery(statement, params, signal)
+      const rows = await inner.longQuery<R>(...asked)
+      await watch.behind?.()
+      return rows
     },
     transact: async (work) => {
       watch.asked += 1

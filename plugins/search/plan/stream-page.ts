@@ -2,8 +2,8 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { SearchClause } from '../query/clause.ts'
-import type { SearchView } from '../query/search-view.ts'
 import { createDeadline } from './deadline.ts'
+import type { SearchView } from './search-view.ts'
 
 const PAGE = 500 // resources read at once
 const PAGE_BYTES = 16 * 1024 * 1024 // of them, as they lie in the database
@@ -55,7 +55,7 @@ export const readStreamPage = async (
     const read = fitting(inside)
     const isEnd = read.length === inside.length && (places.length < PAGE || inside.length < places.length)
     const rids = read.map(({ rid }) => rid)
-    const versions = await search.executor.passing(rids, deadline)
+    const versions = await search.executor.passing(rids, deadline, [plan])
     return { versions, next: isEnd ? undefined : rids.at(-1) }
   } catch (error) {
     throw deadline.refusal(error)
