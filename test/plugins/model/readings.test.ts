@@ -29,7 +29,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   fields: '653 db09e346c7831556',
   profileTrees: '1310 6425df2936f55e07',
   searchDefinitions: '4849 51dce8c3397868ed',
-  extraction: '866 23be6be211bb7e4b',
+  extraction: '866 93dfd71208090f28',
   validation: '866 959894c7053590d5',
   invariants: '12000 ed6d23061d34eab8',
   expressions: '48000 3c5f2954110f1d5b',
