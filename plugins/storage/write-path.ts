@@ -1,6 +1,6 @@
 /**
  * The one write path. Every change of a resource, single or in a Bundle, goes through `write` inside a transaction;
- * hooks see it there, and `onCommit` after COMMIT returned.
+ * hooks see it there, and `onCommit` after COMMIT, in the order of commits.
  */
 import {
   type AuditFact,
@@ -244,6 +244,31 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     if (progress !== undefined) progress.interaction = undefined
   }
 
+  /** What an answer has to wait for after COMMIT, by its first change. */
+  const waits = new WeakMap<Changed, Promise<void>>()
+  /** In the order of commits: caches must not be given an earlier version after a later one. */
+  const tellCommitted = (request: RequestContext, changes: readonly Changed[]): void => {
+    const written = changes.filter((changed) => changed.written)
+    const versions = written.map(({ version }) => version)
+    store.committed(versions)
+    observer.committed(versions)
+    let later: Promise<void> | undefined
+    for (const check of followers)
+      if (concerns(check, written)) later = runAfter(later, () => check.afterCommit?.(written))
+    if (later !== undefined) waits.set(changes[0] as Changed, later)
+    if (run.onCommit === null || written.length === 0) return
+    const committed: Committed = {
+      request,
+      changes: written.map(({ interaction, version, previous, resource }) => ({
+        interaction,
+        previous: previous?.deleted === false ? previous.toFact() : undefined,
+        next: version.toFact(),
+        resource,
+      })),
+    }
+    run.onCommit(committed)
+  }
+
   return {
     /** Applies one change; throws 4xx and leaves the transaction to be undone. */
     apply,
@@ -259,32 +284,14 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     ): MaybePromise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
+      transaction.afterCommit(() => tellCommitted(request, changes))
       return chain(confirm(request, transaction, changes, issuesOf, progress), () =>
         tellAll(request, transaction, changes, progress),
       )
     },
-    /** After COMMIT returned. A promise when the answer has to wait for something. */
-    committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
-      const written = changes.filter((changed) => changed.written)
-      const versions = written.map(({ version }) => version)
-      store.committed(versions)
-      observer.committed(versions)
-      let later: Promise<void> | undefined
-      for (const check of followers)
-        if (concerns(check, written)) later = runAfter(later, () => check.afterCommit?.(written))
-      if (run.onCommit === null || written.length === 0) return later
-      const committed: Committed = {
-        request,
-        changes: written.map(({ interaction, version, previous, resource }) => ({
-          interaction,
-          previous: previous?.deleted === false ? previous.toFact() : undefined,
-          next: version.toFact(),
-          resource,
-        })),
-      }
-      run.onCommit(committed)
-      return later
-    },
+    /** Once `transact` resolved. A promise when the answer has to wait for something. */
+    committed: (changes: readonly Changed[]): Promise<void> | undefined =>
+      changes[0] === undefined ? undefined : waits.get(changes[0]),
   }
 }
 

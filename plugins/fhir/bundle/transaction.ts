@@ -278,7 +278,7 @@ export const createTransaction =
         await emitRefused(run, ctx, interaction, error)
         throw placed(error, interaction.entry)
       })
-      const later = write.committed(ctx, changed)
+      const later = write.committed(changed)
       if (later !== undefined) await later
       return answers.toBundle(parts.random.id(), 'transaction')
     })

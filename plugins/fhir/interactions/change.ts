@@ -133,7 +133,7 @@ const performSeveral = async (
     await emitOperation(view, ctx, interaction, changes, answered, transaction)
     return { changed: made, answer: answered }
   })
-  const later = write.committed(ctx, changed)
+  const later = write.committed(changed)
   if (later !== undefined) await later
   return answer
 }
@@ -204,7 +204,7 @@ export const createPerformChange =
             ),
           ),
         )
-        const later = write.committed(ctx, [changed])
+        const later = write.committed([changed])
         if (later !== undefined) await later
         const answer = prepared.answer(changed)
         await prepareAnswer(parts, view, request, answer)

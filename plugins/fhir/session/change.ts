@@ -269,7 +269,7 @@ export const createChange = (late: () => SessionChangeParts, seat: Seat): Sessio
         if (interaction !== undefined && !isContention(error)) await emitRefused(view.run, request, interaction, error)
         throw error
       })
-      await parts.write.committed(request, changed)
+      await parts.write.committed(changed)
       return made
     })
   }
