@@ -6,7 +6,7 @@ import { commandLineFlagsOf, type Setting, type SettingSchema, variablesOf } fro
 export type FlagDefinitions = Interfaces.FlagInput
 export type GivenFlags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
-/** `strict|fhir`, `n`, `path`: what stands for the value in help. */
+/** The placeholder of the value in help: `strict|fhir`, `n`, `path`. */
 const valueWord = (key: string, schema: SettingSchema): string => {
   const of = schema.type === 'array' ? (schema.items ?? {}) : schema
   const literals = choices(of)
@@ -32,7 +32,7 @@ export const configFlag: FlagDefinitions = {
   }),
 }
 
-/** One flag per annotation; `hidden` keeps them out of the help of commands that are not about them. */
+/** One flag for each annotation. `hidden` leaves them out of a command's help page. */
 export const settingsFlags = (settings: readonly Setting[], hidden = false): FlagDefinitions => {
   const flags: FlagDefinitions = {}
   for (const { key, section, schema } of settings) {
@@ -50,14 +50,14 @@ export const settingsFlags = (settings: readonly Setting[], hidden = false): Fla
   return flags
 }
 
-/** What a given flag says: its own setting, and those it implies. */
+/** The settings that a given flag sets: its own, and those it implies. */
 const sayings = ({ path, schema }: Setting, flag: string, value: unknown): readonly [string, unknown][] => {
   const values = schema.flagValues ?? {}
   if (flag !== schema.flag) return [[path, values[flag]]]
   return [[path, value], ...Object.entries(schema.flagSets ?? {})]
 }
 
-/** Refuses two flags that say different things of one setting, such as `--memory --sqlite path`. */
+/** Refuses two flags that set one setting to different values, such as `--memory --sqlite path`. */
 export const refuseContradictions = (settings: readonly Setting[], given: GivenFlags): void => {
   const said = new Map<string, { readonly flag: string; readonly value: unknown }>()
   for (const setting of settings)

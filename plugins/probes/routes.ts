@@ -1,4 +1,4 @@
-/** GET /livez, /readyz, /healthz: open, never logged, reading no resource. Spec: Endpoints. */
+/** GET /livez, /readyz, /healthz: never logged, without authentication but for `verbose=1`; they read no resource. Spec: Endpoints. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Host, Readiness } from '../../kernel/index.ts'
