@@ -2,7 +2,7 @@
  * Who may import whom, how files are called, and what only the command line may touch: CONTRIBUTING.md. Each rule reads
  * the sources, and is shown to bite on a breach that is planted beside them.
  */
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
@@ -35,6 +35,17 @@ const ownImports = ({ path, text }: Source): string[] =>
   [...codeOf(text).matchAll(/(['"])(\.{1,2}\/[^'"\n]*\.[cm]?[jt]s)\1/g)].map((match) =>
     posix.join(posix.dirname(path), match[2] as string),
   )
+
+/** The compiler checks imports; a worker's entry is a string, whose compiled name a checkout never uses. */
+const existing: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(kernel|plugins)\//.test(path))
+    .flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(/\bnew URL\([^;]*?\bimport\.meta\.url,?\s*\)/g)]
+        .flatMap(([named]) => ownImports({ path, text: named }))
+        .filter((to) => !existsSync(`${root}${to}`) && !existsSync(`${root}${to.replace(/\.js$/, '.ts')}`))
+        .map((to) => `${path} names ${to}, which is not there`),
+    )
 
 const PACKAGE = /^(node:)?(@[\w.-]+\/)?[\w-][\w.-]*(\/[\w./-]+)?$/
 const packageImports = ({ text }: Source): string[] =>
@@ -251,6 +262,17 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
       { path: 'examples/planted.ts', text: "import { run } from '../cli/run.ts'" },
       { path: 'examples/planted.ts', text: "import { openDatabase } from '../plugins/database/open.ts'" },
       { path: 'scripts/planted.ts', text: "import { Type } from '../kernel/index.ts'" },
+    ],
+  ],
+  [
+    'entries of workers exist, in the compiled program too',
+    existing,
+    [
+      {
+        path: 'plugins/database/planted.ts',
+        text: "new URL(import.meta.url.endsWith('.ts') ? './open.ts' : './opened.js', import.meta.url)",
+      },
+      { path: 'plugins/probes/planted.ts', text: "new Worker(new URL('./gone.ts', import.meta.url))" },
     ],
   ],
   [

@@ -31,7 +31,7 @@ export interface ReadWorkers {
 }
 
 // The compiled tree holds .js beside it; the sources run as they are.
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './read-worker.ts' : './lane-worker.js', import.meta.url)
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './read-worker.ts' : './read-worker.js', import.meta.url)
 
 export const createReadWorkers = (path: string, size: number): ReadWorkers => {
   const workers = new Map<Worker, Job | undefined>()
