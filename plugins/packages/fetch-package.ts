@@ -1,12 +1,13 @@
 /** Gets one package into memory: from disk, from the cache, or from the source into the cache. */
 import { createHash } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { isServerError, type Logger, type ServerError } from '../../kernel/index.ts'
 import { readArchive } from './archive.ts'
 import { type CachedFile, type PackageCache, readCached } from './cache.ts'
 import { type PackageContent, readPackageContent } from './content.ts'
+import { contentTag } from './content-tag.ts'
 import { LocalUnreadable, SourceUnreachable } from './errors.ts'
-import { folderTag, readFolder } from './folder.ts'
+import { readFolder } from './folder.ts'
 import { describeFailure } from './http.ts'
 import type { LocalPackage } from './request.ts'
 import type { InstallStep } from './service.ts'
@@ -30,15 +31,6 @@ export interface PackageFetcher {
   local(request: LocalPackage): Promise<FetchedPackage>
   /** A version, or the best of a range; undefined when neither cache nor source hold it. */
   named(name: string, spec: string, signal: AbortSignal): Promise<FetchedPackage | undefined>
-}
-
-/** Changes when a directory or .tgz changes on disk. Throws when it is not there. */
-export const contentTag = ({ kind, path }: LocalPackage): string => {
-  if (kind === 'folder') return folderTag(path)
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw LocalUnreadable(path, 'there is no such file')
-  if (!found.isFile()) throw LocalUnreadable(path, 'it is no file')
-  return `${found.size} ${found.mtimeMs}`
 }
 
 export interface AcquirerOptions {
