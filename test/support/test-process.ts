@@ -2,6 +2,7 @@
  * Runs test files one after the other in one process, as `test/run.ts` sends their paths: what they import is compiled, and
  * PostgreSQL is started, once for many of them. A character that no test prints ends the output of a file.
  */
+import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const END_OF_FILE = '\u0004'
@@ -15,6 +16,7 @@ const run = async (file: string): Promise<void> => {
   uvuState.UVU_QUEUE = [[null]]
   await import(pathToFileURL(file).href)
   await exec()
+  flushCompileCache() // else only when the process ends, and processes that are killed would find nothing until then
   process.exitCode = 0 // counted by who reads the output; the code tells what happens between files
   process.stdout.write(END_OF_FILE)
 }
