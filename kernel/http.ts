@@ -266,9 +266,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     }
     app.register((scope, _scopeOptions, scopeDone) => {
       // No hook, but the same limits: what is open to everybody is not where they end.
-      scope.addHook('onRequest', ({ raw }, _reply, next) =>
-        next(checkHead(raw)?.with({ headers: { connection: 'close' } })),
-      )
+      scope.addHook('onRequest', ({ raw }, reply, next) => {
+        shared.watchUsage?.skips(raw, reply.raw)
+        next(checkHead(raw)?.with({ headers: { connection: 'close' } }))
+      })
       answerErrors(scope, options)
       for (const routes of parts.routes) if (routes.bare) mount(scope, routes, options, mounted)
       scopeDone()

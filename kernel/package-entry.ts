@@ -1,6 +1,7 @@
 /**
  * The file a package name stands for, as `import` from another folder would find it. Node answers that only for the
  * importing file's own place (`import.meta.resolve`), and `require.resolve` knows no package that is for `import` only.
+ * The package resolve.exports stops at a condition that holds nothing to import, where Node tries the next one.
  * https://nodejs.org/api/packages.html#conditional-exports
  */
 import { existsSync, readFileSync } from 'node:fs'

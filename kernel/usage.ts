@@ -27,6 +27,8 @@ const lengthOf = (header: unknown): number => Number(header ?? 0) || 0
 export interface UsageWatch {
   /** Called when a request begins. */
   begins(ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent): void
+  /** Called when a request begins that is not told to `meter`: what it moves is nobody's, and not the next request's. */
+  skips(request: IncomingMessage, response: ServerResponse): void
   /** Of a refusal that ends its connection, written to the connection itself. */
   refused(ctx: RequestContext, socket: Socket, status: number): void
 }
@@ -72,6 +74,9 @@ export const createUsageWatch = (
       }
       // Behind the last byte, or when the client has left. Comes once: `on` costs less than `once`.
       response.on('close', end)
+    },
+    skips({ socket }, response) {
+      response.on('close', () => charge(socket))
     },
     refused(ctx, socket, status) {
       const began = clock.monotonic()

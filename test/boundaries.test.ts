@@ -131,6 +131,23 @@ const upward: Rule = (files) =>
       .map((to) => `${file.path} imports ${to}, which does not lie below it`)
   })
 
+/** The folders of search, each of which imports only those before it; a file beside them puts them together. */
+const SEARCH = ['sql', 'definition', 'index', 'query', 'access', 'plan', 'fast']
+const SEARCH_BASE = /^plugins\/search\/(errors|config)\.ts$/
+const searchRank = (path: string): number => {
+  if (SEARCH_BASE.test(path)) return -1
+  const rank = SEARCH.indexOf(path.split('/')[2] as string)
+  return rank === -1 ? SEARCH.length : rank
+}
+const searchFolders: Rule = (files) =>
+  files
+    .filter(({ path }) => pluginOf(path) === 'search')
+    .flatMap((file) =>
+      ownImports(file)
+        .filter((to) => pluginOf(to) === 'search' && searchRank(to) > searchRank(file.path))
+        .map((to) => `${file.path} imports ${to}, which comes after it`),
+    )
+
 /** Tarjan: the sets of files each of which reaches the others by imports, of types too. */
 const circlesOf = (files: readonly Source[]): string[][] => {
   const graph = new Map(files.map((file) => [file.path, ownImports(file)]))
@@ -292,6 +309,20 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
       { path: 'plugins/storage/deep/planted.ts', text: "import { Validator } from '../../validation/service.ts'" },
       { path: 'plugins/search/planted.ts', text: "import { Fhir } from '../fhir/service.ts'" },
       { path: 'plugins/fhir/planted.ts', text: "import { Terminology } from '../terminology/service.ts'" },
+    ],
+  ],
+  [
+    'folders of search import those before them: sql, definition, index, query, access, plan, fast',
+    searchFolders,
+    [
+      { path: 'plugins/search/sql/planted.ts', text: "import { isObject } from '../definition/kind.ts'" },
+      { path: 'plugins/search/definition/planted.ts', text: "import { sortKeys } from '../query/sort-keys.ts'" },
+      {
+        path: 'plugins/search/index/convert/planted.ts',
+        text: "import type { Criteria } from '../../query/criteria.ts'",
+      },
+      { path: 'plugins/search/query/planted.ts', text: "import type { Search } from '../open-search.ts'" },
+      { path: 'plugins/search/plan/planted.ts', text: "const { findFast } = await import('../fast/find-fast.ts')" },
     ],
   ],
   [

@@ -95,6 +95,11 @@ export interface Transaction {
   /** Leaves something for the end of the transaction. One that is undone leaves nothing. */
   beforeCommit<T>(participant: CommitParticipant<T>, item: T): void
   /**
+   * Calls `tell` once this transaction is committed, before `transact` resolves: for what is kept in memory. Calls come in
+   * the order in which transactions that write the same rows were committed. `transact` rejects with what it throws.
+   */
+  afterCommit(tell: () => void): void
+  /**
    * Inserts rows, `params` of one after the other, at the latest when a statement that names their table is asked here
    * or by `Database.get`, `all` or `slow`. On SQLite they are kept with COMMIT in one place, as durable as everything
    * else, and many are put into their tables at once: a page they share is written once. PostgreSQL, where several

@@ -1,14 +1,29 @@
 /** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
 
-import { BUILD, type RequestContext } from '../../kernel/index.ts'
-import type { ResourceType } from '../model/service.ts'
+import { BUILD, type Clock, type RequestContext } from '../../kernel/index.ts'
+import type { ResourceType, TypeCatalog } from '../model/service.ts'
+import type { FullTextMode, Registry } from '../search/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
-import type { BuiltInOperation } from './operations/built-in.ts'
-import type { FhirServer } from './parts.ts'
+import type { ServerOwnedTypes } from './interactions/owned-types.ts'
+import type { BuiltInInvocation, BuiltInOperation } from './operations/built-in.ts'
+import type { Operations } from './operations/registry.ts'
 import { ACCEPT_PATCH } from './patch/patch.ts'
 
+export interface CapabilityStatementParts {
+  readonly catalog: TypeCatalog
+  readonly clock: Clock
+  readonly operations: Pick<Operations<BuiltInInvocation>, 'at'>
+  readonly owned: Pick<ServerOwnedTypes, 'has'>
+  readonly registry: Pick<Registry, 'parameters'>
+  readonly fullTextMode: FullTextMode
+  readonly deletesMany: boolean
+  readonly updateAsCreate: boolean
+  /** What other plugins say. */
+  readonly described: readonly CapabilityPart[]
+}
+
 /** What the registry that runs the searches knows of a type. */
-const searchOf = ({ search: { registry, fullText }, catalog }: FhirServer, name: string): object => {
+const searchOf = ({ registry, fullTextMode, catalog }: CapabilityStatementParts, name: string): object => {
   const parameters = [...registry.parameters(name).values()]
   const references = (type: string) =>
     [...registry.parameters(type).values()].filter(({ type: kind }) => kind === 'reference')
@@ -22,7 +37,7 @@ const searchOf = ({ search: { registry, fullText }, catalog }: FhirServer, name:
     ...(pointing.length > 0 && { searchRevInclude: pointing }),
     searchParam: [
       ...COMMON,
-      ...WORDS[fullText.mode],
+      ...WORDS[fullTextMode],
       ...parameters.map(({ code, url, type, indexing }) => ({
         name: code,
         definition: url,
@@ -67,19 +82,15 @@ const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-ty
 const nonEmpty = (name: string, items: readonly object[]): object => (items.length === 0 ? {} : { [name]: items })
 
 export const toCapabilityStatement = (
-  server: FhirServer,
+  parts: CapabilityStatementParts,
   request: RequestContext,
-  options: {
-    readonly updateAsCreate: boolean
-    readonly parts: readonly CapabilityPart[]
-    /** Of the types that are normative alone. */
-    readonly isNormative: boolean
-  },
+  /** Of the types that are normative alone. */
+  onlyNormative: boolean,
 ): object => {
-  const { catalog, clock, operations } = server
-  const security = options.parts.map((part) => part.security).find((one) => one !== undefined)
-  const isShown = ({ isNormative }: ResourceType): boolean => isNormative || !options.isNormative
-  const referencePolicy = options.parts.flatMap((part) => part.referencePolicy ?? [])
+  const { catalog, clock, operations, owned, described, updateAsCreate, deletesMany } = parts
+  const security = described.map((part) => part.security).find((one) => one !== undefined)
+  const isShown = ({ isNormative }: ResourceType): boolean => isNormative || !onlyNormative
+  const referencePolicy = described.flatMap((part) => part.referencePolicy ?? [])
   return {
     resourceType: 'CapabilityStatement',
     status: 'active',
@@ -101,17 +112,17 @@ export const toCapabilityStatement = (
             profile,
             ...(profiles.length > 0 && { supportedProfile: profiles }),
             ...(name === 'Binary' && { documentation: RAW_CONTENT }),
-            interaction: (server.owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
+            interaction: (owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
             // Not versioned-update: an update need not name the version it is made from.
             versioning: 'versioned',
             readHistory: true,
-            updateCreate: options.updateAsCreate && !server.owned.has(name),
-            conditionalCreate: !server.owned.has(name),
+            updateCreate: updateAsCreate && !owned.has(name),
+            conditionalCreate: !owned.has(name),
             conditionalRead: 'full-support',
-            conditionalUpdate: !server.owned.has(name),
-            conditionalDelete: server.owned.has(name) ? 'not-supported' : server.deletesMany ? 'multiple' : 'single',
+            conditionalUpdate: !owned.has(name),
+            conditionalDelete: owned.has(name) ? 'not-supported' : deletesMany ? 'multiple' : 'single',
             ...(referencePolicy.length === 0 ? {} : { referencePolicy }),
-            ...searchOf(server, name),
+            ...searchOf(parts, name),
             ...list([
               ...operations.at({ level: 'type', type: name }),
               ...operations.at({ level: 'instance', type: name }),

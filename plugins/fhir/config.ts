@@ -22,13 +22,6 @@ export const fhirKeys = Type.Object({
     maximum: 1024 * 1024 * 1024,
     description: 'Largest request body in bytes, after unpacking gzip; a larger one is refused with 413.',
   }),
-  large_body_bytes: Type.Integer({
-    default: 256 * 1024,
-    minimum: 0,
-    maximum: 1024 * 1024 * 1024,
-    description:
-      'Bodies and stored resources of at least so many bytes are read, checked and indexed by other threads, so that other requests do not wait for them.',
-  }),
   page_size: Type.Integer({
     default: 50,
     minimum: 1,

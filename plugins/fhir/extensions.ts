@@ -1,18 +1,18 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
 
-import type { Reindexing } from '../search/service.ts'
-import type { WriteCheck } from '../storage/service.ts'
+import type { Reindexing, Searches } from '../search/service.ts'
+import type { Storage } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
+import type { StartedFhir } from './compose.ts'
 import { createServerOwnedTypes, type ServerOwnedTypes } from './interactions/owned-types.ts'
+import type { BuiltInInvocation } from './operations/built-in.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
-import type { BuiltInInvocation, FhirServer } from './parts.ts'
 import type { Fhir, Resources } from './service.ts'
 import { createResources } from './session/create-resources.ts'
 import type { SeatParts } from './session/seat.ts'
 
 export interface Extensions {
-  readonly parts: readonly CapabilityPart[]
-  readonly checks: readonly WriteCheck[]
+  readonly described: readonly CapabilityPart[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
   /** Where they are added. */
@@ -22,26 +22,30 @@ export interface Extensions {
 
 export interface ExtensionParts {
   /** Once it has started. */
-  get(): FhirServer
+  get(): StartedFhir
+  readonly storage: Pick<Storage, 'check'>
+  readonly searches: Searches
   readonly reindexing: Reindexing
   readonly request: SeatParts['request']
 }
 
-export const createExtensions = ({ get: server, reindexing, request }: ExtensionParts): Extensions => {
-  const parts: CapabilityPart[] = []
-  const checks: WriteCheck[] = []
+export const createExtensions = ({ get, storage, searches, reindexing, request }: ExtensionParts): Extensions => {
+  const described: CapabilityPart[] = []
   const owned = createServerOwnedTypes()
   const operations = createOperations<BuiltInInvocation>()
   const service: Fhir = {
-    describe: (part) => void parts.push(part),
-    check: (check) => void checks.push(check),
+    describe: (part) => void described.push(part),
+    check: storage.check,
     operation: operations.add,
     ownsType: owned.add,
     deferIndexing: reindexing.deferIndexing,
     reindex: reindexing.reindex,
     get references() {
-      return server().references
+      // Throws before the start.
+      get()
+      return searches.opened.references
     },
   }
-  return { parts, checks, operations, owned, service, resources: createResources({ server, request }) }
+  const resources = createResources({ view: () => get().view, late: () => get().sessions, request })
+  return { described, operations, owned, service, resources }
 }

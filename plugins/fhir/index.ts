@@ -11,6 +11,7 @@ import { createExtensions } from './extensions.ts'
 import { directRoutes } from './http/direct-routes.ts'
 import { fhirRoutes } from './http/routes.ts'
 import { builtInOperations } from './operations/built-in-operations.ts'
+import { securityContextCheck } from './security-context-check.ts'
 import { Fhir, Resources } from './service.ts'
 import { createStart } from './start.ts'
 
@@ -30,10 +31,12 @@ export default definePlugin({
   errors: allErrors,
   setup({ hooks, needs, optional, provide, routes, direct, config: { conformance, fhir }, ...host }) {
     const late = createStart()
+    needs.storage.check(securityContextCheck)
     const additions = createExtensions({ ...late, ...needs, request: host.request })
-    tapNames(hooks, late.get)
+    tapNames(hooks, () => late.get().view.search.view)
     const validator = optional(Validator)
-    for (const operation of builtInOperations({ ...needs, validator })) additions.operations.add(operation)
+    for (const operation of builtInOperations({ ...needs, validator, late: () => late.get().builtIn }))
+      additions.operations.add(operation)
     provide(Fhir, additions.service)
     provide(Resources, additions.resources)
     routes(fhirRoutes({ server: late.get, bodyBytes: fhir.max_body_bytes, ...additions }))

@@ -1,22 +1,32 @@
 /** GET /metadata?mode=terminology: the terminology operations that are registered, and the code systems they know. */
-import { BUILD, type RequestContext } from '../../kernel/index.ts'
-import type { BuiltInOperation } from './operations/built-in.ts'
-import type { FhirServer } from './parts.ts'
+import { BUILD, type Clock, type RequestContext } from '../../kernel/index.ts'
+import type { Definitions } from '../packages/service.ts'
+import type { BuiltInInvocation, BuiltInOperation } from './operations/built-in.ts'
+import type { Operations } from './operations/registry.ts'
 
-const at = ({ operations }: FhirServer, type: string, code: string): BuiltInOperation | undefined =>
+export interface TerminologyCapabilitiesParts {
+  readonly clock: Clock
+  readonly operations: Pick<Operations<BuiltInInvocation>, 'at'>
+  readonly definitions: Pick<Definitions, 'all'>
+}
+
+const at = ({ operations }: TerminologyCapabilitiesParts, type: string, code: string): BuiltInOperation | undefined =>
   operations.at({ level: 'type', type }).find((one) => one.code === code)
 
 /** https://hl7.org/fhir/R4/terminologycapabilities.html */
-export const toTerminologyCapabilities = async (server: FhirServer, request: RequestContext): Promise<object> => {
-  const expand = at(server, 'ValueSet', 'expand')
-  const validate = at(server, 'ValueSet', 'validate-code')
-  const isKnowing = at(server, 'CodeSystem', 'lookup') !== undefined
-  const systems = isKnowing ? await server.definitions.all('CodeSystem') : []
+export const toTerminologyCapabilities = async (
+  parts: TerminologyCapabilitiesParts,
+  request: RequestContext,
+): Promise<object> => {
+  const expand = at(parts, 'ValueSet', 'expand')
+  const validate = at(parts, 'ValueSet', 'validate-code')
+  const isKnowing = at(parts, 'CodeSystem', 'lookup') !== undefined
+  const systems = isKnowing ? await parts.definitions.all('CodeSystem') : []
   const urls = [...new Set(systems.flatMap(({ url }) => url ?? []))].sort()
   return {
     resourceType: 'TerminologyCapabilities',
     status: 'active',
-    date: new Date(server.clock.now()).toISOString(),
+    date: new Date(parts.clock.now()).toISOString(),
     kind: 'instance',
     software: { name: 'refhir', version: BUILD },
     implementation: { description: 'refhir FHIR server', url: request.baseUrl },

@@ -1,6 +1,7 @@
 /**
  * GET over an injected fetch for what an operator pointed us at: few redirects, credentials for the named origin only,
- * an end to silence, a bound on size.
+ * an end to silence, a bound on size. Node's own fetch does the rest; its redirects are not for an operator's credentials and
+ * packages: it follows twenty, from https to http too.
  */
 
 export interface HttpOptions {

@@ -32,6 +32,8 @@ export default definePlugin({
     const searches = createSearches()
     provide(Searches, searches.service)
     provide(Reindexing, searches.reindexing)
+    needs.storage.observe(searches.observer)
+    needs.storage.check(searches.posted)
     return {
       async start(signal) {
         // Asked for now and not in setup: a terminology may itself stand on this plugin.

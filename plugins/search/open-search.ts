@@ -6,64 +6,42 @@ import type { Definitions } from '../packages/service.ts'
 import { type RowSource, rowSourceOf, type VersionStore } from '../storage/service.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
 import type { SearchDefinitions } from './definition/stored-definitions.ts'
-import { createAbsoluteReferenceColumns } from './fast/absolute-references.ts'
 import { createFastSearch, type FastSearch } from './fast/fast-search.ts'
-import { createPageCache } from './fast/page-cache.ts'
+import { createPageCache, NO_PAGES } from './fast/page-cache.ts'
 import { createBackfill } from './index/backfill/backfill.ts'
 import { type BackfillWorker, createBackfillWorker } from './index/backfill/backfill-worker.ts'
 import { createReindex, type Reindex } from './index/backfill/reindex.ts'
 import { createChangeCounters } from './index/change-counters.ts'
 import { createFullTextIndex, type FullTextIndex, type FullTextMode } from './index/full-text/text-index.ts'
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts'
-import { openRegistry, type Registry } from './index/registry.ts'
+import { openRegistry } from './index/registry.ts'
 import { readUsedTypes } from './index/tables.ts'
-import { createExecutor, type Executor } from './plan/executor.ts'
+import { createExecutor } from './plan/executor.ts'
 import { createQueryTrace } from './plan/explain.ts'
-import { createIncluder, type Includer } from './plan/include.ts'
+import { createIncluder } from './plan/include.ts'
 import { createPlanner } from './plan/plan.ts'
-import { createReferred, type Referred } from './plan/referred.ts'
+import type { PlannedSearch } from './plan/planned-search.ts'
+import { createReferred } from './plan/referred.ts'
 import { createPlanRefiner } from './plan/refine.ts'
 import { createRowEstimates } from './plan/row-estimates.ts'
 import type { CodeExpander } from './query/code-expander.ts'
-import { type ContainedCriteria, createContainedCriteria } from './query/contained/contained-criteria.ts'
-import { type Criteria, createCriteria } from './query/criteria.ts'
-import type { Plan, Planner } from './query/plan-contract.ts'
+import { createContainedCriteria } from './query/contained/contained-criteria.ts'
+import { createCriteria } from './query/criteria.ts'
+import type { Plan } from './query/plan-contract.ts'
 import { createReferenceJoins } from './query/reference-join.ts'
 import { q } from './sql/fragment.ts'
 import { createStatementCache } from './sql/statements.ts'
 
-export interface Search {
-  readonly registry: Registry
+export interface Search extends PlannedSearch {
   readonly index: IndexWriter
-  readonly criteria: Criteria
-  /** Undefined in a transaction, and where no plugin offers it. */
-  readonly terminology: CodeExpander | undefined
-  /** The same for contained resources. */
-  readonly containedCriteria: ContainedCriteria
   /** Quick answers to usual searches; undefined in a transaction. */
   readonly fast: FastSearch | undefined
-  readonly planner: Planner
-  readonly executor: Executor
-  readonly includer: Includer
-  readonly referred: Referred
-  /** Largest rid there is now: what a first page may see. */
-  snapshotKey(): Promise<number>
-  /** Types that have resources. */
-  usedTypes(): Promise<readonly string[]>
-  /** The same search inside a transaction: it finds what was written there. */
   within(transaction: Transaction): Search
   /** Completes the index over what was stored before. */
   readonly backfillWorker: BackfillWorker
   /** The index of words, which its setting may have changed. */
   readonly fullText: FullTextIndex
   readonly reindex: Reindex
-  /** For `_explain`: notes the statements of one search. */
-  tracer(): ReturnType<typeof createQueryTrace>
-  /**
-   * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
-   * there is no other server.
-   */
-  readonly refreshDefinitions: ((names: readonly string[]) => Promise<boolean>) | undefined
 }
 
 export interface SearchParts {
@@ -106,11 +84,10 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const shared = database.kind === 'postgres'
   // Another process may write there, and tells nobody of it.
   const changes = shared || parts.cacheBytes === 0 ? undefined : createChangeCounters()
-  const cache = changes && {
-    changes,
-    absolutes: createAbsoluteReferenceColumns(database, changes),
-    pages: createPageCache(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2),
-  }
+  const pages =
+    changes === undefined
+      ? NO_PAGES
+      : createPageCache(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2)
   const index = fullText.beside(createIndexWriter(registry, types.code, changes))
   const backfill = createBackfill({ database, registry, rows: index, types, clock })
   const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared, whenDrained })
@@ -174,7 +151,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       criteria,
       terminology: terms,
       fast: isCommitted
-        ? createFastSearch({ source, registry, store, executor, statements, cache, isPostgres: shared })
+        ? createFastSearch({ source, registry, store, executor, statements, pages, isPostgres: shared })
         : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
       planner,

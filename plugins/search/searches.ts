@@ -6,24 +6,24 @@ import type { Definitions } from '../packages/service.ts'
 import type { ChangeObserver, Storage, WriteCheck } from '../storage/service.ts'
 import { type AccessEvaluator, createAccessEvaluator } from './access/access-evaluator.ts'
 import { loadModel } from './definition/load-model.ts'
-import { createPatientSubjects, type PatientSubjects } from './definition/patient-subjects.ts'
-import { createClientParameterCheck } from './index/client-parameter-check.ts'
+import { createClientParameterCheck, SEARCH_PARAMETER } from './index/client-parameter-check.ts'
 import type { FullTextMode } from './index/full-text/text-index.ts'
+import { createPatientSubjects, type PatientSubjects } from './index/patient-subjects.ts'
 import type { Reindexing } from './index/reindexing.ts'
 import { openSearch, type Search } from './open-search.ts'
+import type { SearchView } from './plan/search-view.ts'
 import type { CodeExpander } from './query/code-expander.ts'
 import { createReferences, type References } from './reference-index.ts'
+import { createSearchReads, type SearchReads } from './search-reads.ts'
 
 export interface OpenedSearches {
   readonly search: Search
+  /** `page`: entries of a page when `_count` is not given, and the most it may ask for. */
+  reads(page: SearchView['page']): SearchReads
   readonly access: AccessEvaluator
   readonly references: References
   /** Whose data resources are. */
   readonly patients: PatientSubjects
-  /** Keeps the index beside what is written. */
-  readonly observer: ChangeObserver
-  /** The check of SearchParameters that clients post. */
-  readonly posted: WriteCheck
 }
 
 export interface Searches {
@@ -51,6 +51,10 @@ export interface SearchesParts {
 
 export interface LateSearches {
   readonly service: Searches
+  /** Keeps the index beside what is written. */
+  readonly observer: ChangeObserver
+  /** The check of SearchParameters that clients post. */
+  readonly posted: WriteCheck
   readonly reindexing: Reindexing
   open(parts: SearchesParts): Promise<void>
   close(): Promise<void>
@@ -58,6 +62,7 @@ export interface LateSearches {
 
 export const createSearches = (): LateSearches => {
   let opened: OpenedSearches | undefined
+  let writing: { readonly observer: ChangeObserver; readonly posted: WriteCheck } | undefined
   let close: () => Promise<void> = async () => undefined
   let deferred = false
   const service: Searches = {
@@ -66,8 +71,26 @@ export const createSearches = (): LateSearches => {
       return opened
     },
   }
+  const written = () => {
+    if (writing === undefined) throw new Error('something is written before the start of the search')
+    return writing
+  }
   return {
     service,
+    observer: {
+      write: (transaction, next, resource, previous, findings) =>
+        written().observer.write(transaction, next, resource, previous, findings),
+      committed: (versions) => written().observer.committed(versions),
+      patients: (change, ownUrl) => written().observer.patients(change, ownUrl),
+    },
+    posted: {
+      name: 'search parameters',
+      type: SEARCH_PARAMETER,
+      checkContent: (incoming) => written().posted.checkContent?.(incoming),
+      checkInTransaction: (request, transaction, changes) =>
+        written().posted.checkInTransaction?.(request, transaction, changes) ?? [],
+      afterCommit: (changes) => written().posted.afterCommit?.(changes),
+    },
     reindexing: {
       deferIndexing() {
         deferred = true
@@ -106,9 +129,12 @@ export const createSearches = (): LateSearches => {
       const isEmbedded = database.kind !== 'postgres'
       opened = {
         search,
+        reads: (page) => createSearchReads({ search, store, catalog, clock, page }),
         access: createAccessEvaluator({ search, store, now: () => clock.now(), types, referenceWalker: links }),
         references: createReferences({ referenceWalker: links, registry, types: store.types, isEmbedded }),
         patients,
+      }
+      writing = {
         observer: { ...search.index, patients: patients.ofChange },
         posted: createClientParameterCheck({ registry, indexer: backfillWorker, store, types }),
       }

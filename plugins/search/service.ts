@@ -3,7 +3,6 @@ export type { AccessEvaluator } from './access/access-evaluator.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'
 export { createNameCheck, tapNames } from './access/restriction-names.ts'
-export type { PatientSubjects } from './definition/patient-subjects.ts'
 export {
   ConditionalCriteria,
   ConditionalParameter,
@@ -12,7 +11,7 @@ export {
   RestrictionUnsupported,
   TypeForbidden,
 } from './errors.ts'
-export { type FastPage, findFast } from './fast/find-fast.ts'
+export type { FastPage } from './fast/find-fast.ts'
 export type { CachedEntries } from './fast/page-cache.ts'
 export type { Reindex, ReindexListener, ReindexProgress, ReindexScope } from './index/backfill/reindex.ts'
 export type { Extraction } from './index/extraction.ts'
@@ -26,21 +25,20 @@ export {
   type IndexFindings,
   rowsOfBefore,
 } from './index/index-findings.ts'
+export type { PatientSubjects } from './index/patient-subjects.ts'
 export type { ExtractionSource, Registry } from './index/registry.ts'
 export { Reindexing } from './index/reindexing.ts'
 export type { Search } from './open-search.ts'
-export { type CompartmentQuery, findCompartment } from './plan/compartment-page.ts'
+export type { CompartmentQuery } from './plan/compartment-page.ts'
 export { SEARCH_MS } from './plan/deadline.ts'
-export { type ConditionalSearch, findMatches } from './plan/find-matches.ts'
-export { findLabelled } from './plan/labels.ts'
-export { findPage } from './plan/search-page.ts'
-export { readStreamPage, type StreamPage, type StreamQuery } from './plan/stream-page.ts'
+export type { ConditionalSearch } from './plan/find-matches.ts'
 export type { SearchClause } from './query/clause.ts'
 export { type Code, CodeExpander } from './query/code-expander.ts'
 export type { Matcher, MatchSubject } from './query/matcher.ts'
 export { signPageToken, verifyPageToken } from './query/page-token.ts'
 export { readSearch, type SearchRequest } from './query/search-parameters.ts'
 export type { SearchEntry, Shown } from './query/search-query.ts'
-export { type SearchScope, scopeOf } from './query/search-scope.ts'
+export type { SearchScope } from './query/search-scope.ts'
 export type { References, Referrer, TargetVersion } from './reference-index.ts'
+export type { SearchReads } from './search-reads.ts'
 export { Searches } from './searches.ts'

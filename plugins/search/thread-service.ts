@@ -1,5 +1,5 @@
 /** What threads of other plugins need of search: how a resource becomes index rows. Loads nothing that searches. */
-export { createPatientSubjects } from './definition/patient-subjects.ts'
+
 export { addKeys } from './index/change-counters.ts'
 export { toContainedRows } from './index/contained/contained-entries.ts'
 export { createConverters } from './index/convert/converters.ts'
@@ -8,4 +8,5 @@ export { resourceTextOf } from './index/full-text/resource-text.ts'
 export { createHasher } from './index/hash.ts'
 export { indexedOf } from './index/indexed-json.ts'
 export { createParameterState } from './index/parameter-state.ts'
+export { createPatientSubjects } from './index/patient-subjects.ts'
 export { toRowLists, toSharedLists } from './index/row-lists.ts'

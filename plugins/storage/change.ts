@@ -33,7 +33,12 @@ export interface NewContent {
 }
 
 export type Change = ChangeBase & { readonly id: string } & (
-    | ({ readonly kind: 'create' | 'update' } & NewContent)
+    | ({ readonly kind: 'create' } & NewContent)
+    | ({
+        readonly kind: 'update'
+        /** May it make what is not there? [conformance] update_as_create */
+        readonly mayCreate: boolean
+      } & NewContent)
     | {
         readonly kind: 'modify'
         /** The version that `content` was made from. */

@@ -7,4 +7,11 @@ export const fhirSection = Type.Object({
     minimum: 0,
     description: 'Bytes of current resources kept in memory; 0 keeps none.',
   }),
+  large_body_bytes: Type.Integer({
+    default: 256 * 1024,
+    minimum: 0,
+    maximum: 1024 * 1024 * 1024,
+    description:
+      'Bodies and stored resources of at least so many bytes are read, checked and indexed by other threads, so that other requests do not wait for them.',
+  }),
 })

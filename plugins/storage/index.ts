@@ -15,9 +15,9 @@ export default definePlugin({
   provides: [Storage],
   migrations: [...storageMigrations, ...smallBodyMigrations, ...keyMigrations],
   errors,
-  setup({ needs: { database, model }, provide, clock, config: { fhir } }) {
-    const storage = createStorage(fhir.cache_bytes)
+  setup({ needs: { database, model }, provide, clock, run, config: { fhir } }) {
+    const storage = createStorage(fhir)
     provide(Storage, storage.service)
-    return { start: () => storage.open({ database, clock, types: [...model.catalog.types.keys()] }) }
+    return { start: () => storage.open({ database, clock, run, types: [...model.catalog.types.keys()] }) }
   },
 })

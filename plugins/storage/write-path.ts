@@ -1,6 +1,6 @@
 /**
  * The one write path. Every change of a resource, single or in a Bundle, goes through `write` inside a transaction;
- * hooks see it there, and `onCommit` after COMMIT returned.
+ * hooks see it there, and `onCommit` after COMMIT, in the order of commits.
  */
 import {
   type AuditFact,
@@ -36,8 +36,6 @@ export interface WriterParts {
   /** Checks of other plugins. */
   readonly checks: readonly WriteCheck[]
   readonly run: Runners
-  /** [conformance] update_as_create */
-  readonly updateAsCreate: boolean
   readonly observer: ChangeObserver
   readonly large: LargeVersions
 }
@@ -52,7 +50,7 @@ const runAfter = (before: Promise<void> | undefined, next: () => MaybePromise<vo
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
 
-export const createWritePath = ({ store, run, updateAsCreate, observer, checks, large }: WriterParts) => {
+export const createWritePath = ({ store, run, observer, checks, large }: WriterParts) => {
   const { types } = store
   const followers = checks.filter((check) => check.afterCommit !== undefined)
 
@@ -100,7 +98,7 @@ export const createWritePath = ({ store, run, updateAsCreate, observer, checks, 
     const { type, id } = change
     if (change.kind !== 'modify') {
       const creates = previous === undefined || previous.deleted
-      if (change.kind === 'update' && creates && !updateAsCreate)
+      if (change.kind === 'update' && creates && !change.mayCreate)
         throw UpdateAsCreateOff(type, id, type).with(NOTHING_THERE)
       return change
     }
@@ -246,6 +244,31 @@ export const createWritePath = ({ store, run, updateAsCreate, observer, checks, 
     if (progress !== undefined) progress.interaction = undefined
   }
 
+  /** What an answer has to wait for after COMMIT, by its first change. */
+  const waits = new WeakMap<Changed, Promise<void>>()
+  /** In the order of commits: caches must not be given an earlier version after a later one. */
+  const tellCommitted = (request: RequestContext, changes: readonly Changed[]): void => {
+    const written = changes.filter((changed) => changed.written)
+    const versions = written.map(({ version }) => version)
+    store.committed(versions)
+    observer.committed(versions)
+    let later: Promise<void> | undefined
+    for (const check of followers)
+      if (concerns(check, written)) later = runAfter(later, () => check.afterCommit?.(written))
+    if (later !== undefined) waits.set(changes[0] as Changed, later)
+    if (run.onCommit === null || written.length === 0) return
+    const committed: Committed = {
+      request,
+      changes: written.map(({ interaction, version, previous, resource }) => ({
+        interaction,
+        previous: previous?.deleted === false ? previous.toFact() : undefined,
+        next: version.toFact(),
+        resource,
+      })),
+    }
+    run.onCommit(committed)
+  }
+
   return {
     /** Applies one change; throws 4xx and leaves the transaction to be undone. */
     apply,
@@ -261,32 +284,14 @@ export const createWritePath = ({ store, run, updateAsCreate, observer, checks, 
     ): MaybePromise<void> {
       // Refusals of a check name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
+      transaction.afterCommit(() => tellCommitted(request, changes))
       return chain(confirm(request, transaction, changes, issuesOf, progress), () =>
         tellAll(request, transaction, changes, progress),
       )
     },
-    /** After COMMIT returned. A promise when the answer has to wait for something. */
-    committed(request: RequestContext, changes: readonly Changed[]): Promise<void> | undefined {
-      const written = changes.filter((changed) => changed.written)
-      const versions = written.map(({ version }) => version)
-      store.committed(versions)
-      observer.committed(versions)
-      let later: Promise<void> | undefined
-      for (const check of followers)
-        if (concerns(check, written)) later = runAfter(later, () => check.afterCommit?.(written))
-      if (run.onCommit === null || written.length === 0) return later
-      const committed: Committed = {
-        request,
-        changes: written.map(({ interaction, version, previous, resource }) => ({
-          interaction,
-          previous: previous?.deleted === false ? previous.toFact() : undefined,
-          next: version.toFact(),
-          resource,
-        })),
-      }
-      run.onCommit(committed)
-      return later
-    },
+    /** Once `transact` resolved. A promise when the answer has to wait for something. */
+    committed: (changes: readonly Changed[]): Promise<void> | undefined =>
+      changes[0] === undefined ? undefined : waits.get(changes[0]),
   }
 }
 

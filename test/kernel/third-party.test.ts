@@ -69,6 +69,10 @@ const SHAPES: Readonly<Record<string, { fields: object; file: string; reference?
     fields: { type: 'module', exports: { '.': { types: './entry.d.ts', default: './entry.js' } } },
     file: 'entry.js',
   },
+  'a condition behind one that holds nothing to import': {
+    fields: { type: 'module', exports: { '.': { node: { require: './no.cjs' }, default: './entry.js' } } },
+    file: 'entry.js',
+  },
   alternatives: { fields: { type: 'module', exports: { '.': [{ deno: './no.js' }, './entry.js'] } }, file: 'entry.js' },
   'a subpath': {
     fields: { type: 'module', exports: { '.': './no.js', './plugin': './entry.js' } },

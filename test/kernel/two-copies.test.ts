@@ -6,8 +6,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Kernel } from '../../kernel/index.ts'
+import type { AnyPlugin, Kernel } from '../../kernel/index.ts'
 import { createPackedPackage, type PackedPackage, writePlugin } from '../support/packed-package.ts'
+import { searchDefinitions } from '../support/search-definitions.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
 
 const FILTER = `
@@ -83,7 +84,10 @@ const withOwnCopy = async (name: string, source: string, api?: string): Promise<
   writeFileSync(file, readFileSync(file, 'utf8').replace("'2.0.0'", `'${api}'`))
 }
 
-const kernelOf = async (...load: readonly string[]): Promise<Kernel> => {
+const kernelFrom = async (
+  settings: Record<string, unknown>,
+  definitions: AnyPlugin = stubDefinitions(),
+): Promise<Kernel> => {
   const from = (file: string) => import(join(house, 'dist', file))
   const { createKernel } = await from('kernel/index.js')
   const plugins = ['database', 'model', 'storage', 'search', 'fhir'].map(
@@ -91,12 +95,15 @@ const kernelOf = async (...load: readonly string[]): Promise<Kernel> => {
   )
   const [database, ...fhirPlugins] = await Promise.all(plugins)
   return createKernel({
-    plugins: [database, stubDefinitions(), ...fhirPlugins],
+    plugins: [database, definitions, ...fhirPlugins],
     folder: server(),
-    settings: { database: { kind: 'memory' }, plugins: { load } },
+    settings,
     log: { level: 'silent' },
   })
 }
+
+const kernelOf = (...load: readonly string[]): Promise<Kernel> =>
+  kernelFrom({ database: { kind: 'memory' }, plugins: { load } })
 
 const refusal = async (make: () => Promise<Kernel>): Promise<string> => {
   try {
@@ -107,13 +114,33 @@ const refusal = async (make: () => Promise<Kernel>): Promise<string> => {
   return 'nothing was refused'
 }
 
-const create = (kernel: Kernel, resource: { readonly resourceType: string }) =>
+const create = (kernel: Kernel, resource: { readonly resourceType: string; readonly [more: string]: unknown }) =>
   kernel.inject({
     method: 'POST',
     url: `/${resource.resourceType}`,
     headers: { 'content-type': 'application/fhir+json' },
     payload: JSON.stringify(resource),
   })
+
+test('the packed package searches and takes large bodies on a file, by threads of its own', async () => {
+  const database = { kind: 'sqlite', sqlite_path: join(server(), 'data.sqlite') }
+  const kernel = await kernelFrom({ database }, searchDefinitions())
+  await kernel.start()
+  try {
+    const large = await create(kernel, { resourceType: 'Patient', name: [{ family: 'x'.repeat(1_500_000) }] })
+    assert.is(large.statusCode, 201, large.body.slice(0, 500))
+    const made = await create(kernel, { resourceType: 'Patient', name: [{ family: 'Ng' }] })
+    assert.is(made.statusCode, 201, made.body)
+    const found = await kernel.inject('/Patient?family=ng&_sort=-_lastUpdated,birthdate')
+    assert.equal(
+      found.json().entry?.map((entry: { resource: { id: string } }) => entry.resource.id),
+      [made.json().id],
+      found.body,
+    )
+  } finally {
+    await kernel.stop()
+  }
+})
 
 test('an error that a plugin makes with a copy of its own is answered as it says', async () => {
   await withOwnCopy('filter', FILTER)

@@ -22,7 +22,16 @@ const place = async () => {
       done()
     })
   })
-  const { kernel } = await kernelWith([plugin], { settings: { server: { bind: '127.0.0.1:0' } } })
+  const probe = pluginOf('doctor', ({ routes }) => {
+    routes(
+      (app, _options, done) => {
+        app.get('/alive', async () => 'alive')
+        done()
+      },
+      { bare: true },
+    )
+  })
+  const { kernel } = await kernelWith([plugin, probe], { settings: { server: { bind: '127.0.0.1:0' } } })
   const address = await kernel.listen()
   await kernel.start()
   return { kernel, address, used, arrived: arrived.promise }
@@ -59,6 +68,20 @@ test('requests of one connection are charged what crossed it, heads included, pi
     used.map(({ request }) => request.route),
     ['/page/:name', '/echo', '/page/:name', '/page/:name', '/page/:name'],
   )
+  await kernel.stop()
+})
+
+test('what a probe moves on a connection is charged to nobody, and not to the request behind it', async () => {
+  const { kernel, address, used } = await place()
+  const client = await connectTo(address)
+  client.send(`GET /alive HTTP/1.1\r\n${HEAD}`)
+  const first = await client.until('alive')
+  const get = `GET /page/one HTTP/1.1\r\n${HEAD}`
+  client.send(get)
+  const all = await client.until('page')
+  await until(() => used.length === 1, 5_000, 'the request')
+  assert.is(used[0]?.bytesIn, get.length)
+  assert.is(used[0]?.bytesOut, all.length - first.length)
   await kernel.stop()
 })
 

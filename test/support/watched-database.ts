@@ -10,10 +10,12 @@ export interface DatabaseWatch {
   busy: number
   /** While true, transactions are refused. */
   refuses: boolean
+  /** Waited for behind each query beside the main thread, before what it found is given. */
+  behindLong: (() => Promise<unknown>) | undefined
 }
 
 export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
-  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false }
+  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, behindLong: undefined }
   const watched = (inner: Database): Database => ({
     ...inner,
     get: (statement, params) => {
@@ -24,9 +26,11 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
       watch.asked += 1
       return inner.all(statement, params)
     },
-    longQuery: (statement, params, signal) => {
+    longQuery: async <R>(...asked: Parameters<Database['longQuery']>): Promise<R[]> => {
       watch.asked += 1
-      return inner.longQuery(statement, params, signal)
+      const rows = await inner.longQuery<R>(...asked)
+      await watch.behindLong?.()
+      return rows
     },
     transact: async (work) => {
       watch.asked += 1

@@ -31,6 +31,8 @@ export interface OpenTransaction {
   readonly transaction: Transaction
   /** What was left for its end. */
   readonly beforeCommitWork: BeforeCommitWork
+  /** To be called after COMMIT. */
+  readonly told: readonly (() => void)[]
   /** Ends it, and gives away what it has to write; undefined when it has a session by now. */
   takePendingWrites(): Writes | undefined
   /**
@@ -70,6 +72,7 @@ export const openTransaction = ({
   steps = [],
 }: TransactionParts): OpenTransaction => {
   const beforeCommitWork = new BeforeCommitWork()
+  const told: (() => void)[] = []
   let kept: BoundStatement[] = [...steps]
   let bytes = 0
   let lease: Lease | undefined
@@ -153,6 +156,7 @@ export const openTransaction = ({
 
   return {
     beforeCommitWork,
+    told,
     takePendingWrites() {
       if (begun) return undefined
       ended = true
@@ -171,6 +175,10 @@ export const openTransaction = ({
       beforeCommit(participant, item) {
         check()
         beforeCommitWork.add(participant, item)
+      },
+      afterCommit(tell) {
+        check()
+        told.push(tell)
       },
       insertDeferred(insert, params, last) {
         return insertImmediately(this, insert, params, last)

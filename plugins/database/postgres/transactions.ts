@@ -18,7 +18,12 @@ const hurry = sql('hurry', "SELECT set_config('lock_timeout', '500ms', true)")
 const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
 
 type Attempt<T> =
-  | { readonly value: T; readonly durable: AsynchronouslyCommitted | undefined }
+  | {
+      readonly value: T
+      readonly durable: AsynchronouslyCommitted | undefined
+      /** To be called once it is on disk. */
+      readonly told: readonly (() => void)[]
+    }
   /**
    * `isAlone`: it has to run without others, and asking what it took for granted.
    * `isClosing`: it failed while what was left for its end was written.
@@ -96,16 +101,16 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     mayShare: boolean,
   ): Promise<Attempt<T>> => {
     const open = openTransaction({ acquire, send, turns, assertsOptimistically: mayShare })
-    const { beforeCommitWork } = open
+    const { beforeCommitWork, told } = open
     let isDone = false
     try {
       const value = await work(open.transaction)
       isDone = true
       const writes = mayShare ? open.takePendingWrites() : undefined
       if (writes !== undefined) {
-        if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined }
+        if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined, told }
         await (beforeCommitWork.isEmpty ? shared : sharedClosings).commit(writes, beforeCommitWork, mayWait)
-        return { value, durable: undefined }
+        return { value, durable: undefined, told }
       }
       let durable: AsynchronouslyCommitted | undefined
       if (!beforeCommitWork.isEmpty) durable = await line.commit(open, mayWait)
@@ -115,7 +120,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       }
       committed(1)
       open.release()
-      return { value, durable }
+      return { value, durable, told }
     } catch (error) {
       await open.rollback()
       const { failure, hasAssertion } = open
@@ -133,6 +138,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       const outcome = await attempt(work, asynchronousCommit, mayShare)
       if ('value' in outcome) {
         if (outcome.durable !== undefined) await outcome.durable.committed
+        for (const tell of outcome.told) tell()
         return outcome.value
       }
       if (!(mayShare && outcome.isAlone)) {

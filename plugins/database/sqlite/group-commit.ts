@@ -18,6 +18,8 @@ export interface FinishedTransaction {
   readonly value: unknown
   /** For the end of the group. */
   readonly left: BeforeCommitWork | undefined
+  /** To be called after COMMIT. */
+  readonly told: readonly (() => void)[]
 }
 
 export const createSqliteGroupCommit = (
@@ -37,6 +39,7 @@ export const createSqliteGroupCommit = (
     job,
     value,
     left: transaction.left,
+    told: transaction.told,
   })
 
   /**

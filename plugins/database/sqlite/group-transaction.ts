@@ -12,11 +12,16 @@ export interface GroupTransaction extends Transaction {
   readonly wrote: boolean
   /** What it has left for the end. */
   readonly left: BeforeCommitWork | undefined
+  /** What it wants to hear of after COMMIT. */
+  readonly told: readonly (() => void)[]
 }
+
+const NOBODY: readonly (() => void)[] = []
 
 export const createJobTransaction = (statements: PreparedStatements, insertBuffer: InsertBuffer): GroupTransaction => {
   let wrote = false
   let left: BeforeCommitWork | undefined
+  let told: (() => void)[] | undefined
 
   const prepare = (statement: Sql): BetterSqlite.Statement => {
     if (insertBuffer.concerns(statement)) {
@@ -35,12 +40,20 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     start() {
       wrote = false
       left = undefined
+      told = undefined
     },
     get wrote() {
       return wrote
     },
     get left() {
       return left
+    },
+    get told() {
+      return told ?? NOBODY
+    },
+    afterCommit(tell) {
+      told ??= []
+      told.push(tell)
     },
     beforeCommit(participant, item) {
       left ??= new BeforeCommitWork()

@@ -129,6 +129,16 @@ export const createWriter = (
     }
   }
 
+  /** In the order they were run in: what is told later about a resource is its later version. */
+  const acknowledge = ({ job, value, told }: FinishedTransaction): void => {
+    try {
+      for (const tell of told) tell()
+      job.resolve(value)
+    } catch (error) {
+      job.reject(error)
+    }
+  }
+
   /** One group: everything that waits now, or what fits in the time, and one COMMIT. */
   const runGroup = async (): Promise<void> => {
     const done: FinishedTransaction[] = []
@@ -168,7 +178,7 @@ export const createWriter = (
     // Counted from the COMMIT on, whatever those who hear of it do next.
     putWhenIdle()
     await breathe()
-    for (const { job, value } of done) job.resolve(value)
+    for (const one of done) acknowledge(one)
     const pause = onGroup()
     if (pause !== undefined) await pause
   }

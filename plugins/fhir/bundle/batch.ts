@@ -1,10 +1,15 @@
 /** batch: every entry by itself, as if it had been sent alone. https://hl7.org/fhir/R4/http.html#brules */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Interaction, isServerError, type RequestContext, toServerError } from '../../../kernel/index.ts'
-import { capabilities } from '../interactions/capabilities.ts'
-import { isAnswering } from '../interactions/operation.ts'
-import { address, interactionNamed, performAddressed } from '../interactions/perform.ts'
-import type { FhirServer } from '../parts.ts'
+import {
+  type Interaction,
+  isServerError,
+  type Random,
+  type RequestContext,
+  toServerError,
+} from '../../../kernel/index.ts'
+import type { Capabilities } from '../interactions/capabilities.ts'
+import type { Interactions } from '../interactions/interactions.ts'
+import type { View } from '../view.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
 import { type BundleEntry, type BundleRequest, isRefused, RANK, type RefusedEntry } from './bundle-request.ts'
 import { toBody } from './entry-body.ts'
@@ -39,58 +44,69 @@ const inLanes = async <T>(
   await Promise.all(Array.from({ length: Math.min(LANES, sequences.length) }, lane))
 }
 
-/** The answer, as JSON. Throws only when the client has left, never for what is wrong with an entry. */
-export const batch = async (
-  server: FhirServer,
+/** A batch or a transaction: the answer, as JSON. */
+export type PerformBundle = (
+  view: View,
   ctx: RequestContext,
-  { entries }: BundleRequest,
+  request: BundleRequest,
   headers: IncomingHttpHeaders,
-): Promise<string> => {
-  const answers = createAnswerEntries(entries.length)
-  const changed = new Set<string>()
+) => Promise<string>
 
-  const performEntry = async (entry: BundleEntry): Promise<void> => {
-    let isAddressed = false
-    let named: (() => Interaction | undefined) | undefined
-    try {
-      if (asksForCapabilities(entry, ctx)) {
-        const { url, method } = entry
-        const answer = await capabilities(server, { ctx, headers, method, url, params: {} })
-        answers.set(entry.index, answeredEntry(ctx, entry, answer))
-        return
-      }
-      const { request, name } = toInteractionRequest(ctx, entry, headers, true)
-      const { type, id } = request.params
-      const changes = RANK[entry.method] !== RANK.GET && !(name === 'operation' && isAnswering(server, request.params))
-      if (type !== undefined && id !== undefined && changes) {
-        const target = `${type}/${id}`
-        if (changed.has(target)) throw DuplicateTarget(target)
-        changed.add(target)
-      }
-      const body = entry.text === undefined ? undefined : toBody(entry.text, entry.resource)
-      const complete = { ...request, body }
-      named = () => interactionNamed(server, name, complete)
-      const found = address(server, name, complete)
-      isAddressed = true
-      const answer = await performAddressed(server, complete, found)
-      answers.set(entry.index, answeredEntry(ctx, entry, answer))
-    } catch (error) {
-      const refusal = toServerError(error)
-      if (!isServerError(error))
-        ctx.log.error({ entry: entry.index, plugin: refusal.plugin, hook: refusal.hook, err: error })
-      // What was addressed has told its refusal itself.
-      answers.refuse(entry.index, isAddressed ? refusal : await refuseEntry(server.run, ctx, entry, refusal, named?.()))
-    }
-  }
-  const refuse = async (entry: RefusedEntry): Promise<void> =>
-    answers.refuse(entry.index, await refuseEntry(server.run, ctx, entry, entry.error))
-  const refused = entries.filter(isRefused).map((entry) => [entry])
-  await inLanes(ctx, refused, refuse)
-  // In the order of a transaction, so that a Bundle means the same either way.
-  for (const rank of [0, 1, 2, 3]) {
-    const some: BundleEntry[] = []
-    for (const entry of entries) if (!isRefused(entry) && RANK[entry.method] === rank) some.push(entry)
-    await inLanes(ctx, toSequences(some, ctx), performEntry)
-  }
-  return answers.toBundle(server.random.id(), 'batch')
+export interface BatchParts {
+  readonly interactions: Interactions
+  readonly capabilities: Capabilities
+  readonly random: Random
 }
+
+/** Throws only when the client has left, never for what is wrong with an entry. */
+export const createBatch =
+  ({ interactions, capabilities, random }: BatchParts): PerformBundle =>
+  async (view, ctx, { entries }, headers) => {
+    const answers = createAnswerEntries(entries.length)
+    const changed = new Set<string>()
+
+    const performEntry = async (entry: BundleEntry): Promise<void> => {
+      let isAddressed = false
+      let named: (() => Interaction | undefined) | undefined
+      try {
+        if (asksForCapabilities(entry, ctx)) {
+          const answer = await capabilities({ ctx, headers, url: entry.url })
+          answers.set(entry.index, answeredEntry(ctx, entry, answer))
+          return
+        }
+        const { request, name } = toInteractionRequest(ctx, entry, headers, true)
+        const { type, id } = request.params
+        const changes =
+          RANK[entry.method] !== RANK.GET && !(name === 'operation' && interactions.isAnswering(request.params))
+        if (type !== undefined && id !== undefined && changes) {
+          const target = `${type}/${id}`
+          if (changed.has(target)) throw DuplicateTarget(target)
+          changed.add(target)
+        }
+        const body = entry.text === undefined ? undefined : toBody(entry.text, entry.resource)
+        const complete = { ...request, body }
+        named = () => interactions.named(name, complete)
+        const found = interactions.address(view, name, complete)
+        isAddressed = true
+        const answer = await interactions.performAddressed(view, complete, found)
+        answers.set(entry.index, answeredEntry(ctx, entry, answer))
+      } catch (error) {
+        const refusal = toServerError(error)
+        if (!isServerError(error))
+          ctx.log.error({ entry: entry.index, plugin: refusal.plugin, hook: refusal.hook, err: error })
+        // What was addressed has told its refusal itself.
+        answers.refuse(entry.index, isAddressed ? refusal : await refuseEntry(view.run, ctx, entry, refusal, named?.()))
+      }
+    }
+    const refuse = async (entry: RefusedEntry): Promise<void> =>
+      answers.refuse(entry.index, await refuseEntry(view.run, ctx, entry, entry.error))
+    const refused = entries.filter(isRefused).map((entry) => [entry])
+    await inLanes(ctx, refused, refuse)
+    // In the order of a transaction, so that a Bundle means the same either way.
+    for (const rank of [0, 1, 2, 3]) {
+      const some: BundleEntry[] = []
+      for (const entry of entries) if (!isRefused(entry) && RANK[entry.method] === rank) some.push(entry)
+      await inLanes(ctx, toSequences(some, ctx), performEntry)
+    }
+    return answers.toBundle(random.id(), 'batch')
+  }

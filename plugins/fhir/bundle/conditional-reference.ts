@@ -3,13 +3,14 @@
  * the same transaction. https://hl7.org/fhir/R4/http.html#trules
  */
 
-import type { RequestContext } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/service.ts'
+import type { Clock, RequestContext } from '../../../kernel/index.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
+import type { Registry } from '../../search/service.ts'
 import { indexedOf } from '../../search/thread-service.ts'
 import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { matching } from '../interactions/conditional.ts'
-import type { FhirServer } from '../parts.ts'
+import type { View } from '../view.ts'
 import { namesResource } from './entry-interaction.ts'
 import { ConditionalReferenceHidden, ConditionalReferenceMany, ConditionalReferenceNone } from './errors.ts'
 import type { Located } from './located-entry.ts'
@@ -19,12 +20,19 @@ export interface ResolvedReference {
   /** `Patient/1` */
   readonly reference: string
   /** Throws Contended when it matches something else by now. */
-  verify(server: FhirServer): Promise<void>
+  verify(view: View): Promise<void>
+}
+
+export interface ConditionalReferenceParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly registry: Pick<Registry, 'extract'>
 }
 
 /** `index` is the entry that holds it; `drafts` the resources of this transaction. Throws 400, 403, 404, 412. */
 export const resolveConditionalReference = async (
-  server: FhirServer,
+  parts: ConditionalReferenceParts,
+  view: View,
   ctx: RequestContext,
   value: string,
   index: number,
@@ -32,9 +40,9 @@ export const resolveConditionalReference = async (
   drafts: ReadonlyMap<number, { readonly text: string; readonly resource: Record<string, unknown> }>,
 ): Promise<ResolvedReference> => {
   const { type, query } = splitConditionalReference(value) as { type: string; query: string }
-  typeOf(server, type)
-  const ruling = await authorize(server.run, ctx, { kind: 'search-type', type, entry: index })
-  const match = await matching(server, ctx, ruling, type, query)
+  typeOf(parts, type)
+  const ruling = await authorize(view.run, ctx, { kind: 'search-type', type, entry: index })
+  const match = await matching(view, ctx, ruling, type, query)
 
   /** Resources of the type that this transaction writes or deletes: their stored versions do not count. */
   const replaced = new Set<string>()
@@ -49,8 +57,8 @@ export const resolveConditionalReference = async (
     const subject = {
       type,
       id: target.id,
-      versionTime: server.clock.now() * 1000,
-      rows: server.search.registry.extract(indexedOf(draft.resource, draft.text)),
+      versionTime: parts.clock.now() * 1000,
+      rows: parts.registry.extract(indexedOf(draft.resource, draft.text)),
     }
     const isMatch = match.conditions.every(({ matches }) => {
       if (matches === undefined) throw ConditionalReferenceHidden(type)
@@ -58,9 +66,9 @@ export const resolveConditionalReference = async (
     })
     if (isMatch) found.add(target.id)
   }
-  const stored = async (here: FhirServer): Promise<readonly string[]> =>
-    (await match.find(here, 2 + replaced.size)).map(({ id }) => id).filter((id) => !replaced.has(id))
-  const before = await stored(server)
+  const stored = async ({ search }: View): Promise<readonly string[]> =>
+    (await match.find(search, 2 + replaced.size)).map(({ id }) => id).filter((id) => !replaced.has(id))
+  const before = await stored(view)
   for (const id of before) found.add(id)
   const [only, ...others] = found
   if (only === undefined) throw ConditionalReferenceNone(type)

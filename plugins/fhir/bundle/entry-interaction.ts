@@ -4,10 +4,10 @@ import { MethodRefused, type RequestContext } from '../../../kernel/index.ts'
 import type { InteractionName } from '../interactions/addresses.ts'
 import { type AddressMethod, findAddress } from '../interactions/addresses.ts'
 import type { AddressedChange } from '../interactions/change.ts'
-import { address } from '../interactions/perform.ts'
+import type { Interactions } from '../interactions/interactions.ts'
 import type { AddressedRead } from '../interactions/read-interaction.ts'
 import type { InteractionRequest } from '../interactions/request.ts'
-import type { FhirServer } from '../parts.ts'
+import type { View } from '../view.ts'
 import type { BundleEntry } from './bundle-request.ts'
 import { EntryAddress, EntryResource, EntrySearch, EntryUrl, NestedBundle } from './errors.ts'
 
@@ -98,7 +98,11 @@ export const toInteractionRequest = (
 }
 
 /** Throws 4xx for what address, parameters and conditions cannot be. */
-export const toEntryInteraction = (server: FhirServer, given: EntryRequest): EntryInteraction => ({
+export const toEntryInteraction = (
+  interactions: Pick<Interactions, 'address'>,
+  view: View,
+  given: EntryRequest,
+): EntryInteraction => ({
   ...given,
-  ...address(server, given.name, given.request),
+  ...interactions.address(view, given.name, given.request),
 })

@@ -3,12 +3,16 @@
  * a condition. https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
-import type { ParsedResource } from '../../model/service.ts'
+import type { ParsedResource, ReferenceWalker } from '../../model/service.ts'
 import { type Resolve, rewriteReferences } from '../../model/service.ts'
 import { emitRefused } from '../dispatch.ts'
 import { interactionAbout, isContention } from '../interactions/change.ts'
-import type { FhirServer } from '../parts.ts'
-import { type ResolvedReference, resolveConditionalReference } from './conditional-reference.ts'
+import type { View } from '../view.ts'
+import {
+  type ConditionalReferenceParts,
+  type ResolvedReference,
+  resolveConditionalReference,
+} from './conditional-reference.ts'
 import { toBody } from './entry-body.ts'
 import { issuesOfEntry } from './entry-error.ts'
 import { namesResource } from './entry-interaction.ts'
@@ -27,7 +31,7 @@ export interface ResolvedBodies {
   /** By index of the entry: what its change is prepared from. */
   readonly bodies: ReadonlyMap<number, ResolvedBody>
   /** Inside the transaction: throws Contended when a condition matches something else by now. */
-  verify(server: FhirServer): Promise<void>
+  verify(view: View): Promise<void>
 }
 
 interface Draft {
@@ -36,14 +40,19 @@ interface Draft {
   readonly resource: Record<string, unknown>
 }
 
+export interface ResolveParts extends ConditionalReferenceParts {
+  readonly referenceWalker: ReferenceWalker
+}
+
 /** `again`: links were replaced in the parsed resources before, for other identities. */
 export const resolveReferences = async (
-  server: FhirServer,
+  parts: ResolveParts,
+  view: View,
   ctx: RequestContext,
   located: readonly Located[],
   again: boolean,
 ): Promise<ResolvedBodies> => {
-  const { referenceWalker } = server
+  const { referenceWalker } = parts
   const breathe = createYield(ctx)
   const identities = createIdentities(ctx.ownUrl)
   for (const { step, target } of located) {
@@ -96,12 +105,12 @@ export const resolveReferences = async (
 
   for (const [value, index] of pending)
     try {
-      conditions.set(value, await resolveConditionalReference(server, ctx, value, index, located, drafts))
+      conditions.set(value, await resolveConditionalReference(parts, view, ctx, value, index, located, drafts))
     } catch (error) {
       const known = toServerError(error)
       const holder = located.find(({ step }) => step.entry.index === index)
       if (holder !== undefined && !isContention(error))
-        await emitRefused(server.run, ctx, interactionAbout(holder.step.addressed, holder.target), error)
+        await emitRefused(view.run, ctx, interactionAbout(holder.step.addressed, holder.target), error)
       throw known.with({ issues: issuesOfEntry(known, index) })
     }
   if (conditions.size > 0)

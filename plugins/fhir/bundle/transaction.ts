@@ -3,11 +3,10 @@
  * https://hl7.org/fhir/R4/http.html#trules
  */
 
-import type { IncomingHttpHeaders } from 'node:http'
-import { type Interaction, type RequestContext, type Ruling, toServerError } from '../../../kernel/index.ts'
+import { type Interaction, type Random, type Ruling, toServerError } from '../../../kernel/index.ts'
 import { chain, type Transaction } from '../../database/service.ts'
-import type { Changed, CurrentChange, WriteGuard } from '../../storage/service.ts'
-import { auditDetailsOf } from '../audit-details.ts'
+import type { Changed, CurrentChange, WriteGuard, WritePath } from '../../storage/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
 import {
@@ -15,14 +14,16 @@ import {
   interactionAbout,
   isContention,
   type PreparedChange,
+  type RetryParts,
   retryOnContention,
 } from '../interactions/change.ts'
-import { interactionNamed } from '../interactions/perform.ts'
-import { guardChange } from '../interactions/server-owned-types.ts'
-import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
-import { type FhirServer, within } from '../parts.ts'
+import type { GuardChange } from '../interactions/guard-change.ts'
+import type { Interactions } from '../interactions/interactions.ts'
+import type { PrepareWrite } from '../large/prepare-write.ts'
+import { inside, type View } from '../view.ts'
 import { answeredEntry, createAnswerEntries } from './answer.ts'
-import { type BundleEntry, type BundleRequest, isRefused, RANK, type RefusedEntry } from './bundle-request.ts'
+import type { PerformBundle } from './batch.ts'
+import { type BundleEntry, isRefused, type RefusedEntry } from './bundle-request.ts'
 import { toBody } from './entry-body.ts'
 import { issuesOfEntry, issuesOfRefusal } from './entry-error.ts'
 import {
@@ -31,10 +32,11 @@ import {
   toEntryInteraction,
   toInteractionRequest,
 } from './entry-interaction.ts'
+import { inHoldOrder, inOrder, isDeletion, namesOf } from './entry-order.ts'
 import { DuplicateTarget } from './errors.ts'
 import type { Located, Ruled } from './located-entry.ts'
 import { refuseEntry } from './refuse-entry.ts'
-import { resolveReferences } from './resolve.ts'
+import { type ResolveParts, resolveReferences } from './resolve.ts'
 import { createYield } from './yield.ts'
 
 interface ReadingEntry extends Ruled {
@@ -44,28 +46,6 @@ interface ReadingEntry extends Ruled {
 const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
 const isRead = (one: Ruled): one is ReadingEntry => one.step.kind === 'read'
 
-const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
-const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
-/** Conditions that found nothing hold their type, the others what they found: in one order everywhere, too. */
-const inHoldOrder = (one: Located, other: Located): number =>
-  Number(one.target.found !== undefined) - Number(other.target.found !== undefined) ||
-  byText(identityKeyOf(one), identityKeyOf(other))
-const isDeletion = ({ step }: Pick<Ruled, 'step'>): boolean => step.entry.method === 'DELETE'
-/** `Type/id` of each resource it is about. */
-const namesOf = (one: Located): readonly string[] =>
-  [one.target.id, ...(one.target.others ?? [])].map((id) => `${typeOf(one)}/${id}`)
-const identityKeyOf = (one: Located): string => `${typeOf(one)}/${one.target.id}`
-/**
- * The order that R4 lays down. What is there already is taken in one order everywhere: transactions that take the same
- * resources crosswise would wait for each other without end.
- */
-const inOrder = (one: Located, other: Located): number => {
-  const rank = RANK[one.step.entry.method]
-  return (
-    rank - RANK[other.step.entry.method] || (rank === RANK.POST ? 0 : byText(identityKeyOf(one), identityKeyOf(other)))
-  )
-}
-
 /** The error of an entry, with its place. Not for the signal to begin again. */
 const placed = (error: unknown, index: number): unknown => {
   if (isContention(error)) return error
@@ -73,221 +53,233 @@ const placed = (error: unknown, index: number): unknown => {
   return known.with({ issues: issuesOfEntry(known, index) })
 }
 
-export const transaction = async (
-  server: FhirServer,
-  ctx: RequestContext,
-  { entries }: BundleRequest,
-  headers: IncomingHttpHeaders,
-): Promise<string> => {
-  const { run, store, write } = server
-  const breathe = createYield(ctx)
+export interface TransactionParts extends RetryParts, ResolveParts {
+  readonly interactions: Interactions
+  readonly write: WritePath
+  readonly random: Random
+  readonly guardChange: GuardChange
+  readonly prepareWrite: PrepareWrite
+  readonly audit: Pick<AuditDetails, 'of'>
+}
 
-  /** Told to the trail; names the entry. */
-  const refuse = async (index: number, interaction: Interaction, error: unknown): Promise<never> => {
-    if (!isContention(error)) await emitRefused(run, ctx, interaction, error)
-    throw placed(error, index)
-  }
-  /** The same before it is known which interaction the entry asks for. */
-  const refuseUnknown = async (
-    entry: BundleEntry | RefusedEntry,
-    error: unknown,
-    named?: Interaction | undefined,
-  ): Promise<never> => {
-    throw placed(await refuseEntry(run, ctx, entry, toServerError(error), named), entry.index)
-  }
-  /** Reads what an entry asks for. */
-  const readAt = <T>(entry: BundleEntry, work: () => T, named?: () => Interaction | undefined): T | Promise<never> => {
-    try {
-      return work()
-    } catch (error) {
-      return refuseUnknown(entry, error, named?.())
+export const createTransaction =
+  (parts: TransactionParts): PerformBundle =>
+  async (view, ctx, { entries }, headers) => {
+    const { interactions, database, write, guardChange, prepareWrite, audit } = parts
+    const { run } = view
+    const breathe = createYield(ctx)
+
+    /** Told to the trail; names the entry. */
+    const refuse = async (index: number, interaction: Interaction, error: unknown): Promise<never> => {
+      if (!isContention(error)) await emitRefused(run, ctx, interaction, error)
+      throw placed(error, index)
     }
-  }
-  /** Does one step of an entry. A promise only where the step is one, or is refused. */
-  const atEntry = <T>(index: number, interaction: Interaction, work: () => T | Promise<T>): T | Promise<T> => {
-    try {
-      const done = work()
-      return done instanceof Promise ? done.catch((error) => refuse(index, interaction, error)) : done
-    } catch (error) {
-      return refuse(index, interaction, error)
+    /** The same before it is known which interaction the entry asks for. */
+    const refuseUnknown = async (
+      entry: BundleEntry | RefusedEntry,
+      error: unknown,
+      named?: Interaction | undefined,
+    ): Promise<never> => {
+      throw placed(await refuseEntry(run, ctx, entry, toServerError(error), named), entry.index)
     }
-  }
-
-  const tell = async (here: FhirServer, interaction: Interaction, answer: Answer): Promise<void> => {
-    const { status, version, details = auditDetailsOf(here, version, ctx.ownUrl) } = answer
-    await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
-  }
-
-  /** Every entry is ruled on before anything is done for one of them. */
-  const rule = async (asking: EntryRequest): Promise<Ruled> => {
-    const { index } = asking.entry
-    const named = (): Interaction | undefined => interactionNamed(server, asking.name, asking.request)
-    const step = await readAt(asking.entry, () => toEntryInteraction(server, asking), named)
-    const { interaction } = step.addressed
-    const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
-      if (step.kind !== 'change') return { step, ruling, guard: undefined }
-      return chain(guardChange(server, ctx, ruling, interaction), (guard) => ({ step, ruling, guard }))
-    }
-    return atEntry(index, interaction, () => chain(authorize(run, ctx, interaction), given))
-  }
-
-  const asked: EntryRequest[] = []
-  for (const entry of entries) {
-    if (isRefused(entry)) return refuseUnknown(entry, entry.error)
-    asked.push(await readAt(entry, () => toInteractionRequest(ctx, entry, headers)))
-    await breathe()
-  }
-  const deleted = asked.flatMap(({ entry, request: { params } }) =>
-    entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [],
-  )
-  /** `Type/id` of what this transaction deletes, by conditions too once they are located. */
-  const gone = new Set<string>()
-  const ruled: Ruled[] = []
-  for (const one of asked) {
-    const { text, resource } = one.entry
-    const body = one.name === 'operation' && text !== undefined ? toBody(text, resource) : undefined
-    ruled.push(await rule({ ...one, request: { ...one.request, gone, body } }))
-    await breathe()
-  }
-  const changes = ruled.filter(isChange)
-  const looks = ruled.filter(isRead)
-
-  const locate = async (one: Omit<Located, 'target'>): Promise<Located> => {
-    const { entry, addressed } = one.step
-    const body = { text: entry.text ?? '', resource: entry.resource ?? {}, members: [] }
-    return { ...one, target: await atEntry(entry.index, addressed.interaction, () => addressed.locate(body)) }
-  }
-  const locateAll = async (): Promise<readonly Located[]> => {
-    const located: Located[] = []
-    gone.clear()
-    for (const name of deleted) gone.add(name)
-    const locateSome = async (some: readonly Omit<Located, 'target'>[]): Promise<void> => {
-      for (const one of some) {
-        located.push(await locate(one))
-        await breathe()
+    /** Reads what an entry asks for. */
+    const readAt = <T>(
+      entry: BundleEntry,
+      work: () => T,
+      named?: () => Interaction | undefined,
+    ): T | Promise<never> => {
+      try {
+        return work()
+      } catch (error) {
+        return refuseUnknown(entry, error, named?.())
       }
     }
-    await locateSome(changes.filter(isDeletion))
-    // Deletions come first: the conditions of other entries do not match what is deleted.
-    for (const one of located) for (const name of namesOf(one)) gone.add(name)
-    await locateSome(changes.filter((one) => !isDeletion(one)))
-    return located.sort(inOrder)
-  }
-  /** R4: identities that overlap fail the transaction. */
-  const checkOverlap = async (located: readonly Located[]): Promise<void> => {
-    const seen = new Set<string>()
-    for (const one of located) {
-      const { step, target } = one
-      // A condition that matched nothing to delete, or something that is left as it is.
-      if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
-      for (const name of namesOf(one)) {
-        if (seen.has(name))
-          await refuse(step.entry.index, interactionAbout(step.addressed, target), DuplicateTarget(name))
-        seen.add(name)
+    /** Does one step of an entry. A promise only where the step is one, or is refused. */
+    const atEntry = <T>(index: number, interaction: Interaction, work: () => T | Promise<T>): T | Promise<T> => {
+      try {
+        const done = work()
+        return done instanceof Promise ? done.catch((error) => refuse(index, interaction, error)) : done
+      } catch (error) {
+        return refuse(index, interaction, error)
       }
     }
-  }
 
-  let attempts = 0
-  return retryOnContention(server, async () => {
-    attempts += 1
-    const located = await locateAll()
-    await checkOverlap(located)
-    const resolved = await resolveReferences(server, ctx, located, attempts > 1)
-    const prepared: { readonly one: Located; readonly prepared: PreparedChange }[] = []
-    for (const one of located) {
-      const { entry, addressed } = one.step
-      const { kind, type = '' } = addressed.interaction
-      const prepare = async (): Promise<PreparedChange> => {
-        const { id, found } = one.target
-        const isWritten = kind === 'create' ? found === undefined : kind === 'update'
-        const given = resolved.bodies.get(entry.index)
-        const address = { type, id: kind === 'create' ? undefined : id, guard: one.guard }
-        const body = isWritten ? await prepareBody(server, ctx, address, given) : given
-        const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
-        if (ready.change !== undefined) return { ...ready, change: await prepareChange(server, ctx, ready.change) }
-        return ready.changes === undefined
-          ? ready
-          : { ...ready, changes: await prepareChanges(server, ctx, ready.changes) }
+    const tell = async (here: View, interaction: Interaction, answer: Answer): Promise<void> => {
+      const { status, version, details = audit.of(here.run, version, ctx.ownUrl) } = answer
+      await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
+    }
+
+    /** Every entry is ruled on before anything is done for one of them. */
+    const rule = async (asking: EntryRequest): Promise<Ruled> => {
+      const { index } = asking.entry
+      const named = (): Interaction | undefined => interactions.named(asking.name, asking.request)
+      const step = await readAt(asking.entry, () => toEntryInteraction(interactions, view, asking), named)
+      const { interaction } = step.addressed
+      const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
+        if (step.kind !== 'change') return { step, ruling, guard: undefined }
+        return chain(guardChange(view, ctx, ruling, interaction), (guard) => ({ step, ruling, guard }))
       }
-      prepared.push({ one, prepared: await atEntry(entry.index, interactionAbout(addressed, one.target), prepare) })
+      return atEntry(index, interaction, () => chain(authorize(run, ctx, interaction), given))
+    }
+
+    const asked: EntryRequest[] = []
+    for (const entry of entries) {
+      if (isRefused(entry)) return refuseUnknown(entry, entry.error)
+      asked.push(await readAt(entry, () => toInteractionRequest(ctx, entry, headers)))
       await breathe()
     }
+    const deleted = asked.flatMap(({ entry, request: { params } }) =>
+      entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [],
+    )
+    /** `Type/id` of what this transaction deletes, by conditions too once they are located. */
+    const gone = new Set<string>()
+    const ruled: Ruled[] = []
+    for (const one of asked) {
+      const { text, resource } = one.entry
+      const body = one.name === 'operation' && text !== undefined ? toBody(text, resource) : undefined
+      ruled.push(await rule({ ...one, request: { ...one.request, gone, body } }))
+      await breathe()
+    }
+    const changes = ruled.filter(isChange)
+    const looks = ruled.filter(isRead)
 
-    const progress: CurrentChange = { interaction: undefined }
-    const answers = createAnswerEntries(entries.length)
-    const answered = ({ entry }: EntryInteraction, answer: Answer): void =>
-      answers.set(entry.index, answeredEntry(ctx, entry, answer))
-
-    const changeAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
-      const changed: Changed[] = []
-      for (const { one, prepared: ready } of prepared) {
-        progress.interaction = interactionAbout(one.step.addressed, one.target)
-        if (ready.change === undefined && ready.changes !== undefined) {
-          const made: Changed[] = []
-          for (const change of ready.changes) made.push(await write.apply(opened, change))
-          changed.push(...made)
-          const answer = ready.answerAll(made)
-          answered(one.step, answer)
-          await emitOperation(here, ctx, progress.interaction, ready.changes, answer, opened)
-        } else if (ready.change === undefined) {
-          await tell(here, progress.interaction, ready.settled)
-          answered(one.step, ready.settled)
-        } else {
-          const applied = write.apply(opened, ready.change)
-          const made = applied instanceof Promise ? await applied : applied
-          changed.push(made)
-          answered(one.step, ready.answer(made))
+    const locate = async (one: Omit<Located, 'target'>): Promise<Located> => {
+      const { entry, addressed } = one.step
+      const body = { text: entry.text ?? '', resource: entry.resource ?? {}, members: [] }
+      return { ...one, target: await atEntry(entry.index, addressed.interaction, () => addressed.locate(body)) }
+    }
+    const locateAll = async (): Promise<readonly Located[]> => {
+      const located: Located[] = []
+      gone.clear()
+      for (const name of deleted) gone.add(name)
+      const locateSome = async (some: readonly Omit<Located, 'target'>[]): Promise<void> => {
+        for (const one of some) {
+          located.push(await locate(one))
+          await breathe()
         }
+      }
+      await locateSome(changes.filter(isDeletion))
+      // Deletions come first: the conditions of other entries do not match what is deleted.
+      for (const one of located) for (const name of namesOf(one)) gone.add(name)
+      await locateSome(changes.filter((one) => !isDeletion(one)))
+      return located.sort(inOrder)
+    }
+    /** R4: identities that overlap fail the transaction. */
+    const checkOverlap = async (located: readonly Located[]): Promise<void> => {
+      const seen = new Set<string>()
+      for (const one of located) {
+        const { step, target } = one
+        // A condition that matched nothing to delete, or something that is left as it is.
+        if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
+        for (const name of namesOf(one)) {
+          if (seen.has(name))
+            await refuse(step.entry.index, interactionAbout(step.addressed, target), DuplicateTarget(name))
+          seen.add(name)
+        }
+      }
+    }
+
+    let attempts = 0
+    return retryOnContention(parts, async () => {
+      attempts += 1
+      const located = await locateAll()
+      await checkOverlap(located)
+      const resolved = await resolveReferences(parts, view, ctx, located, attempts > 1)
+      const prepared: { readonly one: Located; readonly prepared: PreparedChange }[] = []
+      for (const one of located) {
+        const { entry, addressed } = one.step
+        const { kind, type = '' } = addressed.interaction
+        const prepare = async (): Promise<PreparedChange> => {
+          const { id, found } = one.target
+          const isWritten = kind === 'create' ? found === undefined : kind === 'update'
+          const given = resolved.bodies.get(entry.index)
+          const address = { type, id: kind === 'create' ? undefined : id, guard: one.guard }
+          const body = isWritten ? await prepareWrite.body(view, ctx, address, given) : given
+          const ready = await addressed.prepare(one.guard as WriteGuard, one.target, body, one.ruling)
+          if (ready.change !== undefined)
+            return { ...ready, change: await prepareWrite.change(view, ctx, ready.change) }
+          return ready.changes === undefined
+            ? ready
+            : { ...ready, changes: await prepareWrite.changes(view, ctx, ready.changes) }
+        }
+        prepared.push({ one, prepared: await atEntry(entry.index, interactionAbout(addressed, one.target), prepare) })
         await breathe()
       }
-      await write.complete(ctx, opened, changed, issuesOfRefusal, progress)
-      return changed
-    }
-    const lookAll = async (here: FhirServer): Promise<void> => {
-      for (const { step, ruling } of looks) {
-        const { interaction, answer } = step.addressed
-        progress.interaction = interaction
-        const found = await answer(here, ruling)
-        await tell(here, interaction, found)
-        answered(step, found)
-        await breathe()
+
+      const progress: CurrentChange = { interaction: undefined }
+      const answers = createAnswerEntries(entries.length)
+      const answered = ({ entry }: EntryInteraction, answer: Answer): void =>
+        answers.set(entry.index, answeredEntry(ctx, entry, answer))
+
+      const changeAll = async (opened: Transaction, here: View): Promise<readonly Changed[]> => {
+        const changed: Changed[] = []
+        for (const { one, prepared: ready } of prepared) {
+          progress.interaction = interactionAbout(one.step.addressed, one.target)
+          if (ready.change === undefined && ready.changes !== undefined) {
+            const made: Changed[] = []
+            for (const change of ready.changes) made.push(await write.apply(opened, change))
+            changed.push(...made)
+            const answer = ready.answerAll(made)
+            answered(one.step, answer)
+            await emitOperation(here, ctx, progress.interaction, ready.changes, answer, opened)
+          } else if (ready.change === undefined) {
+            await tell(here, progress.interaction, ready.settled)
+            answered(one.step, ready.settled)
+          } else {
+            const applied = write.apply(opened, ready.change)
+            const made = applied instanceof Promise ? await applied : applied
+            changed.push(made)
+            answered(one.step, ready.answer(made))
+          }
+          await breathe()
+        }
+        await write.complete(ctx, opened, changed, issuesOfRefusal, progress)
+        return changed
       }
-    }
-    /** Two entries under one condition, each of which found nothing, must not both make what it asks for. */
-    const confirmAll = async (here: FhirServer): Promise<void> => {
-      const byType = Map.groupBy(located, ({ step }) => step.addressed.interaction.type)
-      for (const { step, target } of located) {
-        const { interaction } = step.addressed
-        if (target.confirm === undefined || byType.get(interaction.type)?.length === 1) continue
-        progress.interaction = interaction
-        await target.confirm(here)
+      const lookAll = async (here: View): Promise<void> => {
+        for (const { step, ruling } of looks) {
+          const { interaction, answer } = step.addressed
+          progress.interaction = interaction
+          const found = await answer(here, ruling)
+          await tell(here, interaction, found)
+          answered(step, found)
+          await breathe()
+        }
       }
-    }
-    /** What a transaction that is begun again has answered before is answered anew. */
-    const perform = (opened: Transaction): Promise<readonly Changed[]> => {
-      answers.clear()
-      progress.interaction = undefined
-      return performAll(opened, within(server, opened))
-    }
-    const performAll = async (opened: Transaction, here: FhirServer): Promise<readonly Changed[]> => {
-      for (const { target } of prepared.map(({ one }) => one).sort(inHoldOrder)) await target.verify?.(here, opened)
-      await resolved.verify(here)
-      const changed = await changeAll(opened, here)
-      await confirmAll(here)
-      await lookAll(here)
-      progress.interaction = undefined
-      await tell(here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })
-      return changed
-    }
-    const changed = await store.database.transact(perform).catch(async (error) => {
-      const { interaction } = progress
-      if (interaction?.entry === undefined || isContention(error)) throw error
-      await emitRefused(run, ctx, interaction, error)
-      throw placed(error, interaction.entry)
+      /** Two entries under one condition, each of which found nothing, must not both make what it asks for. */
+      const confirmAll = async (here: View): Promise<void> => {
+        const byType = Map.groupBy(located, ({ step }) => step.addressed.interaction.type)
+        for (const { step, target } of located) {
+          const { interaction } = step.addressed
+          if (target.confirm === undefined || byType.get(interaction.type)?.length === 1) continue
+          progress.interaction = interaction
+          await target.confirm(here)
+        }
+      }
+      /** What a transaction that is begun again has answered before is answered anew. */
+      const perform = (opened: Transaction): Promise<readonly Changed[]> => {
+        answers.clear()
+        progress.interaction = undefined
+        return performAll(opened, inside(view, opened))
+      }
+      const performAll = async (opened: Transaction, here: View): Promise<readonly Changed[]> => {
+        for (const { target } of prepared.map(({ one }) => one).sort(inHoldOrder)) await target.verify?.(here, opened)
+        await resolved.verify(here)
+        const changed = await changeAll(opened, here)
+        await confirmAll(here)
+        await lookAll(here)
+        progress.interaction = undefined
+        await tell(here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })
+        return changed
+      }
+      const changed = await database.transact(perform).catch(async (error) => {
+        const { interaction } = progress
+        if (interaction?.entry === undefined || isContention(error)) throw error
+        await emitRefused(run, ctx, interaction, error)
+        throw placed(error, interaction.entry)
+      })
+      const later = write.committed(changed)
+      if (later !== undefined) await later
+      return answers.toBundle(parts.random.id(), 'transaction')
     })
-    const later = write.committed(ctx, changed)
-    if (later !== undefined) await later
-    return answers.toBundle(server.random.id(), 'transaction')
-  })
-}
+  }

@@ -3,13 +3,12 @@ import type { IncomingMessage } from 'node:http'
 import type { DirectAnswer, DirectRoute, RequestContext } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { perform } from '../interactions/perform.ts'
+import type { StartedFhir } from '../compose.ts'
 import type { PathParams } from '../interactions/request.ts'
-import type { FhirServer } from '../parts.ts'
 import { toHttpResponse } from '../response/respond.ts'
 
 const interact = (
-  server: FhirServer,
+  { interactions, view }: StartedFhir,
   name: 'read' | 'search',
   ctx: RequestContext,
   { headers, url = '' }: IncomingMessage,
@@ -17,20 +16,20 @@ const interact = (
   current?: StoredVersion,
 ): MaybePromise<DirectAnswer> => {
   const asked = { ctx, headers, method: 'GET', url, params, ...(current && { current }) }
-  return chain(perform(server, name, asked), (answer) => toHttpResponse(asked, answer))
+  return chain(interactions.perform(view, name, asked), (answer) => toHttpResponse(asked, answer))
 }
 
 /** Another spelling of an address, or one with a query, is not found in memory. */
-const read = (server: () => FhirServer): DirectRoute<StoredVersion> => ({
+const read = (server: () => StartedFhir): DirectRoute<StoredVersion> => ({
   path: '/:type/:id',
-  meet: (url) => server().store.getCurrent(url.slice(1)),
+  meet: (url) => server().getCurrent(url.slice(1)),
   answer(ctx, current, request) {
     return interact(server(), 'read', ctx, request, { type: current.type, id: current.id }, current)
   },
 })
 
 /** One that has to wait is finished by the router. */
-const search = (server: () => FhirServer): DirectRoute<string> => ({
+const search = (server: () => StartedFhir): DirectRoute<string> => ({
   path: '/:type',
   meet(url) {
     const end = url.indexOf('?')
@@ -41,4 +40,4 @@ const search = (server: () => FhirServer): DirectRoute<string> => ({
   answer: (ctx, type, request) => interact(server(), 'search', ctx, request, { type }),
 })
 
-export const directRoutes = (server: () => FhirServer): readonly DirectRoute<any>[] => [read(server), search(server)]
+export const directRoutes = (server: () => StartedFhir): readonly DirectRoute<any>[] => [read(server), search(server)]

@@ -3,39 +3,36 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { RequestClass } from '../../../kernel/index.ts'
+import type { StartedFhir } from '../compose.ts'
 import { BodyType, MethodNotAllowed, SearchFormType } from '../errors.ts'
 import type { InteractionName } from '../interactions/addresses.ts'
 import { ADDRESSES } from '../interactions/addresses.ts'
-import { bundle } from '../interactions/bundle.ts'
-import { capabilities } from '../interactions/capabilities.ts'
-import { perform } from '../interactions/perform.ts'
 import type { InteractionRequest, PathParams } from '../interactions/request.ts'
-import type { BuiltInOperation } from '../operations/built-in.ts'
+import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in.ts'
 import { isChanging } from '../operations/operation.ts'
 import type { OperationLevel } from '../operations/operation-parameter.ts'
 import type { Operations } from '../operations/registry.ts'
-import type { BuiltInInvocation, FhirServer } from '../parts.ts'
 import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
 import { send } from '../response/respond.ts'
 import { readRequestBody } from './body.ts'
 import { acceptsGzip, checkContentType, FHIR_JSON } from './media.ts'
 import { rawBinary } from './raw-binary.ts'
 
-type Handler = (server: FhirServer, request: FastifyRequest<any>, reply: FastifyReply) => unknown
+type Handler = (server: StartedFhir, request: FastifyRequest<any>, reply: FastifyReply) => unknown
 
 /** Off the main thread. */
 const packed = promisify<string, Buffer>(gzip)
 
 export interface RouteParts {
   /** The server once it has started; requests before that are answered by the kernel. */
-  readonly server: () => FhirServer
+  readonly server: () => StartedFhir
   readonly bodyBytes: number
   /** Complete when the routes are mounted. */
   readonly operations: Operations<BuiltInInvocation>
 }
 
-const metadata: Handler = async (server, request, reply) => {
-  const { text } = await capabilities(server, request as InteractionRequest)
+const metadata: Handler = async ({ capabilities }, request, reply) => {
+  const { text } = await capabilities(request as InteractionRequest)
   reply.header('content-type', FHIR_JSON).header('vary', 'accept-encoding')
   if (!acceptsGzip(request.headers['accept-encoding'])) return reply.send(text)
   return reply.header('content-encoding', 'gzip').send(await packed(text as string))
@@ -44,7 +41,7 @@ const metadata: Handler = async (server, request, reply) => {
 /** An operation by its code; any other is answered by the address of all of them. */
 const operate =
   (code: string): Handler =>
-  async (server, request, reply) => {
+  async ({ interactions, view }, request, reply) => {
     const { ctx, headers, method, url, params, body } = request
     const asked: InteractionRequest = {
       ctx,
@@ -54,21 +51,21 @@ const operate =
       params: { ...(params as PathParams), operation: code },
       body,
     }
-    return send(request, reply, await perform(server, 'operation', asked))
+    return send(request, reply, await interactions.perform(view, 'operation', asked))
   }
 
 const interact =
   (name: InteractionName): Handler =>
-  (server, request, reply) => {
-    const answer = perform(server, name, request as InteractionRequest)
+  ({ interactions, view }, request, reply) => {
+    const answer = interactions.perform(view, name, request as InteractionRequest)
     // Not returned: Fastify takes a reply for a promise to wait for, and waits longer for a promise than we have to.
     if (answer instanceof Promise)
       answer.then((one) => void send(request, reply, one)).catch((error) => void reply.send(error))
     else send(request, reply, answer)
   }
 
-const postBundle: Handler = async (server, request, reply) =>
-  send(request, reply, await bundle(server, request as InteractionRequest))
+const postBundle: Handler = async ({ bundle, view }, request, reply) =>
+  send(request, reply, await bundle(view, request as InteractionRequest))
 
 const classOf = (name: InteractionName, method: string): RequestClass =>
   name === 'search' || name === 'operation' ? name : method === 'GET' ? 'read' : 'write'

@@ -1,11 +1,11 @@
 /** A batch or transaction sent to the base. https://hl7.org/fhir/R4/http.html#transaction */
-import { batch } from '../bundle/batch.ts'
+import type { PerformBundle } from '../bundle/batch.ts'
 import { type BundleRequest, readBundleRequest, readLargeEnvelope } from '../bundle/bundle-request.ts'
-import { transaction } from '../bundle/transaction.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
 import { checkAccept } from '../http/media.ts'
-import type { FhirServer } from '../parts.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
+import type { View } from '../view.ts'
 import type { Answer } from './answer.ts'
 import type { InteractionRequest } from './request.ts'
 
@@ -16,30 +16,39 @@ const toEntryHeaders = ({ headers }: InteractionRequest): Record<string, string>
   return { prefer: /\breturn\s*=/i.test(given) ? given : `${given}${given === '' ? '' : ', '}return=minimal` }
 }
 
-export const bundle = async (server: FhirServer, request: InteractionRequest): Promise<Answer> => {
-  const { ctx, headers, url, body } = request
-  const { run } = server
-  const { presentation } = readQueryParameters(url, [], readPrefer(headers.prefer).lenient)
-  checkAccept(headers.accept, presentation.format)
-  let kind: BundleRequest['kind'] = 'batch'
-  try {
-    const { large } = server
-    // A refusal of its entries as a whole, too, is that of a batch or of a transaction.
-    const known = (one: BundleRequest['kind']): void => {
-      kind = one
-    }
-    const envelope = large.concerns(body)
-      ? await readLargeEnvelope(await large.read(ctx, body), ctx, known)
-      : readBundleRequest(body, known)
-    // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
-    await authorize(run, ctx, { kind })
-    const perform = kind === 'batch' ? batch : transaction
-    const text = await perform(server, ctx, envelope, toEntryHeaders(request))
-    // That of a transaction is told inside it.
-    if (kind === 'batch') await run.onAudit?.({ request: ctx, interaction: { kind }, status: 200 })
-    return { status: 200, shows: 'text', text }
-  } catch (error) {
-    await emitRefused(run, ctx, { kind }, error)
-    throw error
-  }
+export type Bundle = (view: View, request: InteractionRequest) => Promise<Answer>
+
+export interface BundleParts {
+  readonly large: Pick<LargeBodies, 'concerns' | 'read'>
+  readonly batch: PerformBundle
+  readonly transaction: PerformBundle
 }
+
+export const createBundle =
+  ({ large, batch, transaction }: BundleParts): Bundle =>
+  async (view, request) => {
+    const { ctx, headers, url, body } = request
+    const { run } = view
+    const { presentation } = readQueryParameters(url, [], readPrefer(headers.prefer).lenient)
+    checkAccept(headers.accept, presentation.format)
+    let kind: BundleRequest['kind'] = 'batch'
+    try {
+      // A refusal of its entries as a whole, too, is that of a batch or of a transaction.
+      const known = (one: BundleRequest['kind']): void => {
+        kind = one
+      }
+      const envelope = large.concerns(body)
+        ? await readLargeEnvelope(await large.read(ctx, body), ctx, known)
+        : readBundleRequest(body, known)
+      // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
+      await authorize(run, ctx, { kind })
+      const perform = kind === 'batch' ? batch : transaction
+      const text = await perform(view, ctx, envelope, toEntryHeaders(request))
+      // That of a transaction is told inside it.
+      if (kind === 'batch') await run.onAudit?.({ request: ctx, interaction: { kind }, status: 200 })
+      return { status: 200, shows: 'text', text }
+    } catch (error) {
+      await emitRefused(run, ctx, { kind }, error)
+      throw error
+    }
+  }

@@ -1,11 +1,10 @@
 /** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
 
 import { QueryParameterValue } from '../../search/service.ts'
-import { toCapabilityStatement } from '../capability.ts'
+import { type CapabilityStatementParts, toCapabilityStatement } from '../capability.ts'
 import { checkAccept } from '../http/media.ts'
-import type { FhirServer } from '../parts.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
-import { toTerminologyCapabilities } from '../terminology-capabilities.ts'
+import { type TerminologyCapabilitiesParts, toTerminologyCapabilities } from '../terminology-capabilities.ts'
 import type { Answer } from './answer.ts'
 import type { InteractionRequest } from './request.ts'
 
@@ -18,14 +17,18 @@ const readMode = (mode = 'full'): Mode => {
 }
 
 /** Throws 400, 406. */
-export const capabilities = async (server: FhirServer, { ctx, headers, url }: InteractionRequest): Promise<Answer> => {
-  const { presentation, values } = readQueryParameters(url, ['mode'], readPrefer(headers.prefer).lenient)
-  const mode = readMode(values.get('mode'))
-  checkAccept(headers.accept, presentation.format)
-  const statement =
-    mode === 'terminology'
-      ? await toTerminologyCapabilities(server, ctx)
-      : toCapabilityStatement(server, ctx, { ...server.capabilities, isNormative: mode === 'normative' })
-  const text = JSON.stringify(statement, null, presentation.pretty ? 2 : undefined)
-  return { status: 200, shows: 'text', text }
-}
+export type Capabilities = (request: Pick<InteractionRequest, 'ctx' | 'headers' | 'url'>) => Promise<Answer>
+
+export const createCapabilities =
+  (parts: CapabilityStatementParts & TerminologyCapabilitiesParts): Capabilities =>
+  async ({ ctx, headers, url }) => {
+    const { presentation, values } = readQueryParameters(url, ['mode'], readPrefer(headers.prefer).lenient)
+    const mode = readMode(values.get('mode'))
+    checkAccept(headers.accept, presentation.format)
+    const statement =
+      mode === 'terminology'
+        ? await toTerminologyCapabilities(parts, ctx)
+        : toCapabilityStatement(parts, ctx, mode === 'normative')
+    const text = JSON.stringify(statement, null, presentation.pretty ? 2 : undefined)
+    return { status: 200, shows: 'text', text }
+  }

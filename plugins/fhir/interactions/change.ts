@@ -4,21 +4,22 @@
  * applied inside a transaction.
  */
 
-import { type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
-import { chain, type Transaction } from '../../database/service.ts'
-import type { Change, Changed, StoredVersion, WriteGuard } from '../../storage/service.ts'
+import { type Clock, type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
+import { chain, type Database, type Transaction } from '../../database/service.ts'
+import type { Change, Changed, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
-import { auditDetailsOf } from '../audit-details.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { dispatchChange } from '../dispatch.ts'
 import { acceptsGzip } from '../http/media.ts'
-import { prepareVersions } from '../large/prepare-versions.ts'
-import { prepareBody, prepareChange, prepareChanges } from '../large/prepare-write.ts'
-import { type FhirServer, within } from '../parts.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
+import type { PrepareVersions } from '../large/prepare-versions.ts'
+import type { PrepareWrite } from '../large/prepare-write.ts'
 import { isTransformed } from '../presentation/present.ts'
+import { inside, type View } from '../view.ts'
 import type { Answer } from './answer.ts'
+import type { GuardChange } from './guard-change.ts'
 import type { InteractionRequest } from './request.ts'
-import { guardChange } from './server-owned-types.ts'
 
 /** The resource a change is about. */
 export interface ChangeTarget {
@@ -28,9 +29,9 @@ export interface ChangeTarget {
   /** Ids of those a condition found besides. */
   readonly others?: readonly string[]
   /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
-  verify?(server: FhirServer, transaction: Transaction): Promise<void>
+  verify?(view: View, transaction: Transaction): Promise<void>
   /** In a Bundle, once all its changes are made: throws when another of them meets the same condition. */
-  confirm?: ((server: FhirServer) => Promise<void>) | undefined
+  confirm?: ((view: View) => Promise<void>) | undefined
 }
 
 export type PreparedChange =
@@ -54,7 +55,7 @@ export interface AddressedChange {
 }
 
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
-export type AddressChange = (server: FhirServer, request: InteractionRequest) => AddressedChange
+export type AddressChange = (view: View, request: InteractionRequest) => AddressedChange
 
 /** The interaction with the resource that its condition found. */
 export const interactionAbout = ({ interaction }: AddressedChange, { id, found }: ChangeTarget): Interaction =>
@@ -67,9 +68,13 @@ const PATIENCE_MS = 3_000
 
 export const isContention = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
 
+export interface RetryParts {
+  readonly database: Database
+  readonly clock: Clock
+}
+
 /** Repeats `work` while others were faster. */
-export const retryOnContention = async <T>({ store, clock }: FhirServer, work: () => Promise<T>): Promise<T> => {
-  const { database } = store
+export const retryOnContention = async <T>({ database, clock }: RetryParts, work: () => Promise<T>): Promise<T> => {
   const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -85,7 +90,7 @@ export const retryOnContention = async <T>({ store, clock }: FhirServer, work: (
 
 /** The fact of an operation, unless one of the changes it made says all of it. */
 export const emitOperation = async (
-  { run }: FhirServer,
+  { run }: Pick<View, 'run'>,
   request: RequestContext,
   interaction: Interaction,
   changes: readonly Change[],
@@ -98,101 +103,112 @@ export const emitOperation = async (
   if (!isTold) await run.onAudit({ request, interaction, status, details, transaction })
 }
 
+export interface PerformChangeParts extends RetryParts {
+  readonly write: WritePath
+  readonly large: Pick<LargeBodies, 'concernsVersion'>
+  readonly prepareVersions: PrepareVersions
+  readonly prepareWrite: PrepareWrite
+  readonly guardChange: GuardChange
+  readonly audit: Pick<AuditDetails, 'of'>
+}
+
 type Several = Extract<PreparedChange, { readonly changes: readonly Change[] }>
 
 /** The changes of an operation or of a conditional deletion, in one transaction. */
 const performSeveral = async (
-  server: FhirServer,
+  { database, write, prepareWrite }: PerformChangeParts,
+  view: View,
   ctx: RequestContext,
   interaction: Interaction,
   target: ChangeTarget,
   { changes, answerAll }: Several,
 ): Promise<Answer> => {
-  const { store, write } = server
-  const ready = await prepareChanges(server, ctx, changes)
-  const { changed, answer } = await store.database.transact(async (transaction) => {
-    await target.verify?.(within(server, transaction), transaction)
+  const ready = await prepareWrite.changes(view, ctx, changes)
+  const { changed, answer } = await database.transact(async (transaction) => {
+    await target.verify?.(inside(view, transaction), transaction)
     const made: Changed[] = []
     for (const one of ready) made.push(await write.apply(transaction, one))
     await write.complete(ctx, transaction, made, issuesOfRefusal)
     const answered = answerAll(made)
-    await emitOperation(server, ctx, interaction, changes, answered, transaction)
+    await emitOperation(view, ctx, interaction, changes, answered, transaction)
     return { changed: made, answer: answered }
   })
-  const later = write.committed(ctx, changed)
+  const later = write.committed(changed)
   if (later !== undefined) await later
   return answer
 }
 
 /** Where a large version is shown other than by its stored bytes. */
 const prepareAnswer = async (
-  server: FhirServer,
+  { large, prepareVersions }: PerformChangeParts,
+  view: View,
   { ctx, headers }: InteractionRequest,
   answer: Answer,
 ): Promise<void> => {
   const { shows, version, type, presentation } = answer
   if (shows !== 'version' || version === undefined || type === undefined) return
   if (presentation !== undefined && isTransformed(presentation))
-    await prepareVersions(server, ctx, [version], presentation)
-  else if (server.large.concernsVersion(version) && !(version.gzip && acceptsGzip(headers['accept-encoding'])))
+    await prepareVersions(view, ctx, [version], presentation)
+  else if (large.concernsVersion(version) && !(version.gzip && acceptsGzip(headers['accept-encoding'])))
     await version.decompress()
 }
 
 /** A change that is a transaction of its own. */
-export const performChange = (
-  server: FhirServer,
-  request: InteractionRequest,
-  addressed: AddressedChange,
-): Promise<Answer> => {
-  const { interaction, locate, prepare } = addressed
-  const { ctx } = request
-  const { run, store, write } = server
-  const takesResource = interaction.kind === 'create' || interaction.kind === 'update'
-  const type = interaction.type ?? ''
-  let { body } = request
-  return dispatchChange(run, ctx, interaction, async (ruling, tellFound) => {
-    const guarded = guardChange(server, ctx, ruling, interaction)
-    const guard = guarded instanceof Promise ? await guarded : guarded
-    return retryOnContention(server, async () => {
-      tellFound(interaction)
-      if (takesResource) {
-        const ready = prepareBody(server, ctx, { type, id: interaction.id, guard }, body)
-        body = ready instanceof Promise ? await ready : ready
-      }
-      const located = locate(body)
-      const target = located instanceof Promise ? await located : located
-      const about = interactionAbout(addressed, target)
-      tellFound(about)
-      if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
-        // What it replaces is known only now.
-        const ready = prepareBody(server, ctx, { type, id: target.id, guard }, body)
-        body = ready instanceof Promise ? await ready : ready
-      }
-      const preparing = prepare(guard, target, body, ruling)
-      const prepared = preparing instanceof Promise ? await preparing : preparing
-      if (prepared.change === undefined && prepared.changes !== undefined)
-        return performSeveral(server, ctx, interaction, target, prepared)
-      if (prepared.change === undefined) {
-        const { status, version } = prepared.settled
-        const details = auditDetailsOf(server, version, ctx.ownUrl)
-        if (run.onAudit !== null)
-          await run.onAudit({ request: ctx, interaction: about, status, version: version?.version, details })
-        return prepared.settled
-      }
-      const completing = prepareChange(server, ctx, prepared.change)
-      const ready = completing instanceof Promise ? await completing : completing
-      const changed = await store.database.transact((transaction) =>
-        chain(target.verify?.(within(server, transaction), transaction), () =>
-          chain(write.apply(transaction, ready), (one) =>
-            chain(write.complete(ctx, transaction, [one], issuesOfRefusal), () => one),
+export type PerformChange = (view: View, request: InteractionRequest, addressed: AddressedChange) => Promise<Answer>
+
+export const createPerformChange =
+  (parts: PerformChangeParts): PerformChange =>
+  (view, request, addressed) => {
+    const { interaction, locate, prepare } = addressed
+    const { ctx } = request
+    const { run } = view
+    const { database, write, prepareWrite, guardChange, audit } = parts
+    const takesResource = interaction.kind === 'create' || interaction.kind === 'update'
+    const type = interaction.type ?? ''
+    let { body } = request
+    return dispatchChange(run, ctx, interaction, async (ruling, tellFound) => {
+      const guarded = guardChange(view, ctx, ruling, interaction)
+      const guard = guarded instanceof Promise ? await guarded : guarded
+      return retryOnContention(parts, async () => {
+        tellFound(interaction)
+        if (takesResource) {
+          const ready = prepareWrite.body(view, ctx, { type, id: interaction.id, guard }, body)
+          body = ready instanceof Promise ? await ready : ready
+        }
+        const located = locate(body)
+        const target = located instanceof Promise ? await located : located
+        const about = interactionAbout(addressed, target)
+        tellFound(about)
+        if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
+          // What it replaces is known only now.
+          const ready = prepareWrite.body(view, ctx, { type, id: target.id, guard }, body)
+          body = ready instanceof Promise ? await ready : ready
+        }
+        const preparing = prepare(guard, target, body, ruling)
+        const prepared = preparing instanceof Promise ? await preparing : preparing
+        if (prepared.change === undefined && prepared.changes !== undefined)
+          return performSeveral(parts, view, ctx, interaction, target, prepared)
+        if (prepared.change === undefined) {
+          const { status, version } = prepared.settled
+          const details = audit.of(run, version, ctx.ownUrl)
+          if (run.onAudit !== null)
+            await run.onAudit({ request: ctx, interaction: about, status, version: version?.version, details })
+          return prepared.settled
+        }
+        const completing = prepareWrite.change(view, ctx, prepared.change)
+        const ready = completing instanceof Promise ? await completing : completing
+        const changed = await database.transact((transaction) =>
+          chain(target.verify?.(inside(view, transaction), transaction), () =>
+            chain(write.apply(transaction, ready), (one) =>
+              chain(write.complete(ctx, transaction, [one], issuesOfRefusal), () => one),
+            ),
           ),
-        ),
-      )
-      const later = write.committed(ctx, [changed])
-      if (later !== undefined) await later
-      const answer = prepared.answer(changed)
-      await prepareAnswer(server, request, answer)
-      return answer
+        )
+        const later = write.committed([changed])
+        if (later !== undefined) await later
+        const answer = prepared.answer(changed)
+        await prepareAnswer(parts, view, request, answer)
+        return answer
+      })
     })
-  })
-}
+  }

@@ -1,8 +1,9 @@
 /** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
-import type { WriteGuard } from '../../storage/service.ts'
+import type { References } from '../../search/service.ts'
+import type { WriteCheck, WriteGuard } from '../../storage/service.ts'
+import type { Validator } from '../../validation/service.ts'
 import { issuesFound } from '../large/findings.ts'
-import type { FhirServer } from '../parts.ts'
 import type { Prefer } from '../presentation/presentation-parameters.ts'
 import type { IncomingResource } from './incoming-resource.ts'
 
@@ -34,38 +35,50 @@ export interface ContentCheck {
  * What the resource itself shows, then whether the caller's access covers it. Throws 4xx. A promise only when a check is
  * one: then it cannot be asked inside a transaction.
  */
-export const checkContent = (
-  { validator, checks, references }: FhirServer,
+export type CheckContent = (
   request: RequestContext,
   interaction: Interaction,
-  { resource, sent, refusal }: Pick<IncomingResource, 'resource' | 'sent' | 'refusal'>,
-  { guard, id, warnings }: ContentCheck,
-): undefined | Promise<void> => {
-  let all: undefined | Promise<void>
-  if (validator !== undefined)
-    all = then(all, () => {
-      if (refusal !== undefined) throw refusal
-      const known = validator.remote === undefined ? undefined : issuesFound(resource)
-      const found = validator.validateWrite(resource, known === undefined ? { text: sent.text } : { found: known })
-      return warnings === undefined ? found : keep(warnings, found)
-    })
-  for (const check of checks)
-    if (check.checkContent !== undefined && (check.type === undefined || check.type === resource.resourceType))
-      all = then(all, () =>
-        check.checkContent?.({
-          request,
-          interaction,
-          resource,
-          get text() {
-            return sent.text
-          },
-        }),
-      )
-  if (guard.restricts)
-    all = then(all, () => {
-      guard.content(id, resource)
-      const referred = references.of(resource, request.ownUrl)
-      return guard.prepare(new Set(referred.flatMap(({ pointing }) => (pointing.to === 'here' ? [pointing.type] : []))))
-    })
-  return all
+  content: Pick<IncomingResource, 'resource' | 'sent' | 'refusal'>,
+  check: ContentCheck,
+) => undefined | Promise<void>
+
+export interface CheckContentParts {
+  /** Undefined when no plugin validates. */
+  readonly validator: Validator | undefined
+  readonly checks: readonly WriteCheck[]
+  readonly references: Pick<References, 'of'>
 }
+
+export const createCheckContent =
+  ({ validator, checks, references }: CheckContentParts): CheckContent =>
+  (request, interaction, { resource, sent, refusal }, { guard, id, warnings }) => {
+    let all: undefined | Promise<void>
+    if (validator !== undefined)
+      all = then(all, () => {
+        if (refusal !== undefined) throw refusal
+        const known = validator.remote === undefined ? undefined : issuesFound(resource)
+        const found = validator.validateWrite(resource, known === undefined ? { text: sent.text } : { found: known })
+        return warnings === undefined ? found : keep(warnings, found)
+      })
+    for (const check of checks)
+      if (check.checkContent !== undefined && (check.type === undefined || check.type === resource.resourceType))
+        all = then(all, () =>
+          check.checkContent?.({
+            request,
+            interaction,
+            resource,
+            get text() {
+              return sent.text
+            },
+          }),
+        )
+    if (guard.restricts)
+      all = then(all, () => {
+        guard.content(id, resource)
+        const referred = references.of(resource, request.ownUrl)
+        return guard.prepare(
+          new Set(referred.flatMap(({ pointing }) => (pointing.to === 'here' ? [pointing.type] : []))),
+        )
+      })
+    return all
+  }

@@ -14,13 +14,13 @@
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
 import type { ConditionalSearch } from '../../search/service.ts'
-import { ConditionalCriteria, ConditionalParameter, findMatches, readSearch } from '../../search/service.ts'
+import { ConditionalCriteria, ConditionalParameter, readSearch } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
 import { ManyMatches } from '../errors.ts'
-import type { FhirServer } from '../parts.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
+import type { View } from '../view.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
 
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
@@ -39,20 +39,20 @@ const readCriteria = (query: string): readonly (readonly [string, string])[] => 
 
 /** What the query of a conditional interaction stands for, within what the ruling lets be seen. */
 export const matching = async (
-  server: FhirServer,
+  view: Pick<View, 'search'>,
   context: RequestContext,
   ruling: Ruling,
   type: string,
   query: string,
-): Promise<ConditionalSearch> => findMatches(server, context, ruling, type, readCriteria(query))
+): Promise<ConditionalSearch> => view.search.matches(context, ruling, type, readCriteria(query))
 
 export interface LocatedMatch {
   /** The one resource that matches. */
   readonly found: StoredVersion | undefined
   /** Inside the transaction, before it changes anything: throws Contended when that is no longer so. */
-  verify(server: FhirServer, transaction: Transaction): Promise<void>
+  verify(view: View, transaction: Transaction): Promise<void>
   /** Inside it, once all its changes are made: throws 412 when several match by now. */
-  confirm(server: FhirServer): Promise<void>
+  confirm(view: View): Promise<void>
 }
 
 export interface LocatedMatches {
@@ -64,7 +64,7 @@ export interface LocatedMatches {
 
 /** The resources of a type that match; of more than `most`, `most` and one. */
 export const locateMatches = async (
-  server: FhirServer,
+  view: View,
   request: InteractionRequest,
   type: string,
   query: string,
@@ -74,35 +74,35 @@ export const locateMatches = async (
   // As it is now: a conditional deletion finds again, inside the transaction, what it adds there itself.
   const gone = new Set(request.gone)
   const searching: Interaction = interactionOf(request, { kind: 'search-type', type })
-  const ruling = await authorize(server.run, ctx, searching)
-  const match = await matching(server, ctx, ruling, type, query)
+  const ruling = await authorize(view.run, ctx, searching)
+  const match = await matching(view, ctx, ruling, type, query)
   const isLeft = (version: StoredVersion): boolean => !gone.has(`${version.type}/${version.id}`)
-  const find = async (here: FhirServer): Promise<readonly StoredVersion[]> =>
-    (await match.find(here, most + 1 + gone.size)).filter(isLeft).slice(0, most + 1)
-  const found = await find(server)
+  const find = async (here: View): Promise<readonly StoredVersion[]> =>
+    (await match.find(here.search, most + 1 + gone.size)).filter(isLeft).slice(0, most + 1)
+  const found = await find(view)
   return {
     found,
     async verify(here, transaction) {
-      if (found.length === 0) await here.store.advisoryLock(transaction, `conditional/${type}`)
+      if (found.length === 0) await here.reads.advisoryLock(transaction, `conditional/${type}`)
       // Held first: what matches when it is asked again stays so until COMMIT. In one order everywhere.
-      for (const id of found.map((version) => version.id).sort()) await here.store.lock(transaction, type, id)
+      for (const id of found.map((version) => version.id).sort()) await here.reads.lock(transaction, type, id)
       const now = await find(here)
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
     },
     async confirm(here) {
-      if ((await match.find(here, 2)).length > 1) throw ManyMatches(type)
+      if ((await match.find(here.search, 2)).length > 1) throw ManyMatches(type)
     },
   }
 }
 
 /** The one resource of a type that matches, or none. Throws 412 when there are several. */
 export const locateMatch = async (
-  server: FhirServer,
+  view: View,
   request: InteractionRequest,
   type: string,
   query: string,
 ): Promise<LocatedMatch> => {
-  const { found, ...others } = await locateMatches(server, request, type, query, 1)
+  const { found, ...others } = await locateMatches(view, request, type, query, 1)
   if (found.length > 1) throw ManyMatches(type)
   return { found: found[0], ...others }
 }

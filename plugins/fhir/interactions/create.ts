@@ -3,15 +3,16 @@
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
 
-import { typeOf } from '../../model/service.ts'
+import type { Clock, Random } from '../../../kernel/index.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import { newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
-import type { FhirServer } from '../parts.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
+import type { View } from '../view.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange, ChangeTarget, PreparedChange } from './change.ts'
-import { checkContent, warningsList } from './check-content.ts'
+import { type CheckContent, warningsList } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
 import { readIncomingResource } from './incoming-resource.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
@@ -27,51 +28,62 @@ const readNoneExist = (header: string | string[] | undefined, type: string): str
 /** FHIR has no place for the name of a file in a Binary: some clients send it with content all the same. */
 const BINARY_ONLY = ['_filename']
 
+export interface CreateParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly checkContent: CheckContent
+}
+
 /** With a condition. */
 const locateExisting = async (
-  server: FhirServer,
+  parts: CreateParts,
+  view: View,
   request: InteractionRequest,
   type: string,
   condition: string,
 ): Promise<ChangeTarget> => {
-  const { found, verify, confirm } = await locateMatch(server, request, type, condition)
-  return { id: found?.id ?? newId(server), found, verify, confirm: found === undefined ? confirm : undefined }
+  const { found, verify, confirm } = await locateMatch(view, request, type, condition)
+  return { id: found?.id ?? newId(parts), found, verify, confirm: found === undefined ? confirm : undefined }
 }
 
-export const create: AddressChange = (server, request) => {
-  const { params, headers, url, ctx } = request
-  const type = typeOf(server, params.type)
-  const prefer = readPrefer(headers.prefer)
-  const { presentation } = readQueryParameters(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
-  checkAccept(headers.accept, presentation.format)
-  const noneExist = readNoneExist(headers['if-none-exist'], type.name)
-  const interaction = interactionOf(request, { kind: 'create', type: type.name })
-  return {
-    interaction,
-    locate: () =>
-      noneExist === undefined ? { id: newId(server) } : locateExisting(server, request, type.name, noneExist),
-    prepare(guard, { id, found }, body) {
-      // A match answers whatever was sent: R4 ignores the body then.
-      if (found !== undefined)
-        return { settled: { ...changedAnswer(200, found, type, guard, prefer, presentation), isMatch: true } }
-      const content = readIncomingResource(server, body, type.name)
-      const warnings = warningsList(prefer)
-      const examined = checkContent(server, ctx, interaction, content, { guard, id, warnings })
-      const { resource, template, sent } = content
-      const prepared: PreparedChange = {
-        change: {
-          kind: 'create',
-          interaction: { ...interaction, id },
-          type: type.name,
-          guard,
-          id,
-          resource,
-          template,
-          sent,
-        },
-        answer: ({ version }) => changedAnswer(201, version, type, guard, prefer, presentation, warnings),
-      }
-      return examined === undefined ? prepared : examined.then(() => prepared)
-    },
+export const create =
+  (parts: CreateParts): AddressChange =>
+  (view, request) => {
+    const { catalog, checkContent } = parts
+    const { params, headers, url, ctx } = request
+    const type = typeOf(parts, params.type)
+    const prefer = readPrefer(headers.prefer)
+    const { presentation } = readQueryParameters(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
+    checkAccept(headers.accept, presentation.format)
+    const noneExist = readNoneExist(headers['if-none-exist'], type.name)
+    const interaction = interactionOf(request, { kind: 'create', type: type.name })
+    return {
+      interaction,
+      locate: () =>
+        noneExist === undefined ? { id: newId(parts) } : locateExisting(parts, view, request, type.name, noneExist),
+      prepare(guard, { id, found }, body) {
+        // A match answers whatever was sent: R4 ignores the body then.
+        if (found !== undefined)
+          return { settled: { ...changedAnswer(200, found, type, guard, prefer, presentation), isMatch: true } }
+        const content = readIncomingResource(catalog, body, type.name)
+        const warnings = warningsList(prefer)
+        const examined = checkContent(ctx, interaction, content, { guard, id, warnings })
+        const { resource, template, sent } = content
+        const prepared: PreparedChange = {
+          change: {
+            kind: 'create',
+            interaction: { ...interaction, id },
+            type: type.name,
+            guard,
+            id,
+            resource,
+            template,
+            sent,
+          },
+          answer: ({ version }) => changedAnswer(201, version, type, guard, prefer, presentation, warnings),
+        }
+        return examined === undefined ? prepared : examined.then(() => prepared)
+      },
+    }
   }
-}

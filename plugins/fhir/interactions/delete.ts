@@ -4,7 +4,7 @@
  * https://hl7.org/fhir/R4/http.html#delete
  */
 import { counted } from '../../../kernel/index.ts'
-import { isResourceId, typeOf } from '../../model/service.ts'
+import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { Change } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
 import { ManyMatches, TooManyDeleted } from '../errors.ts'
@@ -29,50 +29,58 @@ const countOutcome = (type: string, count: number): string =>
     ],
   })
 
-export const deleteResource: AddressChange = (server, request) => {
-  const { params, headers, url } = request
-  const { id } = params
-  const type = typeOf(server, params.type)
-  if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
-  const prefer = readPrefer(headers.prefer)
-  if (id !== undefined) readQueryParameters(url, [], prefer.lenient)
-  const precondition = readPrecondition(headers)
-  const interaction = interactionOf(request, { kind: 'delete', type: type.name, id })
-  const told = prefer.return === 'OperationOutcome'
-  return {
-    interaction,
-    async locate() {
-      if (id !== undefined) return { id }
-      const { found, verify } = await locateMatches(server, request, type.name, queryOf(url), MAX_DELETED)
-      const [first, ...others] = found
-      if (others.length > 0 && !server.deletesMany) throw ManyMatches(type.name)
-      if (found.length > MAX_DELETED) throw TooManyDeleted(type.name, MAX_DELETED)
-      return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
-    },
-    prepare(guard, { id: one, others = [] }) {
-      // None matches: what was to be gone is not there.
-      if (one === '') return { settled: { status: 204, shows: 'nothing' } }
-      const toChange = (gone: string): Extract<Change, { kind: 'delete' }> => ({
-        kind: 'delete',
-        interaction: { ...interaction, id: gone },
-        type: type.name,
-        guard,
-        id: gone,
-        precondition,
-      })
-      if (others.length > 0)
-        return {
-          changes: [one, ...others].map(toChange),
-          answerAll: (changed) =>
-            told
-              ? { status: 200, shows: 'text', text: countOutcome(type.name, changed.length) }
-              : { status: 204, shows: 'nothing' },
-        }
-      return {
-        change: toChange(one),
-        answer: ({ version }) =>
-          told ? { status: 200, version, shows: 'outcome' } : { status: 204, version, shows: 'nothing' },
-      }
-    },
-  }
+export interface DeleteParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  /** A condition takes all that match. */
+  readonly deletesMany: boolean
 }
+
+export const deleteResource =
+  (parts: DeleteParts): AddressChange =>
+  (view, request) => {
+    const { params, headers, url } = request
+    const { id } = params
+    const type = typeOf(parts, params.type)
+    if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
+    const prefer = readPrefer(headers.prefer)
+    if (id !== undefined) readQueryParameters(url, [], prefer.lenient)
+    const precondition = readPrecondition(headers)
+    const interaction = interactionOf(request, { kind: 'delete', type: type.name, id })
+    const told = prefer.return === 'OperationOutcome'
+    return {
+      interaction,
+      async locate() {
+        if (id !== undefined) return { id }
+        const { found, verify } = await locateMatches(view, request, type.name, queryOf(url), MAX_DELETED)
+        const [first, ...others] = found
+        if (others.length > 0 && !parts.deletesMany) throw ManyMatches(type.name)
+        if (found.length > MAX_DELETED) throw TooManyDeleted(type.name, MAX_DELETED)
+        return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
+      },
+      prepare(guard, { id: one, others = [] }) {
+        // None matches: what was to be gone is not there.
+        if (one === '') return { settled: { status: 204, shows: 'nothing' } }
+        const toChange = (gone: string): Extract<Change, { kind: 'delete' }> => ({
+          kind: 'delete',
+          interaction: { ...interaction, id: gone },
+          type: type.name,
+          guard,
+          id: gone,
+          precondition,
+        })
+        if (others.length > 0)
+          return {
+            changes: [one, ...others].map(toChange),
+            answerAll: (changed) =>
+              told
+                ? { status: 200, shows: 'text', text: countOutcome(type.name, changed.length) }
+                : { status: 204, shows: 'nothing' },
+          }
+        return {
+          change: toChange(one),
+          answer: ({ version }) =>
+            told ? { status: 200, version, shows: 'outcome' } : { status: 204, version, shows: 'nothing' },
+        }
+      },
+    }
+  }

@@ -2,19 +2,21 @@
  * The history for a caller who may see a part of the data: each version is decided on by what it held. It is read on until
  * the page is full and one more is found, so that neither the length of a page nor a next link tells of hidden versions.
  */
-import { createPause, type RequestContext, type Ruling } from '../../../kernel/index.ts'
+import { type Clock, createPause, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { SEARCH_MS } from '../../search/service.ts'
 import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
 import { HistoryTooLong } from '../errors.ts'
-import type { FhirServer } from '../parts.ts'
+import type { View } from '../view.ts'
 
 const MIN_READ = 100 // versions read at once, however small the page is
 const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as of any history
 
+type Looking = Pick<View, 'reads' | 'access'> & { readonly clock: Clock }
+
 /** The versions that may be seen, newest first, as far as they are asked for. `passed` is told of each that may not. */
 async function* seenVersions(
-  { store, evaluator, clock }: FhirServer,
+  { reads, access, clock }: Looking,
   request: RequestContext,
   ruling: Ruling,
   query: HistoryQuery,
@@ -29,9 +31,9 @@ async function* seenVersions(
   let { before } = query
   try {
     do {
-      const page = await store.history({ ...query, before, count: Math.max(query.count, MIN_READ) }, signal)
+      const page = await reads.history({ ...query, before, count: Math.max(query.count, MIN_READ) }, signal)
       for (const version of page.versions) {
-        const allowed = evaluator.allows(request, ruling, right, version)
+        const allowed = access.allows(request, ruling, right, version)
         if (allowed instanceof Promise ? await allowed : allowed) yield version
         else passed?.()
         await pause()
@@ -46,7 +48,7 @@ async function* seenVersions(
 
 /** Throws 404 for a resource of which no version may be seen, whatever else is asked. */
 const checkAnySeen = async (
-  server: FhirServer,
+  looking: Looking,
   request: RequestContext,
   ruling: Ruling,
   { type, id }: HistoryQuery,
@@ -56,23 +58,23 @@ const checkAnySeen = async (
   const passed = (): void => {
     hidden = true
   }
-  for await (const _version of seenVersions(server, request, ruling, { type, id, count: 1 }, passed)) return
+  for await (const _version of seenVersions(looking, request, ruling, { type, id, count: 1 }, passed)) return
   throw NotFound(type, id.slice(0, 64)).with({ hidden })
 }
 
 export const findSeen = async (
-  server: FhirServer,
+  looking: Looking,
   request: RequestContext,
   ruling: Ruling,
   query: HistoryQuery,
 ): Promise<HistoryPage> => {
   const versions: StoredVersion[] = []
   let bytes = 0
-  for await (const version of seenVersions(server, request, ruling, query)) {
+  for await (const version of seenVersions(looking, request, ruling, query)) {
     if (versions.length === query.count || bytes > PAGE_BYTES) return { versions, next: versions.at(-1)?.versionTime }
     versions.push(version)
     bytes += version.bytes.length
   }
-  if (versions.length === 0) await checkAnySeen(server, request, ruling, query)
+  if (versions.length === 0) await checkAnySeen(looking, request, ruling, query)
   return { versions, next: undefined }
 }

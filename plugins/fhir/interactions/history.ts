@@ -1,17 +1,17 @@
 /** history of an instance, a type and the whole server. https://hl7.org/fhir/R4/http.html#history */
-import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { isResourceId, readDateRange, typeOf } from '../../model/service.ts'
-import { extent, QueryParameterValue, signPageToken, verifyPageToken } from '../../search/service.ts'
+import type { Clock, Random, RequestContext, Ruling } from '../../../kernel/index.ts'
+import { isResourceId, readDateRange, type TypeCatalog, typeOf } from '../../model/service.ts'
+import { extent, QueryParameterValue, type Registry, signPageToken, verifyPageToken } from '../../search/service.ts'
 import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
-import { patientsOf, withAuditDetails } from '../audit-details.ts'
+import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
-import { prepareVersions } from '../large/prepare-versions.ts'
-import type { FhirServer } from '../parts.ts'
+import type { PrepareVersions } from '../large/prepare-versions.ts'
 import { isTransformed, presentVersion } from '../presentation/present.ts'
 import { type Presentation, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { toETag } from '../response/etag.ts'
 import { urlOf } from '../response/url-of.ts'
+import type { View } from '../view.ts'
 import { findSeen } from './history-seen.ts'
 import { presentationOf } from './presentation-of.ts'
 import { queryOf } from './query-of.ts'
@@ -22,7 +22,19 @@ const KNOWN = ['_count', '_since', '_at', '_page']
 const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
 const STATUS = { POST: '201 Created', PUT: '200 OK', PATCH: '200 OK', DELETE: '204 No Content' } as const
 
-const readCount = (value: string | undefined, { default: usual, max }: FhirServer['page']): number => {
+export interface HistoryParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly random: Random
+  /** Page links are sealed with it. */
+  readonly registry: Pick<Registry, 'key'>
+  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  readonly page: { readonly default: number; readonly max: number }
+  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly prepareVersions: PrepareVersions
+}
+
+const readCount = (value: string | undefined, { default: usual, max }: HistoryParts['page']): number => {
   if (value === undefined) return usual
   if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw QueryParameterValue('_count', 'a positive integer')
   return Math.min(Number(value), max)
@@ -44,12 +56,12 @@ const readPast = (name: string, value: string | undefined, now: number): { from:
 }
 
 const readHistoryQuery = (
-  server: FhirServer,
+  { clock, page }: HistoryParts,
   values: ReadonlyMap<string, string>,
 ): Omit<HistoryQuery, 'type' | 'id' | 'before'> => {
-  const now = server.clock.now() * 1000
+  const now = clock.now() * 1000
   return {
-    count: readCount(values.get('_count'), server.page),
+    count: readCount(values.get('_count'), page),
     // Of a moment to come there is nothing yet: the clock of the client may be ahead.
     since: readMoment('_since', values.get('_since'))?.from,
     during: readPast('_at', values.get('_at'), now),
@@ -57,13 +69,13 @@ const readHistoryQuery = (
 }
 
 const toEntry = (
-  server: FhirServer,
+  { catalog }: HistoryParts,
   request: RequestContext,
   version: StoredVersion,
   presentation: Presentation,
 ): string => {
   const { type, id, method } = version
-  const described = server.catalog.types.get(type)
+  const described = catalog.types.get(type)
   const isWorked = described !== undefined && isTransformed(presentation)
   const shown = version.deleted ? '' : isWorked ? presentVersion(version, described, presentation) : version.text
   const resource = shown === '' ? '' : `,"resource":${shown}`
@@ -95,15 +107,15 @@ const fill = (
 }
 
 const find = async (
-  server: FhirServer,
+  { reads }: View,
   request: RequestContext,
   query: HistoryQuery,
 ): Promise<HistoryPage & { total?: number }> => {
   const { type, id } = query
-  if (type === undefined || id === undefined) return server.store.history(query, request.signal)
-  const current = isResourceId(id) ? await server.store.read(type, id) : undefined
+  if (type === undefined || id === undefined) return reads.history(query, request.signal)
+  const current = isResourceId(id) ? await reads.read(type, id) : undefined
   if (current === undefined) throw NotFound(type, id.slice(0, 64))
-  const page = await server.store.history(query, request.signal)
+  const page = await reads.history(query, request.signal)
   // Versions are numbered without gaps, so the newest number is the total.
   return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
 }
@@ -116,7 +128,7 @@ const boundOf = (path: string, values: ReadonlyMap<string, string>, { count }: P
 }
 
 const pageOf = (
-  { search: { registry }, clock }: FhirServer,
+  { registry, clock }: HistoryParts,
   { caller }: RequestContext,
   bound: string,
   page: string | undefined,
@@ -124,7 +136,7 @@ const pageOf = (
   page === undefined ? undefined : verifyPageToken(registry.key, clock, caller, bound, page).rid
 
 const linksOf = (
-  { search: { registry }, clock }: FhirServer,
+  { registry, clock }: HistoryParts,
   { baseUrl, caller }: RequestContext,
   bound: string,
   given: string | undefined,
@@ -144,41 +156,46 @@ const isOpen = (ruling: Ruling, type: string | undefined, id: string | undefined
 
 /** A page for who may see all of it, or a part. */
 export const findHistory = (
-  server: FhirServer,
+  view: View,
+  clock: Clock,
   request: RequestContext,
   ruling: Ruling,
   query: HistoryQuery,
 ): Promise<HistoryPage & { total?: number }> =>
-  isOpen(ruling, query.type, query.id) ? find(server, request, query) : findSeen(server, request, ruling, query)
+  isOpen(ruling, query.type, query.id)
+    ? find(view, request, query)
+    : findSeen({ ...view, clock }, request, ruling, query)
 
-export const history: AddressRead = (server, about) => {
-  const { ctx, params, headers, url } = about
-  const { type, id } = params
-  const { lenient } = readPrefer(headers.prefer)
-  const { presentation: asked, values } = readQueryParameters(url, KNOWN, lenient)
-  const presentation = type === undefined ? asked : presentationOf(asked, typeOf(server, type), lenient)
-  checkAccept(headers.accept, presentation.format)
-  const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
-  const path = [type, id, '_history']
-    .filter((part) => part !== undefined)
-    .map((part) => `/${part}`)
-    .join('')
-  const asks = readHistoryQuery(server, values)
-  const bound = boundOf(path, values, asks)
-  const given = values.get('_page')
-  return {
-    interaction: interactionOf(about, { kind, type, id }),
-    async answer(here, ruling) {
-      const query: HistoryQuery = { type, id, ...asks, before: pageOf(server, ctx, bound, given) }
-      const page = await findHistory(here, ctx, ruling, query)
-      await prepareVersions(here, ctx, page.versions, presentation)
-      const { total } = page
-      const { entries, next } = fill(page, (version) => toEntry(server, ctx, version, presentation))
-      const text =
-        `{"resourceType":"Bundle","id":"${server.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
-        `"link":[${linksOf(server, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
-      const patients = (): readonly string[] => patientsOf(here, page.versions, ctx.ownUrl)
-      return { status: 200, shows: 'text', text, ...withAuditDetails(here, patients, () => queryOf(url)) }
-    },
+export const history =
+  (parts: HistoryParts): AddressRead =>
+  (_view, about) => {
+    const { ctx, params, headers, url } = about
+    const { type, id } = params
+    const { lenient } = readPrefer(headers.prefer)
+    const { presentation: asked, values } = readQueryParameters(url, KNOWN, lenient)
+    const presentation = type === undefined ? asked : presentationOf(asked, typeOf(parts, type), lenient)
+    checkAccept(headers.accept, presentation.format)
+    const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
+    const path = [type, id, '_history']
+      .filter((part) => part !== undefined)
+      .map((part) => `/${part}`)
+      .join('')
+    const asks = readHistoryQuery(parts, values)
+    const bound = boundOf(path, values, asks)
+    const given = values.get('_page')
+    return {
+      interaction: interactionOf(about, { kind, type, id }),
+      async answer(here, ruling) {
+        const query: HistoryQuery = { type, id, ...asks, before: pageOf(parts, ctx, bound, given) }
+        const page = await findHistory(here, parts.clock, ctx, ruling, query)
+        await parts.prepareVersions(here, ctx, page.versions, presentation)
+        const { total } = page
+        const { entries, next } = fill(page, (version) => toEntry(parts, ctx, version, presentation))
+        const text =
+          `{"resourceType":"Bundle","id":"${parts.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
+          `"link":[${linksOf(parts, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
+        const patients = (): readonly string[] => parts.audit.patients(page.versions, ctx.ownUrl)
+        return { status: 200, shows: 'text', text, ...withAuditDetails(here.run, patients, () => queryOf(url)) }
+      },
+    }
   }
-}

@@ -5,12 +5,12 @@ import {
   type ParsedResource,
   parseResource,
   type ResourceTemplate,
+  type TypeCatalog,
   toResourceTemplate,
   UnknownType,
 } from '../../model/service.ts'
 import { IdMalformed, IdMismatch, IdMissing, TypeMismatch, TypeMissing } from '../errors.ts'
 import { type LargeBody, UnreadableBody } from '../large/large-bodies.ts'
-import type { FhirServer } from '../parts.ts'
 
 export interface IncomingResource {
   readonly resource: Record<string, unknown>
@@ -21,11 +21,13 @@ export interface IncomingResource {
   readonly refusal?: ServerError | undefined
 }
 
-const checkType = (server: FhirServer, resource: Record<string, unknown>, type: string): void => {
+type Types = Pick<TypeCatalog, 'types'>
+
+const checkType = (catalog: Types, resource: Record<string, unknown>, type: string): void => {
   const { resourceType } = resource
   if (typeof resourceType !== 'string') throw TypeMissing(type)
   if (resourceType === type) return
-  if (!server.catalog.types.has(resourceType)) throw UnknownTypeInBody(resourceType)
+  if (!catalog.types.has(resourceType)) throw UnknownTypeInBody(resourceType)
   throw TypeMismatch(resourceType, type)
 }
 
@@ -61,14 +63,14 @@ const checkWellFormed = (resource: Record<string, unknown>, type: string): void 
  * ignored. `isFound`: a condition found the id, and the resource need not know it.
  */
 export const readIncomingResource = (
-  server: FhirServer,
+  catalog: Types,
   body: unknown,
   type: string,
   id?: string,
   isFound = false,
 ): IncomingResource => {
   const read = parseBody(body)
-  checkType(server, read.resource, type)
+  checkType(catalog, read.resource, type)
   if (id === undefined || (isFound && read.resource.id === undefined)) checkWellFormed(read.resource, type)
   else checkId(read.resource, id)
   const { refusal, template = toResourceTemplate(read) } = read as Partial<LargeBody>

@@ -3,12 +3,14 @@
  * transaction, and made anew inside it when others were faster, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
+import type { TypeCatalog } from '../../model/service.ts'
 import type { Change, Precondition, StoredVersion, WriteGuard } from '../../storage/service.ts'
 import { Contended, checkPrecondition, Deleted, findingsOf, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
-import type { FhirServer } from '../parts.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
 import type { PatchForm } from '../patch/patch.ts'
-import { checkContent } from './check-content.ts'
+import type { View } from '../view.ts'
+import type { CheckContent } from './check-content.ts'
 import { type IncomingResource, readIncomingResource } from './incoming-resource.ts'
 
 export interface SentPatch {
@@ -35,68 +37,82 @@ export interface Modification {
 }
 
 /** Throws 404, 410, 412 and what `revise` and the checks throw. */
-export const toModification = async (server: FhirServer, revision: Modification): Promise<Change> => {
-  const { request, interaction, type, id, guard, precondition, warnings } = revision
-  const make = (current: StoredVersion): IncomingResource | undefined => {
-    const json = revision.modify(current.text, current)
-    return json === undefined ? undefined : readIncomingResource(server, Buffer.from(json), type, id)
-  }
-  let patients: readonly string[] | undefined
-  /** The same by a thread: of a large version, by a large patch, or to a large version. */
-  const makeLarge = async (current: StoredVersion): Promise<IncomingResource | undefined> => {
-    const { large } = server
-    const place = { type, id, before: current, isGuarded: guard.restricts }
-    const { patch } = revision
-    if (patch !== undefined && (large.concernsVersion(current) || large.concerns(patch.bytes))) {
-      const sent = { form: patch.form, patch: patch.bytes, links: patch.relink?.source() }
-      const body = await large.patch(request, place, sent)
-      if (body.bytes !== undefined) return readIncomingResource(server, body, type, id)
-      patients = body.patients
-      return undefined
-    }
-    const json = revision.modify(current.text, current)
-    if (json === undefined) return undefined
-    const body = { text: json }
-    const isLarge = large.concernsVersion(current) || large.concerns(body)
-    return readIncomingResource(server, isLarge ? await large.write(request, place, body) : Buffer.from(json), type, id)
-  }
-  const base = await server.store.read(type, id)
-  // As in the transaction, and in the same order: the target, preconditions, then what is there.
-  const found =
-    guard.restricts && base !== undefined && server.large.concernsVersion(base)
-      ? await server.large.remove(request, { type, id, before: base, isGuarded: true })
-      : undefined
-  const allowed = guard.target(id, base, server.store, found)
-  if (allowed instanceof Promise) await allowed
-  checkPrecondition({ type, id, precondition }, base)
-  if (base === undefined) throw NotFound(type, id)
-  if (base.deleted) throw Deleted(type, id)
-  const content = await makeLarge(base)
-  const isLarge = findingsOf(content?.resource) !== undefined
-  if (content !== undefined) await checkContent(server, request, interaction, content, { guard, id, warnings })
-  return {
-    kind: 'modify',
-    interaction,
-    type,
-    id,
-    guard,
-    precondition,
-    base,
-    content,
-    findings: content === undefined ? found : undefined,
-    patients,
-    rebase(current) {
-      if (isLarge || server.large.concernsVersion(current)) throw Contended()
-      const again = make(current)
-      if (warnings !== undefined) warnings.length = 0
-      const examined =
-        again === undefined ? undefined : checkContent(server, request, interaction, again, { guard, id, warnings })
-      if (examined !== undefined) {
-        // What waits cannot be asked here: all begins anew, and this answer is nobody's.
-        examined.catch(() => undefined)
-        throw Contended()
-      }
-      return again
-    },
-  }
+export type ToModification = (view: Pick<View, 'reads'>, revision: Modification) => Promise<Change>
+
+export interface ModificationParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly large: Pick<LargeBodies, 'concerns' | 'concernsVersion' | 'patch' | 'write' | 'remove'>
+  readonly checkContent: CheckContent
 }
+
+export const createToModification =
+  ({ catalog, large, checkContent }: ModificationParts): ToModification =>
+  async ({ reads }, revision) => {
+    const { request, interaction, type, id, guard, precondition, warnings } = revision
+    const make = (current: StoredVersion): IncomingResource | undefined => {
+      const json = revision.modify(current.text, current)
+      return json === undefined ? undefined : readIncomingResource(catalog, Buffer.from(json), type, id)
+    }
+    let patients: readonly string[] | undefined
+    /** The same by a thread: of a large version, by a large patch, or to a large version. */
+    const makeLarge = async (current: StoredVersion): Promise<IncomingResource | undefined> => {
+      const place = { type, id, before: current, isGuarded: guard.restricts }
+      const { patch } = revision
+      if (patch !== undefined && (large.concernsVersion(current) || large.concerns(patch.bytes))) {
+        const sent = { form: patch.form, patch: patch.bytes, links: patch.relink?.source() }
+        const body = await large.patch(request, place, sent)
+        if (body.bytes !== undefined) return readIncomingResource(catalog, body, type, id)
+        patients = body.patients
+        return undefined
+      }
+      const json = revision.modify(current.text, current)
+      if (json === undefined) return undefined
+      const body = { text: json }
+      const isLarge = large.concernsVersion(current) || large.concerns(body)
+      return readIncomingResource(
+        catalog,
+        isLarge ? await large.write(request, place, body) : Buffer.from(json),
+        type,
+        id,
+      )
+    }
+    const base = await reads.read(type, id)
+    // As in the transaction, and in the same order: the target, preconditions, then what is there.
+    const found =
+      guard.restricts && base !== undefined && large.concernsVersion(base)
+        ? await large.remove(request, { type, id, before: base, isGuarded: true })
+        : undefined
+    const allowed = guard.target(id, base, reads, found)
+    if (allowed instanceof Promise) await allowed
+    checkPrecondition({ type, id, precondition }, base)
+    if (base === undefined) throw NotFound(type, id)
+    if (base.deleted) throw Deleted(type, id)
+    const content = await makeLarge(base)
+    const isLarge = findingsOf(content?.resource) !== undefined
+    if (content !== undefined) await checkContent(request, interaction, content, { guard, id, warnings })
+    return {
+      kind: 'modify',
+      interaction,
+      type,
+      id,
+      guard,
+      precondition,
+      base,
+      content,
+      findings: content === undefined ? found : undefined,
+      patients,
+      rebase(current) {
+        if (isLarge || large.concernsVersion(current)) throw Contended()
+        const again = make(current)
+        if (warnings !== undefined) warnings.length = 0
+        const examined =
+          again === undefined ? undefined : checkContent(request, interaction, again, { guard, id, warnings })
+        if (examined !== undefined) {
+          // What waits cannot be asked here: all begins anew, and this answer is nobody's.
+          examined.catch(() => undefined)
+          throw Contended()
+        }
+        return again
+      },
+    }
+  }

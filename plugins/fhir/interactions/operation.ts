@@ -1,22 +1,25 @@
 /** An invocation of an operation, as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
 import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
-import type { ParsedResource } from '../../model/service.ts'
+import type { ParsedResource, TypeCatalog } from '../../model/service.ts'
 import { isResourceId, typeOf } from '../../model/service.ts'
 import { NotFound } from '../../storage/service.ts'
-import { withAuditDetails } from '../audit-details.ts'
+import type { Validator } from '../../validation/service.ts'
+import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { checkOperation } from '../dispatch.ts'
 import { checkAccept } from '../http/media.ts'
-import type { BuiltInOperation } from '../operations/built-in.ts'
-import { toChange, toOperationChanged } from '../operations/changes.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
+import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in.ts'
+import { type ToOperationChange, toOperationChanged } from '../operations/changes.ts'
 import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
 import { isChanging, type OperationAnswer } from '../operations/operation.ts'
-import type { BuiltInInvocation, FhirServer } from '../parts.ts'
+import type { Operations } from '../operations/registry.ts'
 import { prettyText } from '../presentation/present.ts'
 import { readPairs, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
-import { createReads } from '../session/reads.ts'
-import { invokedSeat } from '../session/seat.ts'
+import { invokedSeat, type Seat } from '../session/seat.ts'
+import type { SessionReads } from '../session/session.ts'
 import { createShown } from '../session/shown.ts'
+import type { View } from '../view.ts'
 import type { Answer } from './answer.ts'
 import type { AddressedChange } from './change.ts'
 import { parseBody } from './incoming-resource.ts'
@@ -28,18 +31,36 @@ export type AddressedOperation =
   | { readonly kind: 'read'; readonly addressed: AddressedRead }
   | { readonly kind: 'change'; readonly addressed: AddressedChange }
 
-/** The operation that an address names. Throws 404 with those there are. */
-export const operationOf = (server: FhirServer, { type, id, operation: code = '' }: PathParams): BuiltInOperation => {
-  if (type !== undefined) typeOf(server, type)
-  const at = { level: type === undefined ? 'system' : id === undefined ? 'type' : 'instance', type } as const
-  const found = server.operations.find(code, at)
-  if (found !== undefined) return found
-  const known = server.operations.at(at).map((one) => `$${one.code}`)
-  throw OperationUnknown(code.slice(0, 64), known.sort().join(', ') || 'none')
+export interface AddressOperations {
+  /** The operation that an address names. Throws 404 with those there are. */
+  find(params: PathParams): BuiltInOperation
+  /** Reads address, method and the parameters that steer the answer. Throws 404, 405, 400, 406. */
+  address(view: View, request: InteractionRequest): AddressedOperation
 }
 
-/** True when the operation changes nothing. Throws 404. */
-export const isAnswering = (server: FhirServer, params: PathParams): boolean => !isChanging(operationOf(server, params))
+export interface AddressOperationsParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly operations: Pick<Operations<BuiltInInvocation>, 'find' | 'at'>
+  /** Undefined when no plugin validates. */
+  readonly validator: Validator | undefined
+  readonly large: Pick<LargeBodies, 'concerns' | 'read'>
+  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly toOperationChange: ToOperationChange
+  /** What an invocation may read. */
+  readonly readsOf: (seat: Seat) => SessionReads
+}
+
+const findOperation = (
+  parts: AddressOperationsParts,
+  { type, id, operation: code = '' }: PathParams,
+): BuiltInOperation => {
+  if (type !== undefined) typeOf(parts, type)
+  const at = { level: type === undefined ? 'system' : id === undefined ? 'type' : 'instance', type } as const
+  const found = parts.operations.find(code, at)
+  if (found !== undefined) return found
+  const known = parts.operations.at(at).map((one) => `$${one.code}`)
+  throw OperationUnknown(code.slice(0, 64), known.sort().join(', ') || 'none')
+}
 
 /** A body that is empty stands for no parameters. */
 const bodyOf = (body: unknown): ParsedResource | undefined =>
@@ -52,11 +73,15 @@ const toAnswer = ({ status = 200, headers, resource, json }: OperationAnswer, pr
   return { ...shared, shows: 'text', text: pretty ? prettyText(text.toString()) : text }
 }
 
-/** Reads address, method and the parameters that steer the answer. Throws 404, 405, 400, 406. */
-export const addressOperation = (server: FhirServer, request: InteractionRequest): AddressedOperation => {
+const addressOperation = (
+  parts: AddressOperationsParts,
+  view: View,
+  request: InteractionRequest,
+): AddressedOperation => {
+  const { catalog, validator, large, audit, toOperationChange, readsOf } = parts
   const { ctx, headers, url, params, method } = request
   const { type, id, operation: code } = params
-  const operation = operationOf(server, params)
+  const operation = findOperation(parts, params)
   if (id !== undefined && !isResourceId(id)) throw NotFound(type as string, id.slice(0, 64))
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
     throw MethodRefused(method).with({ headers: { allow: isChanging(operation) ? 'POST' : 'GET, HEAD, POST' } })
@@ -72,28 +97,27 @@ export const addressOperation = (server: FhirServer, request: InteractionRequest
   checkAccept(headers.accept, presentation.format)
   const interaction: Interaction = interactionOf(request, { kind: 'operation', type, id, operation: code })
 
-  const given = createShown(server, ctx.ownUrl)
-  const details = (here: FhirServer) => withAuditDetails(here, given.patients, () => queryOf(url))
+  const given = createShown(audit, view.run, ctx.ownUrl)
+  const details = (here: View) => withAuditDetails(here.run, given.patients, () => queryOf(url))
 
-  const invocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => {
+  const invocation = async (here: View, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => {
     checkOperation(ruling, interaction, operation.rights)
     return toInvocation(here, ruling, body)
   }
-  const toInvocation = async (here: FhirServer, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => ({
+  const toInvocation = async (here: View, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => ({
     request: ctx,
     interaction,
     inputs: await readInputs({
       operation,
-      isResource: (name) => here.catalog.types.has(name),
-      validator: here.validator,
+      isResource: (name) => catalog.types.has(name),
+      validator,
       query: pairs.filter((pair) => !isSteering(pair)),
-      body: method === 'POST' ? bodyOf(here.large.concerns(body) ? await here.large.read(ctx, body) : body) : undefined,
+      body: method === 'POST' ? bodyOf(large.concerns(body) ? await large.read(ctx, body) : body) : undefined,
       lenient,
     }),
-    data: createReads(invokedSeat(here, ctx, ruling.restrictions, given.add)),
-    server: here,
+    data: readsOf(invokedSeat(here, ctx, ruling.restrictions, given.add)),
+    view: here,
     ruling,
-    interactionRequest: request,
     shown: given.add,
   })
 
@@ -115,17 +139,22 @@ export const addressOperation = (server: FhirServer, request: InteractionRequest
       interaction,
       locate: () => ({ id: id ?? '' }),
       async prepare(_guard, _target, body, ruling) {
-        const { changes: wanted, answer } = await operation.change(await invocation(server, ruling, body))
+        const { changes: wanted, answer } = await operation.change(await invocation(view, ruling, body))
         const changes = []
-        for (const one of wanted) changes.push(await toChange(server, ctx, ruling, interaction, one))
+        for (const one of wanted) changes.push(await toOperationChange(view, ctx, ruling, interaction, one))
         return {
           changes,
           answerAll: (changed) => ({
             ...toAnswer(answer(changed.map(toOperationChanged)), presentation.pretty),
-            ...details(server),
+            ...details(view),
           }),
         }
       },
     },
   }
 }
+
+export const createAddressOperations = (parts: AddressOperationsParts): AddressOperations => ({
+  find: (params) => findOperation(parts, params),
+  address: (view, request) => addressOperation(parts, view, request),
+})

@@ -3,13 +3,13 @@
  * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
 import { isServerError } from '../../../kernel/index.ts'
-import { isResourceId, NotLoaded, typeOf } from '../../model/service.ts'
+import { type Elements, isResourceId, NotLoaded, type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { Change } from '../../storage/service.ts'
 import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import { NoneMatches } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
-import type { FhirServer } from '../parts.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
 import { PatchMalformed } from '../patch/errors.ts'
 import { formOf, type Patch, readPatch, readPatchText } from '../patch/patch.ts'
 import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
@@ -18,7 +18,7 @@ import { changedAnswer } from './answer.ts'
 import type { AddressChange } from './change.ts'
 import { warningsList } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
-import { type Modification, type SentPatch, toModification } from './modify.ts'
+import type { Modification, SentPatch, ToModification } from './modify.ts'
 import { queryOf } from './query-of.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
 
@@ -45,8 +45,15 @@ const readPatchBody = ({ headers }: InteractionRequest, body: unknown): SentPatc
     ? { form: formOf(headers['content-type'] ?? 'none'), bytes: body ?? new Uint8Array() }
     : readEntry(body as PatchEntry)
 
+export interface PatchParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly elements: Elements
+  readonly large: Pick<LargeBodies, 'concerns'>
+  readonly toModification: ToModification
+}
+
 /** Prepares it as often as it needs to know another type first. */
-const prepareLoading = async ({ elements }: FhirServer, prepare: () => Promise<Change>): Promise<Change> => {
+const prepareLoading = async ({ elements }: PatchParts, prepare: () => Promise<Change>): Promise<Change> => {
   const loaded = new Set<string>()
   for (;;)
     try {
@@ -58,59 +65,62 @@ const prepareLoading = async ({ elements }: FhirServer, prepare: () => Promise<C
     }
 }
 
-export const patch: AddressChange = (server, request) => {
-  const { params, headers, url, ctx } = request
-  const { id } = params
-  const type = typeOf(server, params.type)
-  if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
-  const prefer = readPrefer(headers.prefer)
-  const { presentation } = id === undefined ? { presentation: AS_STORED } : readQueryParameters(url, [], prefer.lenient)
-  checkAccept(headers.accept, presentation.format)
-  const precondition = readPrecondition(headers)
-  const interaction = interactionOf(request, { kind: 'patch', type: type.name, id })
-  return {
-    interaction,
-    async locate() {
-      if (id !== undefined) return { id }
-      const { found, verify } = await locateMatch(server, request, type.name, queryOf(url))
-      if (found === undefined) throw NoneMatches(type.name)
-      return { id: found.id, found, verify }
-    },
-    async prepare(guard, target, body) {
-      const patch = readPatchBody(request, body)
-      const isLarge = server.large.concerns(patch.bytes)
-      const apply: Patch | undefined = isLarge
-        ? undefined
-        : readPatch(server.elements, type.name, patch.form, readPatchText(patch.bytes))
-      const warnings = warningsList(prefer)
-      const revision: Modification = {
-        request: ctx,
-        interaction: { ...interaction, id: target.id },
-        type: type.name,
-        id: target.id,
-        guard,
-        precondition,
-        warnings,
-        modify(json) {
-          const patched = apply?.(json)
-          return patched === undefined || patch.relink === undefined ? patched : patch.relink.apply(patched, json)
-        },
-        patch,
-      }
-      const change = await prepareLoading(server, () => toModification(server, revision)).catch((error) => {
-        // Found a moment ago, and gone: the condition is asked again.
-        throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
-      })
-      return {
-        change: change.kind === 'modify' ? { ...change, rebase: redoOr(change.rebase) } : change,
-        answer: ({ version }) => ({
-          ...changedAnswer(200, version, type, guard, prefer, presentation, warnings),
-          isMatch: id === undefined,
-        }),
-      }
-    },
+export const patch =
+  (parts: PatchParts): AddressChange =>
+  (view, request) => {
+    const { params, headers, url, ctx } = request
+    const { id } = params
+    const type = typeOf(parts, params.type)
+    if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
+    const prefer = readPrefer(headers.prefer)
+    const { presentation } =
+      id === undefined ? { presentation: AS_STORED } : readQueryParameters(url, [], prefer.lenient)
+    checkAccept(headers.accept, presentation.format)
+    const precondition = readPrecondition(headers)
+    const interaction = interactionOf(request, { kind: 'patch', type: type.name, id })
+    return {
+      interaction,
+      async locate() {
+        if (id !== undefined) return { id }
+        const { found, verify } = await locateMatch(view, request, type.name, queryOf(url))
+        if (found === undefined) throw NoneMatches(type.name)
+        return { id: found.id, found, verify }
+      },
+      async prepare(guard, target, body) {
+        const patch = readPatchBody(request, body)
+        const isLarge = parts.large.concerns(patch.bytes)
+        const apply: Patch | undefined = isLarge
+          ? undefined
+          : readPatch(parts.elements, type.name, patch.form, readPatchText(patch.bytes))
+        const warnings = warningsList(prefer)
+        const revision: Modification = {
+          request: ctx,
+          interaction: { ...interaction, id: target.id },
+          type: type.name,
+          id: target.id,
+          guard,
+          precondition,
+          warnings,
+          modify(json) {
+            const patched = apply?.(json)
+            return patched === undefined || patch.relink === undefined ? patched : patch.relink.apply(patched, json)
+          },
+          patch,
+        }
+        const change = await prepareLoading(parts, () => parts.toModification(view, revision)).catch((error) => {
+          // Found a moment ago, and gone: the condition is asked again.
+          throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
+        })
+        return {
+          change: change.kind === 'modify' ? { ...change, rebase: redoOr(change.rebase) } : change,
+          answer: ({ version }) => ({
+            ...changedAnswer(200, version, type, guard, prefer, presentation, warnings),
+            isMatch: id === undefined,
+          }),
+        }
+      },
+    }
   }
-}
 
 /** Inside the transaction nothing can be loaded: then all begins again. */
 const redoOr =

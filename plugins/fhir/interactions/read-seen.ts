@@ -2,23 +2,22 @@
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { isResourceId } from '../../model/service.ts'
 import { Deleted, NotFound, type StoredVersion, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
-import type { FhirServer } from '../parts.ts'
+import type { View } from '../view.ts'
 
 /** The current one, or one by its number. Throws 404 and 410; what may not be seen is not there. */
 export const readVisible = async (
-  { store, evaluator }: FhirServer,
+  { reads, access }: Pick<View, 'reads' | 'access'>,
   request: RequestContext,
   ruling: Ruling,
   type: string,
   id: string,
   number?: number,
 ): Promise<StoredVersion> => {
-  const look = (): ReturnType<typeof store.read> =>
-    number === undefined ? store.read(type, id) : store.vread(type, id, number)
+  const look = (): ReturnType<typeof reads.read> =>
+    number === undefined ? reads.read(type, id) : reads.vread(type, id, number)
   const version = isResourceId(id) ? await look() : undefined
   const isSeen =
-    version !== undefined &&
-    (ruling.restrictions.length === 0 || (await evaluator.allows(request, ruling, 'r', version)))
+    version !== undefined && (ruling.restrictions.length === 0 || (await access.allows(request, ruling, 'r', version)))
   const named = id.slice(0, 64)
   if (!isSeen) {
     const refusal = number === undefined ? NotFound(type, named) : VersionNotFound(String(number), type, named)

@@ -1,16 +1,17 @@
 /** read and vread. https://hl7.org/fhir/R4/http.html#read */
 import type { Ruling, ServerError } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
-import { isResourceId, typeOf } from '../../model/service.ts'
+import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { Deleted, NotFound, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
 import { checkAccept } from '../http/media.ts'
-import { prepareVersions } from '../large/prepare-versions.ts'
-import type { FhirServer } from '../parts.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
+import type { PrepareVersions } from '../large/prepare-versions.ts'
 import { isTransformed } from '../presentation/present.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readBinaryContent } from '../response/binary-content.ts'
 import { isUnchanged, toETag } from '../response/etag.ts'
+import type { View } from '../view.ts'
 import type { Answer } from './answer.ts'
 import { presentationOf } from './presentation-of.ts'
 import type { AddressRead } from './read-interaction.ts'
@@ -23,21 +24,21 @@ const toNumber = (version: string | undefined): number | undefined =>
   version !== undefined && VERSION.test(version) ? Number(version) : undefined
 
 const readPast = async (
-  { store }: FhirServer,
+  { reads }: View,
   type: string,
   id: string,
   number: string,
 ): Promise<StoredVersion | undefined> =>
-  isResourceId(id) && VERSION.test(number) ? store.vread(type, id, Number(number)) : undefined
+  isResourceId(id) && VERSION.test(number) ? reads.vread(type, id, Number(number)) : undefined
 
 const readStored = (
-  server: FhirServer,
+  view: View,
   type: string,
   id: string,
   number: string | undefined,
 ): MaybePromise<StoredVersion | undefined> => {
-  if (number !== undefined) return readPast(server, type, id, number)
-  return isResourceId(id) ? server.store.read(type, id) : undefined
+  if (number !== undefined) return readPast(view, type, id, number)
+  return isResourceId(id) ? view.reads.read(type, id) : undefined
 }
 
 const notFound = ({ params: { id = '', version } }: InteractionRequest, type: string): ServerError =>
@@ -54,17 +55,12 @@ const checkFound = (request: InteractionRequest, type: string, found: StoredVers
 }
 
 /** The version to answer with. Throws 404 and 410. What must not be seen is not there. */
-const find = (
-  server: FhirServer,
-  request: InteractionRequest,
-  type: string,
-  ruling: Ruling,
-): MaybePromise<StoredVersion> => {
+const find = (view: View, request: InteractionRequest, type: string, ruling: Ruling): MaybePromise<StoredVersion> => {
   const { id = '', version: number } = request.params
-  const held = request.current ?? readStored(server, type, id, number)
+  const held = request.current ?? readStored(view, type, id, number)
   return chain(held, (version) => {
     if (version === undefined || ruling.restrictions.length === 0) return checkFound(request, type, version)
-    const allowed = server.evaluator.allows(request.ctx, ruling, 'r', version)
+    const allowed = view.access.allows(request.ctx, ruling, 'r', version)
     return chain(allowed, (isAllowed) => {
       if (isAllowed) return checkFound(request, type, version)
       throw notFound(request, type).with({ hidden: true })
@@ -72,11 +68,17 @@ const find = (
   })
 }
 
-const address =
-  (kind: 'read' | 'vread'): AddressRead =>
-  (server, request) => {
+export interface ReadParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly large: Pick<LargeBodies, 'concernsVersion'>
+  readonly prepareVersions: PrepareVersions
+}
+
+export const read =
+  (kind: 'read' | 'vread', parts: ReadParts): AddressRead =>
+  (_view, request) => {
     const { ctx, params, headers, url, entry } = request
-    const type = typeOf(server, params.type)
+    const type = typeOf(parts, params.type)
     const { lenient } = readPrefer(headers.prefer)
     const presentation = presentationOf(readQueryParameters(url, [], lenient).presentation, type, lenient)
     const { accept } = headers
@@ -85,14 +87,14 @@ const address =
       type.name === 'Binary' && entry === undefined && presentation.format === undefined && !isTransformed(presentation)
     if (!mayBeContent) checkAccept(accept, presentation.format)
     const { id, version } = params
-    const asResource = (here: FhirServer, found: StoredVersion): MaybePromise<Answer> => {
+    const asResource = (here: View, found: StoredVersion): MaybePromise<Answer> => {
       const resource: Answer = { status: 200, version: found, shows: 'version', type, presentation }
-      const preparing = here.large.concernsVersion(found)
-        ? prepareVersions(here, ctx, [found], presentation)
+      const preparing = parts.large.concernsVersion(found)
+        ? parts.prepareVersions(here, ctx, [found], presentation)
         : undefined
       return chain(preparing, () => resource)
     }
-    const toAnswer = (here: FhirServer, found: StoredVersion): MaybePromise<Answer> => {
+    const toAnswer = (here: View, found: StoredVersion): MaybePromise<Answer> => {
       if (isUnchanged(headers, found)) return { status: 304, version: found, shows: 'nothing' }
       if (!mayBeContent) return asResource(here, found)
       return chain(readBinaryContent(found, accept), (content) =>
@@ -106,6 +108,3 @@ const address =
       answer: (here, ruling) => chain(find(here, request, type.name, ruling), (found) => toAnswer(here, found)),
     }
   }
-
-export const read: AddressRead = address('read')
-export const vread: AddressRead = address('vread')

@@ -1,9 +1,8 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import type { MaybePromise } from '../../database/service.ts'
-import { scopeOf } from '../../search/service.ts'
 import { withAuditDetails } from '../audit-details.ts'
-import { searchFast } from '../search/fast-path.ts'
-import { searchPage } from '../search/planned-search.ts'
+import { type SearchFastParts, searchFast } from '../search/fast-path.ts'
+import { type SearchPageParts, searchPage } from '../search/planned-search.ts'
 import type { SearchsetPage } from '../search/searchset-page.ts'
 import type { Answer } from './answer.ts'
 import { queryOf } from './query-of.ts'
@@ -16,24 +15,26 @@ const queryIn = ({ url, body }: InteractionRequest): string => {
   return [queryOf(url), form].filter((part) => part !== '').join('&')
 }
 
-export const search: AddressRead = (server, request) => {
-  const scope = scopeOf(server, request.params)
-  const kind = scope.type === undefined ? 'search-system' : 'search-type'
-  return {
-    interaction: interactionOf(request, { kind, type: scope.type }),
-    answer(here, ruling) {
-      const toAnswer = ({ text, length, patients }: SearchsetPage): Answer => ({
-        status: 200,
-        shows: 'text',
-        text,
-        length,
-        ...withAuditDetails(here, patients, () => queryIn(request)),
-      })
-      const later = async (usual: MaybePromise<SearchsetPage | undefined>): Promise<Answer> =>
-        toAnswer((await usual) ?? (await searchPage(here, request, scope, ruling)))
-      const type = scope.compartment === undefined ? scope.type : undefined
-      const usual = searchFast(here, request, type, ruling)
-      return usual === undefined || usual instanceof Promise ? later(usual) : toAnswer(usual)
-    },
+export const search =
+  (parts: SearchFastParts & SearchPageParts): AddressRead =>
+  (view, request) => {
+    const scope = view.search.scope(request.params)
+    const kind = scope.type === undefined ? 'search-system' : 'search-type'
+    return {
+      interaction: interactionOf(request, { kind, type: scope.type }),
+      answer(here, ruling) {
+        const toAnswer = ({ text, length, patients }: SearchsetPage): Answer => ({
+          status: 200,
+          shows: 'text',
+          text,
+          length,
+          ...withAuditDetails(here.run, patients, () => queryIn(request)),
+        })
+        const later = async (usual: MaybePromise<SearchsetPage | undefined>): Promise<Answer> =>
+          toAnswer((await usual) ?? (await searchPage(parts, here, request, scope, ruling)))
+        const type = scope.compartment === undefined ? scope.type : undefined
+        const usual = searchFast(parts, here, request, type, ruling)
+        return usual === undefined || usual instanceof Promise ? later(usual) : toAnswer(usual)
+      },
+    }
   }
-}

@@ -3,7 +3,8 @@
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
 
-import { isResourceId, typeOf } from '../../model/service.ts'
+import type { Clock, Random } from '../../../kernel/index.ts'
+import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import { NotFound, newId } from '../../storage/service.ts'
 import { MethodNotAllowed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
@@ -11,57 +12,70 @@ import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/pres
 import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange } from './change.ts'
-import { checkContent, warningsList } from './check-content.ts'
+import { type CheckContent, warningsList } from './check-content.ts'
 import { locateMatch } from './conditional.ts'
 import { parseBody, readIncomingResource } from './incoming-resource.ts'
 import { queryOf } from './query-of.ts'
 import { interactionOf } from './request.ts'
 
-export const update: AddressChange = (server, request) => {
-  const { params, headers, url, ctx } = request
-  const { id } = params
-  const type = typeOf(server, params.type)
-  if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
-  const criteria = id === undefined ? queryOf(url) : undefined
-  if (criteria === '') throw MethodNotAllowed('PUT').with({ headers: { allow: 'GET, HEAD, POST' } })
-  const prefer = readPrefer(headers.prefer)
-  const { presentation } =
-    criteria === undefined ? readQueryParameters(url, [], prefer.lenient) : { presentation: AS_STORED }
-  checkAccept(headers.accept, presentation.format)
-  const precondition = readPrecondition(headers)
-  const interaction = interactionOf(request, { kind: 'update', type: type.name, id })
-  return {
-    interaction,
-    async locate(body) {
-      if (id !== undefined) return { id }
-      const { found, verify, confirm } = await locateMatch(server, request, type.name, criteria as string)
-      const { resource } = parseBody(body)
-      const own = typeof resource.id === 'string' && isResourceId(resource.id) ? resource.id : undefined
-      const meant = found?.id ?? own ?? newId(server)
-      return { id: meant, found, verify, confirm: found === undefined ? confirm : undefined }
-    },
-    async prepare(guard, target, body) {
-      const isFound = id === undefined
-      const content = readIncomingResource(server, body, type.name, target.id, isFound)
-      const warnings = warningsList(prefer)
-      await checkContent(server, ctx, interaction, content, { guard, id: target.id, warnings })
-      // None matches and the client names no id: a create, whatever update_as_create says.
-      const creates = isFound && target.found === undefined && content.resource.id === undefined
-      return {
-        change: {
-          kind: creates ? 'create' : 'update',
-          interaction: { ...interaction, id: target.id },
-          type: type.name,
-          guard,
-          precondition,
-          id: target.id,
-          ...content,
-        },
-        answer: ({ version, created }) => ({
-          ...changedAnswer(created ? 201 : 200, version, type, guard, prefer, presentation, warnings),
-          isMatch: isFound,
-        }),
-      }
-    },
-  }
+export interface UpdateParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly checkContent: CheckContent
+  /** [conformance] update_as_create */
+  readonly updateAsCreate: boolean
 }
+
+export const update =
+  (parts: UpdateParts): AddressChange =>
+  (view, request) => {
+    const { catalog, checkContent } = parts
+    const { params, headers, url, ctx } = request
+    const { id } = params
+    const type = typeOf(parts, params.type)
+    if (id !== undefined && !isResourceId(id)) throw NotFound(type.name, id.slice(0, 64))
+    const criteria = id === undefined ? queryOf(url) : undefined
+    if (criteria === '') throw MethodNotAllowed('PUT').with({ headers: { allow: 'GET, HEAD, POST' } })
+    const prefer = readPrefer(headers.prefer)
+    const { presentation } =
+      criteria === undefined ? readQueryParameters(url, [], prefer.lenient) : { presentation: AS_STORED }
+    checkAccept(headers.accept, presentation.format)
+    const precondition = readPrecondition(headers)
+    const interaction = interactionOf(request, { kind: 'update', type: type.name, id })
+    return {
+      interaction,
+      async locate(body) {
+        if (id !== undefined) return { id }
+        const { found, verify, confirm } = await locateMatch(view, request, type.name, criteria as string)
+        const { resource } = parseBody(body)
+        const own = typeof resource.id === 'string' && isResourceId(resource.id) ? resource.id : undefined
+        const meant = found?.id ?? own ?? newId(parts)
+        return { id: meant, found, verify, confirm: found === undefined ? confirm : undefined }
+      },
+      async prepare(guard, target, body) {
+        const isFound = id === undefined
+        const content = readIncomingResource(catalog, body, type.name, target.id, isFound)
+        const warnings = warningsList(prefer)
+        await checkContent(ctx, interaction, content, { guard, id: target.id, warnings })
+        // None matches and the client names no id: a create, whatever update_as_create says.
+        const creates = isFound && target.found === undefined && content.resource.id === undefined
+        return {
+          change: {
+            kind: creates ? 'create' : 'update',
+            mayCreate: parts.updateAsCreate,
+            interaction: { ...interaction, id: target.id },
+            type: type.name,
+            guard,
+            precondition,
+            id: target.id,
+            ...content,
+          },
+          answer: ({ version, created }) => ({
+            ...changedAnswer(created ? 201 : 200, version, type, guard, prefer, presentation, warnings),
+            isMatch: isFound,
+          }),
+        }
+      },
+    }
+  }

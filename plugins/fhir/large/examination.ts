@@ -90,8 +90,7 @@ export const createExamination = (parts: ExaminationParts) => {
     const rows = indexed && extraction.extract(indexed)
     const old = indexedBefore && extraction.extract(indexedBefore)
     const keys: number[] = []
-    const absolutes = new Set<number>()
-    for (const one of [old, rows]) if (one !== undefined) addKeys(one, keys, absolutes)
+    for (const one of [old, rows]) if (one !== undefined) addKeys(one, keys)
     const lists: Part[] = []
     if (isGuarded && rows !== undefined && old !== undefined)
       for (const one of toSharedLists(rows, old)) lists.push({ list: 'shared', rows: one })
@@ -131,7 +130,6 @@ export const createExamination = (parts: ExaminationParts) => {
           masks: rows === undefined ? [] : extraction.masks(type, rows),
           // A key counts once for each change, however many rows have it.
           keys: [...new Set(keys)],
-          absolutes: [...absolutes],
           words: resource === undefined ? NO_WORDS : readWords(resource),
           patients: [
             ...new Set(

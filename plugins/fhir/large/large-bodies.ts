@@ -73,11 +73,8 @@ export interface LargeBodies extends LargeVersions {
   present(asking: Asking, version: StoredVersion, type: ResourceType, presentation: Presentation): Promise<Buffer>
   /** Whose data a version is. */
   patients(asking: Asking, version: StoredVersion): Promise<readonly string[]>
-  isNoted(type: string, id: string): boolean
   close(): Promise<void>
 }
-
-const MAX_NOTED = 10_000 // resources
 
 const toText = (bytes: Uint8Array): string => {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
@@ -128,15 +125,11 @@ const toFindings = ({ head: { findings }, parts, source }: Examined): LargeFindi
 
 export interface LargeBodiesParts {
   readonly threads: Threads
-  /** [fhir] large_body_bytes */
-  readonly least: number
+  readonly versions: LargeVersions
 }
 
-export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBodies => {
-  const noted = new Set<string>()
-  // What is packed takes about a quarter.
-  const concernsVersion = (version: StoredVersion | undefined): boolean =>
-    version !== undefined && !version.deleted && version.weight >= least
+export const createLargeBodies = ({ threads, versions }: LargeBodiesParts): LargeBodies => {
+  const { least, concernsVersion } = versions
   const ownTurns = createOwnTurns()
   const run = async ({ signal }: Pick<Asking, 'signal'>, task: Task): Promise<Examined> => {
     const outcome = await threads.run(task, signal)
@@ -180,11 +173,11 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
     before: before === undefined || before.deleted ? undefined : pack(before),
   })
   return {
+    ...versions,
     concerns: (body) =>
       body instanceof Uint8Array
         ? body.length >= least
         : isRead(body) && ('bytes' in body ? body.bytes.length : body.text.length) >= least,
-    concernsVersion,
     async write(asking, place, body) {
       return tried(asking, { task: 'write', body: await bytesOf(body), ...where(asking, place) })
     },
@@ -221,11 +214,6 @@ export const createLargeBodies = ({ threads, least }: LargeBodiesParts): LargeBo
         (await run(asking, { task: 'patients', version: pack(version), ownUrl: asking.ownUrl })).head.patients ?? []
       )
     },
-    note(type, id) {
-      if (noted.size >= MAX_NOTED) noted.clear()
-      noted.add(`${type}/${id}`)
-    },
-    isNoted: (type, id) => noted.size > 0 && noted.has(`${type}/${id}`),
     close: () => threads.close(),
   }
 }

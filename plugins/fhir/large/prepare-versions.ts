@@ -3,39 +3,51 @@
  * away from the main thread. What shows them after that finds it done. One after the other, which bounds the memory.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
+import type { TypeCatalog } from '../../model/service.ts'
+import type { PatientSubjects } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import type { FhirServer } from '../parts.ts'
 import { isTransformed } from '../presentation/present.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'
-
-const prepareOne = async (
-  { large, run, patientSubjects, catalog, transaction }: FhirServer,
-  ctx: RequestContext,
-  version: StoredVersion,
-  presentation: Presentation,
-): Promise<void> => {
-  // A transaction waits for no thread: it holds up whoever writes.
-  if (transaction !== undefined) return version.decompress()
-  const described = isTransformed(presentation) ? catalog.types.get(version.type) : undefined
-  if (described === undefined) await version.decompress()
-  else
-    version.keepPresented(presentation, (await large.present(ctx, version, described, presentation)).toString('utf8'))
-  if (run.onAudit === null || !patientSubjects.mayHave(version)) return
-  const found = await large.patients(ctx, version)
-  version.patients(ctx.ownUrl, () => found)
-}
+import type { View } from '../view.ts'
+import type { LargeBodies } from './large-bodies.ts'
 
 /** Undefined, at once, where none of them is large. */
-export const prepareVersions = (
-  server: FhirServer,
+export type PrepareVersions = (
+  view: Pick<View, 'run' | 'transaction'>,
   ctx: RequestContext,
   versions: readonly StoredVersion[],
   presentation: Presentation,
-): Promise<void> | undefined => {
-  if (!versions.some(server.large.concernsVersion)) return undefined
-  const prepare = async (): Promise<void> => {
-    for (const version of versions)
-      if (server.large.concernsVersion(version)) await prepareOne(server, ctx, version, presentation)
+) => Promise<void> | undefined
+
+export interface PrepareVersionsParts {
+  readonly large: Pick<LargeBodies, 'concernsVersion' | 'present' | 'patients'>
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly patientSubjects: Pick<PatientSubjects, 'mayHave'>
+}
+
+export const createPrepareVersions = ({ large, catalog, patientSubjects }: PrepareVersionsParts): PrepareVersions => {
+  const prepareOne = async (
+    { run, transaction }: Pick<View, 'run' | 'transaction'>,
+    ctx: RequestContext,
+    version: StoredVersion,
+    presentation: Presentation,
+  ): Promise<void> => {
+    // A transaction waits for no thread: it holds up whoever writes.
+    if (transaction !== undefined) return version.decompress()
+    const described = isTransformed(presentation) ? catalog.types.get(version.type) : undefined
+    if (described === undefined) await version.decompress()
+    else
+      version.keepPresented(presentation, (await large.present(ctx, version, described, presentation)).toString('utf8'))
+    if (run.onAudit === null || !patientSubjects.mayHave(version)) return
+    const found = await large.patients(ctx, version)
+    version.patients(ctx.ownUrl, () => found)
   }
-  return prepare()
+  return (view, ctx, versions, presentation) => {
+    if (!versions.some(large.concernsVersion)) return undefined
+    const prepare = async (): Promise<void> => {
+      for (const version of versions)
+        if (large.concernsVersion(version)) await prepareOne(view, ctx, version, presentation)
+    }
+    return prepare()
+  }
 }

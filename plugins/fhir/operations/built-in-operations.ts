@@ -2,18 +2,24 @@
 import type { Definitions } from '../../packages/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import type { BuiltInOperation } from './built-in.ts'
-import { everythingOperations } from './everything.ts'
+import { type EverythingParts, everythingOperations } from './everything.ts'
 import { metaOperations } from './meta.ts'
-import { validateOperation } from './validate.ts'
+import { type ValidateParts, validateOperation } from './validate.ts'
 
 export interface BuiltInOperationParts {
   readonly definitions: Definitions
   /** Without one there is no $validate. */
   readonly validator: Validator | undefined
+  /** Once the server has started. */
+  readonly late: () => EverythingParts & ReturnType<ValidateParts['late']>
 }
 
-export const builtInOperations = ({ definitions, validator }: BuiltInOperationParts): readonly BuiltInOperation[] => [
+export const builtInOperations = ({
+  definitions,
+  validator,
+  late,
+}: BuiltInOperationParts): readonly BuiltInOperation[] => [
   ...metaOperations,
-  ...everythingOperations,
-  ...(validator === undefined ? [] : [validateOperation({ validator, definitions })]),
+  ...everythingOperations(late),
+  ...(validator === undefined ? [] : [validateOperation({ validator, definitions, late })]),
 ]

@@ -3,32 +3,41 @@
  * https://hl7.org/fhir/R4/patient-operation-everything.html, https://hl7.org/fhir/R4/encounter-operation-everything.html
  */
 
-import { typeOf } from '../../model/service.ts'
-import { type CompartmentQuery, findCompartment, QueryParameterValue } from '../../search/service.ts'
+import type { Clock, Random } from '../../../kernel/index.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
+import { type CompartmentQuery, QueryParameterValue } from '../../search/service.ts'
 import { readVisible } from '../interactions/read-seen.ts'
-import { prepareVersions } from '../large/prepare-versions.ts'
-import type { BuiltInInvocation } from '../parts.ts'
+import type { PrepareVersions } from '../large/prepare-versions.ts'
 import { toSearchset } from '../search/searchset.ts'
-import type { BuiltInOperation } from './built-in.ts'
+import type { BuiltInInvocation, BuiltInOperation } from './built-in.ts'
 import type { OperationAnswer } from './operation.ts'
 import type { OperationParameter } from './operation-parameter.ts'
 
+export interface EverythingParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly random: Random
+  /** Most entries of a page. */
+  readonly page: { readonly max: number }
+  readonly prepareVersions: PrepareVersions
+}
+
 type EverythingParameters = Pick<CompartmentQuery, 'start' | 'end' | 'since' | 'types' | 'count' | 'page'>
 
-const readEverythingParameters = ({ server, inputs }: BuiltInInvocation): EverythingParameters => {
+const readEverythingParameters = (parts: EverythingParts, { inputs }: BuiltInInvocation): EverythingParameters => {
   const count = inputs.get<number>('_count')
   if (count !== undefined && count < 1) throw QueryParameterValue('_count', 'a positive integer')
   const types = inputs
     .all<string>('_type')
     .flatMap((list) => list.split(','))
-    .map((one) => typeOf(server, one.trim(), false).name)
+    .map((one) => typeOf(parts, one.trim(), false).name)
   return {
     start: inputs.get('start'),
     end: inputs.get('end'),
     since: inputs.get('_since'),
     types: types.length === 0 ? undefined : [...new Set(types)],
     // R4: all of it at once, unless pages are asked for. What a page may hold is bounded all the same.
-    count: Math.min(count ?? server.page.max, server.page.max),
+    count: Math.min(count ?? parts.page.max, parts.page.max),
     page: inputs.get('_page'),
   }
 }
@@ -42,14 +51,14 @@ const linkOf = ({ request, interaction, inputs }: BuiltInInvocation, count: numb
   return `${request.baseUrl}/${type}${id === undefined ? '' : `/${id}`}/$everything?${parameters}`
 }
 
-const answer = async (invocation: BuiltInInvocation): Promise<OperationAnswer> => {
-  const { server, request, ruling, interaction } = invocation
-  const { clock, catalog } = server
+const answer = async (parts: EverythingParts, invocation: BuiltInInvocation): Promise<OperationAnswer> => {
+  const { view, request, ruling, interaction } = invocation
+  const { clock, random, catalog, prepareVersions } = parts
   const { type = '', id } = interaction
-  const wanted = readEverythingParameters(invocation)
-  const focus = id === undefined ? undefined : await readVisible(server, request, ruling, type, id)
+  const wanted = readEverythingParameters(parts, invocation)
+  const focus = id === undefined ? undefined : await readVisible(view, request, ruling, type, id)
   const address = linkOf(invocation, wanted.count)
-  const { matches, included, next } = await findCompartment(server, {
+  const { matches, included, next } = await view.search.compartment({
     ...wanted,
     context: request,
     ruling,
@@ -63,9 +72,9 @@ const answer = async (invocation: BuiltInInvocation): Promise<OperationAnswer> =
   // It is about the record of the focus, also where `_type` leaves the focus itself out.
   invocation.shown(focus === undefined ? [...matches, ...included] : [focus, ...matches, ...included])
   const presentation = { pretty: false }
-  await prepareVersions(server, request, [...matches, ...included], presentation)
+  await prepareVersions(view, request, [...matches, ...included], presentation)
   const json = toSearchset({
-    id: server.random.id(),
+    id: random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: request.baseUrl,
     total: undefined,
@@ -92,7 +101,8 @@ const PARAMETERS: readonly OperationParameter[] = [
   { name: '_page', type: 'string', documentation: 'Where a page goes on: part of a next link.' },
 ]
 
-export const everythingOperations: readonly BuiltInOperation[] = [
+/** `parts`: once the server has started. */
+export const everythingOperations = (parts: () => EverythingParts): readonly BuiltInOperation[] => [
   {
     code: 'everything',
     definition: 'http://hl7.org/fhir/OperationDefinition/Patient-everything',
@@ -104,7 +114,7 @@ export const everythingOperations: readonly BuiltInOperation[] = [
       { name: 'end', type: 'date', documentation: 'Only care given on that day or earlier.' },
       ...PARAMETERS,
     ],
-    answer,
+    answer: (invocation) => answer(parts(), invocation),
   },
   {
     code: 'everything',
@@ -113,6 +123,6 @@ export const everythingOperations: readonly BuiltInOperation[] = [
     levels: ['instance'],
     types: ['Encounter'],
     parameters: PARAMETERS,
-    answer,
+    answer: (invocation) => answer(parts(), invocation),
   },
 ]

@@ -4,10 +4,8 @@
  */
 
 import { isObject, parseExact } from '../../model/service.ts'
-import { findLabelled } from '../../search/service.ts'
 import { refuseRestricted } from '../dispatch.ts'
-import type { BuiltInInvocation } from '../parts.ts'
-import type { BuiltInOperation } from './built-in.ts'
+import type { BuiltInInvocation, BuiltInOperation } from './built-in.ts'
 import { MetaTooMany } from './errors.ts'
 import type { OperationChanges } from './operation.ts'
 
@@ -40,14 +38,14 @@ const asParameters = (valueMeta: unknown): object => ({
 
 /** All labels of a type or of every type. */
 const summary = async (invocation: BuiltInInvocation): Promise<object> => {
-  const { server, request, ruling, interaction } = invocation
+  const { view, request, ruling, interaction } = invocation
   // Which labels there are is known of all resources, not of those that somebody may see.
   refuseRestricted(ruling, interaction.type)
-  const types = interaction.type === undefined ? await server.search.usedTypes() : [interaction.type]
-  const rids = await findLabelled(server, types, MAX_LABELLED, request)
-  if (rids.length > MAX_LABELLED) throw MetaTooMany(MAX_LABELLED)
+  const types = interaction.type === undefined ? undefined : [interaction.type]
+  const labelled = await view.search.labelled(types, MAX_LABELLED, request)
+  if (labelled === undefined) throw MetaTooMany(MAX_LABELLED)
   const found: Record<Kind, unknown[]> = { profile: [], tag: [], security: [] }
-  for (const { text } of await server.search.executor.versions(rids, request)) {
+  for (const { text } of labelled) {
     const { meta } = JSON.parse(text) as Json
     for (const kind of KINDS) found[kind].push(...listOf(meta, kind))
   }

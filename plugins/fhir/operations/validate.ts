@@ -3,9 +3,9 @@ import { errorsFirst, type Issue } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { TypeMismatch } from '../errors.ts'
-import type { BuiltInInvocation } from '../parts.ts'
-import type { BuiltInOperation } from './built-in.ts'
-import { dryRun } from './dry-run.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
+import type { BuiltInInvocation, BuiltInOperation } from './built-in.ts'
+import type { DryRun } from './dry-run.ts'
 import { OperationParameterMissing, ValidateMode, ValidateProfile } from './errors.ts'
 
 type Json = Record<string, unknown>
@@ -27,9 +27,11 @@ const readMode = ({ inputs, interaction }: BuiltInInvocation): Mode | undefined 
 export interface ValidateParts {
   readonly validator: Validator
   readonly definitions: Pick<Definitions, 'find'>
+  /** Once the server has started. */
+  readonly late: () => { readonly dryRun: DryRun; readonly large: Pick<LargeBodies, 'concerns' | 'check'> }
 }
 
-export const validateOperation = ({ validator, definitions }: ValidateParts): BuiltInOperation => {
+export const validateOperation = ({ validator, definitions, late }: ValidateParts): BuiltInOperation => {
   const profilesOf = async ({ inputs }: BuiltInInvocation): Promise<readonly string[]> => {
     const profiles = inputs.all<string>('profile')
     for (const profile of profiles) {
@@ -60,11 +62,12 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Bu
 
   /** A large one by a thread; checks that others added are made here. */
   const check = async (
-    { server: { large }, request }: BuiltInInvocation,
+    { request }: BuiltInInvocation,
     resource: Json,
     text: string,
     profiles: readonly string[],
   ): Promise<readonly Issue[]> => {
+    const { large } = late()
     const isApart = validator.remote !== undefined && large.concerns({ text })
     const found = isApart ? await large.check(request, text, profiles) : undefined
     return validator.check(resource, found === undefined ? { text, profiles } : { text, profiles, found })
@@ -83,6 +86,7 @@ export const validateOperation = ({ validator, definitions }: ValidateParts): Bu
     ],
     async answer(invocation) {
       const mode = readMode(invocation)
+      const { dryRun } = late()
       const profiles = await profilesOf(invocation)
       const issues: Issue[] = []
       const { id } = invocation.interaction

@@ -1,39 +1,46 @@
 /** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
-import type { RequestContext } from '../../../kernel/index.ts'
+import type { Clock, Random, RequestContext, Runners } from '../../../kernel/index.ts'
+import type { TypeCatalog } from '../../model/service.ts'
 import type { CachedEntries, FastPage } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { patientsOf } from '../audit-details.ts'
-import type { FhirServer } from '../parts.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
 import { searchsetHead, searchsetTail } from './searchset.ts'
 import type { SearchsetPage } from './searchset-page.ts'
 
+export interface FastPageParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly audit: Pick<AuditDetails, 'patients'>
+}
+
 /** Of the first `count` that were found. */
 export const searchsetEntries = (
-  server: FhirServer,
+  { catalog, audit }: FastPageParts,
   { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
   found: readonly StoredVersion[],
   count: number,
 ): CachedEntries => {
   const versions = found.length <= count ? found : found.slice(0, count)
-  const { types } = server.catalog
+  const { types } = catalog
   const entries = versions.map((version) => ({ version, mode: 'match' as const }))
   const text = searchsetTail({ baseUrl, entries, issues: [], presentation: AS_STORED, types })
   // Counted by the resources, whose bytes are known: around them all is ASCII, but for an address that is not.
   let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
   for (const version of versions) length += version.length - version.text.length
-  return { text, length, patients: () => patientsOf(server, versions, ownUrl) }
+  return { text, length, patients: () => audit.patients(versions, ownUrl) }
 }
 
 /** The same to be kept, for as long as none of them changes. */
-export const toCacheEntry = ({ run }: FhirServer, { text, patients }: CachedEntries): CachedEntries => {
+export const toCacheEntry = (run: Pick<Runners, 'onAudit'>, { text, patients }: CachedEntries): CachedEntries => {
   const known = run.onAudit === null ? [] : patients()
   // Counting flattens the text, which otherwise holds each resource for itself.
   return { text, length: Buffer.byteLength(text), patients: () => known }
 }
 
 export const toPage = (
-  { clock, random }: FhirServer,
+  { clock, random }: FastPageParts,
   { baseUrl }: RequestContext,
   { entries: { text, length, patients }, address, total, next }: FastPage,
 ): SearchsetPage => {

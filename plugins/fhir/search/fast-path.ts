@@ -1,34 +1,38 @@
 /** A search of a usual shape, answered in the turn it arrived in. */
 import type { Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
-import { findFast } from '../../search/service.ts'
 import { checkAccept } from '../http/media.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import type { InteractionRequest } from '../interactions/request.ts'
-import type { FhirServer } from '../parts.ts'
-import { searchsetEntries, toCacheEntry, toPage } from './fast-page.ts'
+import type { LargeBodies } from '../large/large-bodies.ts'
+import type { View } from '../view.ts'
+import { type FastPageParts, searchsetEntries, toCacheEntry, toPage } from './fast-page.ts'
 import type { SearchsetPage } from './searchset-page.ts'
+
+export interface SearchFastParts extends FastPageParts {
+  readonly large: Pick<LargeBodies, 'concernsVersion'>
+}
 
 /** Undefined, at once or later, for a search that has to be understood first. */
 export const searchFast = (
-  server: FhirServer,
+  parts: SearchFastParts,
+  { search, run }: View,
   { ctx, headers, url, body }: InteractionRequest,
   type: string | undefined,
   ruling: Ruling,
 ): MaybePromise<SearchsetPage | undefined> => {
   if (type === undefined || body instanceof Uint8Array) return undefined
-  const found = findFast(
-    server,
+  const found = search.fast(
     { context: ctx, ruling, type, url, query: queryOf(url) },
     {
-      takes: (versions) => !versions.some(server.large.concernsVersion),
-      show: (versions, count) => searchsetEntries(server, ctx, versions, count),
-      keep: (entries) => toCacheEntry(server, entries),
+      takes: (versions) => !versions.some(parts.large.concernsVersion),
+      show: (versions, count) => searchsetEntries(parts, ctx, versions, count),
+      keep: (entries) => toCacheEntry(run, entries),
     },
   )
   return chain(found, (page) => {
     if (page === undefined) return undefined
     checkAccept(headers.accept, undefined)
-    return toPage(server, ctx, page)
+    return toPage(parts, ctx, page)
   })
 }

@@ -1,17 +1,17 @@
 /** A search that has to be understood and planned: asked of the search, and shown as a searchset. */
 import { isUtf8 } from 'node:buffer'
-import type { Ruling } from '../../../kernel/index.ts'
-import { NotUtf8 } from '../../model/service.ts'
+import type { Clock, Random, Ruling } from '../../../kernel/index.ts'
+import { NotUtf8, type TypeCatalog } from '../../model/service.ts'
 import type { SearchScope, Shown } from '../../search/service.ts'
-import { findPage, readSearch } from '../../search/service.ts'
-import { patientsOf } from '../audit-details.ts'
+import { readSearch } from '../../search/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import type { InteractionRequest } from '../interactions/request.ts'
-import { prepareVersions } from '../large/prepare-versions.ts'
-import type { FhirServer } from '../parts.ts'
+import type { PrepareVersions } from '../large/prepare-versions.ts'
 import { type Presentation, readPairs, readPrefer, toPresentation } from '../presentation/presentation-parameters.ts'
 import { withKnownElements } from '../presentation/requested-elements.ts'
+import type { View } from '../view.ts'
 import { toSearchset } from './searchset.ts'
 import type { SearchsetPage } from './searchset-page.ts'
 
@@ -34,14 +34,22 @@ const toParameters = ({ summary, elements, format, pretty }: Presentation): read
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
 }
 
+export interface SearchPageParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly prepareVersions: PrepareVersions
+}
+
 /** Throws 400, 403, 406. */
 export const searchPage = async (
-  server: FhirServer,
+  { random, clock, catalog, audit, prepareVersions }: SearchPageParts,
+  view: View,
   asked: InteractionRequest,
   scope: SearchScope,
   ruling: Ruling,
 ): Promise<SearchsetPage> => {
-  const { random, clock, catalog } = server
   const { ctx, headers } = asked
   const request = readSearch(searchParametersOf(asked), scope.type === undefined)
   let presentation = toPresentation(request.handedOn)
@@ -57,7 +65,7 @@ export const searchPage = async (
       return toParameters(presentation)
     },
   }
-  const { entries, total, links, issues } = await findPage(server, {
+  const { entries, total, links, issues } = await view.search.page({
     context: ctx,
     scope,
     request,
@@ -66,7 +74,7 @@ export const searchPage = async (
     shown,
   })
   const versions = entries.map(({ version }) => version)
-  await prepareVersions(server, ctx, versions, presentation)
+  await prepareVersions(view, ctx, versions, presentation)
   const text = toSearchset({
     id: random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
@@ -78,5 +86,5 @@ export const searchPage = async (
     presentation,
     types: catalog.types,
   })
-  return { text, patients: () => patientsOf(server, versions, ctx.ownUrl) }
+  return { text, patients: () => audit.patients(versions, ctx.ownUrl) }
 }

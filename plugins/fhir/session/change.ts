@@ -5,30 +5,42 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import { chain, type Transaction } from '../../database/service.ts'
-import type { Changed, CurrentChange, StoredVersion, WriteGuard } from '../../storage/service.ts'
-import { auditDetailsOf } from '../audit-details.ts'
+import type { Changed, CurrentChange, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
 import {
+  type AddressChange,
   type AddressedChange,
   type ChangeTarget,
   interactionAbout,
   isContention,
   type PreparedChange,
+  type RetryParts,
   retryOnContention,
 } from '../interactions/change.ts'
-import { create } from '../interactions/create.ts'
-import { deleteResource } from '../interactions/delete.ts'
+import type { GuardChange } from '../interactions/guard-change.ts'
 import type { InteractionRequest } from '../interactions/request.ts'
-import { guardChange } from '../interactions/server-owned-types.ts'
-import { update } from '../interactions/update.ts'
-import { prepareBody, prepareChange } from '../large/prepare-write.ts'
-import { type FhirServer, within } from '../parts.ts'
+import type { PrepareWrite } from '../large/prepare-write.ts'
 import { toETag } from '../response/etag.ts'
+import { inside, type View } from '../view.ts'
 import { SessionTwice } from './errors.ts'
-import { addressRevision } from './revise.ts'
+import { addressRevision, type RevisionParts } from './revise.ts'
 import type { Opened, Seat } from './seat.ts'
 import type { Beside, Made, Session, SessionChange, SessionChanged } from './session.ts'
+
+export interface SessionChangeParts extends RetryParts, RevisionParts {
+  readonly write: WritePath
+  readonly guardChange: GuardChange
+  readonly prepareWrite: PrepareWrite
+  readonly audit: Pick<AuditDetails, 'of'>
+  readonly changes: {
+    readonly create: AddressChange
+    readonly update: AddressChange
+    /** One condition stands for one resource, whatever a client may ask for. */
+    readonly deleteOne: AddressChange
+  }
+}
 
 const METHODS = { create: 'POST', update: 'PUT', modify: 'PATCH', delete: 'DELETE' } as const
 /** Deletions, creates, then what is there already: as the entries of a Bundle. */
@@ -70,16 +82,22 @@ const toAsked = (ctx: RequestContext, wanted: SessionChange, gone: ReadonlySet<s
   }
 }
 
-const addressOf = (server: FhirServer, request: InteractionRequest, wanted: SessionChange): AddressedChange => {
+const addressOf = (
+  parts: SessionChangeParts,
+  view: View,
+  request: InteractionRequest,
+  wanted: SessionChange,
+): AddressedChange => {
+  const { create, update, deleteOne } = parts.changes
   switch (wanted.kind) {
     case 'create':
-      return create(server, request)
+      return create(view, request)
     case 'update':
-      return update(server, request)
+      return update(view, request)
     case 'delete':
-      return deleteResource(server, request)
+      return deleteOne(view, request)
     case 'modify':
-      return addressRevision(server, request, wanted.revise)
+      return addressRevision(parts, view, request, wanted.revise)
   }
 }
 
@@ -110,8 +128,9 @@ const jsonOf = (wanted: SessionChange): string | undefined =>
   wanted.kind === 'create' || wanted.kind === 'update' ? wanted.json : undefined
 
 /** All changes of one call. `gone`: `Type/id` of what they delete, which their conditions do not match. */
-const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
-  const { run } = server
+const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone: Set<string>) => {
+  const { run } = view
+  const { guardChange, prepareWrite } = parts
   /** A refusal is told with the interaction that it refuses. */
   const telling = async <T>(interaction: Interaction, work: () => T | Promise<T>): Promise<T> => {
     try {
@@ -123,11 +142,11 @@ const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
   }
   return {
     async rule(wanted: SessionChange, at: number): Promise<Ruled> {
-      const addressed = addressOf(server, toAsked(request, wanted, gone), wanted)
+      const addressed = addressOf(parts, view, toAsked(request, wanted, gone), wanted)
       const { interaction } = addressed
       return telling(interaction, async () => {
         const ruling = await authorize(run, request, interaction)
-        return { at, wanted, addressed, ruling, guard: await guardChange(server, request, ruling, interaction) }
+        return { at, wanted, addressed, ruling, guard: await guardChange(view, request, ruling, interaction) }
       })
     },
     async locate(one: Ruled): Promise<Located> {
@@ -139,7 +158,7 @@ const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
         const read = (id: string | undefined): unknown =>
           json === undefined
             ? undefined
-            : prepareBody(server, request, { type: wanted.type, id, guard }, Buffer.from(json))
+            : prepareWrite.body(view, request, { type: wanted.type, id, guard }, Buffer.from(json))
         const body = await read(interaction.id)
         const target = await addressed.locate(body)
         const isFoundOnly = wanted.kind === 'update' && interaction.id === undefined && target.found !== undefined
@@ -151,7 +170,7 @@ const createSteps = ({ server, request }: Opened, gone: Set<string>) => {
       return telling(interactionAbout(addressed, target), async () => {
         const prepared = await addressed.prepare(guard, target, body, ruling)
         if (prepared.change === undefined) return { ...one, prepared }
-        return { ...one, prepared: { ...prepared, change: await prepareChange(server, request, prepared.change) } }
+        return { ...one, prepared: { ...prepared, change: await prepareWrite.change(view, request, prepared.change) } }
       })
     },
     telling,
@@ -172,13 +191,13 @@ const findTwice = (located: readonly Located[]): Located | undefined => {
 
 /** Inside the transaction. */
 const applyAll = async (
-  { server, request }: Opened,
+  { write, audit }: SessionChangeParts,
+  { view, request }: Opened,
   transaction: Transaction,
   ready: readonly Ready[],
   progress: CurrentChange,
 ): Promise<{ readonly changed: readonly Changed[]; readonly made: Made }> => {
-  const here = within(server, transaction)
-  const { write } = server
+  const here = inside(view, transaction)
   // A condition holds its type: in one order everywhere, too.
   for (const { target } of ready.toSorted(byType)) await target.verify?.(here, transaction)
   const changed: Changed[] = []
@@ -191,7 +210,7 @@ const applyAll = async (
       results[at] = toChanged(made.version, guard, made.created && made.written, made.written)
     } else if (prepared.changes === undefined) {
       const { status, version } = prepared.settled
-      const details = auditDetailsOf(here, version, request.ownUrl)
+      const details = audit.of(here.run, version, request.ownUrl)
       const { interaction } = progress
       await here.run.onAudit?.({ request, interaction, status, version: version?.version, details })
       if (version !== undefined) results[at] = toChanged(version, guard, false, false)
@@ -207,14 +226,14 @@ const applyAll = async (
   return { changed, made: { changed: results } }
 }
 
-export const createChange = (seat: Seat): Session['change'] => {
+/** `late`: once the server has started. */
+export const createChange = (late: () => SessionChangeParts, seat: Seat): Session['change'] => {
   return async (changes: readonly SessionChange[], beside?: Beside): Promise<Made> => {
-    const given = seat.openToChange()
-    // One condition stands for one resource, whatever a client may ask for.
-    const opened: Opened = { ...given, server: { ...given.server, deletesMany: false } }
-    const { server, request } = opened
+    const parts = late()
+    const opened = seat.openToChange()
+    const { view, request } = opened
     const gone = new Set<string>()
-    const steps = createSteps(opened, gone)
+    const steps = createSteps(parts, opened, gone)
     const ruled: Ruled[] = []
     for (const [at, wanted] of changes.entries()) ruled.push(await steps.rule(wanted, at))
     const isDeletion = ({ wanted }: Ruled): boolean => wanted.kind === 'delete'
@@ -229,7 +248,7 @@ export const createChange = (seat: Seat): Session['change'] => {
       for (const one of ruled) if (!isDeletion(one)) located.push(await steps.locate(one))
       return located.sort(inOrder)
     }
-    return retryOnContention(server, async () => {
+    return retryOnContention(parts, async () => {
       const located = await locateAll()
       const twice = findTwice(located)
       if (twice !== undefined)
@@ -241,17 +260,16 @@ export const createChange = (seat: Seat): Session['change'] => {
       const progress: CurrentChange = { interaction: undefined }
       const work = async (transaction: Transaction) => {
         progress.interaction = undefined
-        const applied = await applyAll(opened, transaction, ready, progress)
+        const applied = await applyAll(parts, opened, transaction, ready, progress)
         await beside?.(transaction, applied.made)
         return applied
       }
-      const { changed, made } = await server.store.database.transact(work).catch(async (error) => {
+      const { changed, made } = await parts.database.transact(work).catch(async (error) => {
         const { interaction } = progress
-        if (interaction !== undefined && !isContention(error))
-          await emitRefused(server.run, request, interaction, error)
+        if (interaction !== undefined && !isContention(error)) await emitRefused(view.run, request, interaction, error)
         throw error
       })
-      return chain(server.write.committed(request, changed), () => made)
+      return chain(parts.write.committed(changed), () => made)
     })
   }
 }

@@ -1,12 +1,17 @@
 /** Sessions over one server. */
-import { createChange } from './change.ts'
-import { createReads } from './reads.ts'
+import { createChange, type SessionChangeParts } from './change.ts'
+import { createReads, type SessionReadsParts } from './reads.ts'
 import type { Resources } from './resources.ts'
 import { createSeat, type Seat, type SeatParts } from './seat.ts'
 import type { Session } from './session.ts'
 
-const createSession = (seat: Seat): Session => ({ ...createReads(seat), change: createChange(seat) })
+export interface ResourcesParts extends SeatParts {
+  /** Once the server has started. */
+  readonly late: () => SessionReadsParts & SessionChangeParts
+}
 
-export const createResources = (parts: SeatParts): Resources => ({
-  as: (who) => createSession(createSeat(parts, who)),
-})
+export const createResources = (parts: ResourcesParts): Resources => {
+  const { late } = parts
+  const createSession = (seat: Seat): Session => ({ ...createReads(late, seat), change: createChange(late, seat) })
+  return { as: (who) => createSession(createSeat(parts, who)) }
+}

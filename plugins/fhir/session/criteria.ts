@@ -1,15 +1,9 @@
 /** The query of a stream or matcher: parameters that select, and what they stand for within a ruling. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/service.ts'
-import {
-  type ConditionalSearch,
-  findMatches,
-  readSearch,
-  type SearchRequest,
-  type Shown,
-} from '../../search/service.ts'
-import type { FhirServer } from '../parts.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
+import { type ConditionalSearch, readSearch, type SearchRequest, type Shown } from '../../search/service.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
+import type { View } from '../view.ts'
 import { SessionParameter } from './errors.ts'
 
 export type Pairs = readonly (readonly [string, string])[]
@@ -44,9 +38,10 @@ export const readPaged = (
 
 /** Throws 400, and 403 for a type that may not be searched. */
 export const matchingOf = (
-  server: FhirServer,
+  catalog: Pick<TypeCatalog, 'types'>,
+  { search }: View,
   request: RequestContext,
   ruling: Ruling,
   type: string,
   pairs: Pairs,
-): Promise<ConditionalSearch> => findMatches(server, request, ruling, typeOf(server, type).name, pairs)
+): Promise<ConditionalSearch> => search.matches(request, ruling, typeOf({ catalog }, type).name, pairs)

@@ -1,6 +1,7 @@
 /** Versions of a resource, a type or all, newest first, page by page. */
-import type { Interaction } from '../../../kernel/index.ts'
-import { typeOf } from '../../model/service.ts'
+import type { Clock, Interaction } from '../../../kernel/index.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { findHistory } from '../interactions/history.ts'
 import { SessionKey } from './errors.ts'
 import { toPast } from './held.ts'
@@ -25,18 +26,26 @@ const startOf = ({ upTo, after }: HistoryOptions): number | undefined => {
   return bounds.length === 0 ? undefined : Math.min(...bounds)
 }
 
-export const createHistory = (seat: Seat): SessionReads['history'] =>
+export interface HistoryParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly clock: Clock
+  readonly audit: Pick<AuditDetails, 'patients'>
+}
+
+/** `parts`: once the server has started. */
+export const createHistory = (parts: () => HistoryParts, seat: Seat): SessionReads['history'] =>
   async function* (options): AsyncGenerator<PastVersion> {
     const { type, id, since } = options
-    if (type !== undefined) typeOf(seat.open().server, type)
+    const { catalog, clock, audit } = parts()
+    if (type !== undefined) typeOf({ catalog }, type)
     const kind = id !== undefined ? 'history-instance' : type !== undefined ? 'history-type' : 'history-system'
     const interaction: Interaction = { kind, type, id }
     let before = startOf(options)
-    const readPage: ReadPage = async ({ server, request }, ruling) => {
+    const readPage: ReadPage = async ({ view, request }, ruling) => {
       const query = { type, id, before, since: since === undefined ? undefined : since * MICROSECONDS, count: PAGE }
-      const { versions, next } = await findHistory(server, request, ruling, query)
+      const { versions, next } = await findHistory(view, clock, request, ruling, query)
       before = next
       return { versions: [...versions], isLast: next === undefined }
     }
-    for await (const version of toldPages(seat, interaction, '', readPage)) yield toPast(version)
+    for await (const version of toldPages(audit, seat, interaction, '', readPage)) yield toPast(version)
   }

@@ -1,41 +1,49 @@
 /** The reading half of a session: each call is an interaction of HTTP, ruled on and told by the one dispatch. */
 import type { Interaction } from '../../../kernel/index.ts'
 import { typeOf } from '../../model/service.ts'
-import { findPage, type SearchEntry, scopeOf, toMatcher, toSubject } from '../../search/service.ts'
-import { auditDetailsOf, patientsOf, withAuditDetails } from '../audit-details.ts'
+import { type Registry, type SearchEntry, toMatcher, toSubject } from '../../search/service.ts'
+import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { authorize, dispatchRead, emitRefused } from '../dispatch.ts'
 import { readVisible } from '../interactions/read-seen.ts'
 import { matchingOf, readPaged, readSelecting } from './criteria.ts'
 import { toHeld } from './held.ts'
-import { createHistory } from './history.ts'
+import { createHistory, type HistoryParts } from './history.ts'
 import type { Seat } from './seat.ts'
 import type { CurrentResource, SessionReads } from './session.ts'
-import { createStream } from './stream.ts'
+import { createStream, type StreamParts } from './stream.ts'
 
 const PAGE_PARAMETER = '_page='
 
 /** The token in a link to a page. */
 const pageIn = (url: string): string => url.slice(url.lastIndexOf(PAGE_PARAMETER) + PAGE_PARAMETER.length)
 
-export const createReads = (seat: Seat): SessionReads => ({
+export interface SessionReadsParts extends StreamParts, HistoryParts {
+  readonly registry: Registry
+  readonly audit: AuditDetails
+}
+
+/** `parts`: once the server has started. */
+export const createReads = (parts: () => SessionReadsParts, seat: Seat): SessionReads => ({
   async read(type, id, version) {
-    const { server, request } = seat.open()
-    const { name } = typeOf(server, type)
+    const { audit, catalog } = parts()
+    const { view, request } = seat.open()
+    const { name } = typeOf({ catalog }, type)
     const kind = version === undefined ? 'read' : 'vread'
-    return dispatchRead(server.run, request, { kind, type: name, id, version }, async (ruling) => {
-      const found = await readVisible(server, request, ruling, name, id, version)
+    return dispatchRead(view.run, request, { kind, type: name, id, version }, async (ruling) => {
+      const found = await readVisible(view, request, ruling, name, id, version)
       seat.shown?.([found])
-      const details = auditDetailsOf(server, found, request.ownUrl)
+      const details = audit.of(view.run, found, request.ownUrl)
       return { result: toHeld(found), status: 200, version: found.version, details }
     })
   },
   async search(type, query, { after } = {}) {
-    const { server, request } = seat.open()
-    const scope = scopeOf(server, { type })
-    return dispatchRead(server.run, request, { kind: 'search-type', type: scope.type }, async (ruling) => {
+    const { audit } = parts()
+    const { view, request } = seat.open()
+    const scope = view.search.scope({ type })
+    return dispatchRead(view.run, request, { kind: 'search-type', type: scope.type }, async (ruling) => {
       const { asked, shown } = readPaged(query, after)
       const found = { context: request, scope, request: asked, ruling, lenient: false, shown }
-      const { entries, total, links, issues } = await findPage(server, found)
+      const { entries, total, links, issues } = await view.search.page(found)
       const versions = entries.map(({ version }) => version)
       seat.shown?.(versions)
       const heldAs = (mode: SearchEntry['mode']): readonly CurrentResource[] =>
@@ -48,41 +56,42 @@ export const createReads = (seat: Seat): SessionReads => ({
         next: next === undefined ? undefined : pageIn(next.address),
         issues,
       }
-      const patients = (): readonly string[] => patientsOf(server, versions, request.ownUrl)
-      return { result, status: 200, ...withAuditDetails(server, patients, () => query) }
+      const patients = (): readonly string[] => audit.patients(versions, request.ownUrl)
+      return { result, status: 200, ...withAuditDetails(view.run, patients, () => query) }
     })
   },
-  stream: createStream(seat),
-  history: createHistory(seat),
+  stream: createStream(parts, seat),
+  history: createHistory(parts, seat),
   async matches(type, query) {
-    const { server, request } = seat.open()
-    const { name } = typeOf(server, type)
+    const { catalog, registry } = parts()
+    const { view, request } = seat.open()
+    const { name } = typeOf({ catalog }, type)
     const pairs = readSelecting(query)
-    return dispatchRead(server.run, request, { kind: 'search-type', type: name }, async (ruling) => {
+    return dispatchRead(view.run, request, { kind: 'search-type', type: name }, async (ruling) => {
       // Taken first: what parameters mean may change while this waits.
-      const { registry } = server.search
       const { state } = registry
-      const { conditions, areCurrent } = await matchingOf(server, request, ruling, name, pairs)
+      const { conditions, areCurrent } = await matchingOf(catalog, view, request, ruling, name, pairs)
       const result = toMatcher(registry, { type: name, pairs, ruling, state, conditions, areCurrent })
       return {
         result,
         status: 200,
         ...withAuditDetails(
-          server,
+          view.run,
           () => [],
           () => query,
         ),
       }
     })
   },
-  subject: (of, resource) => toSubject(seat.open().server.search.registry, of, resource),
+  subject: (of, resource) => toSubject(parts().registry, of, resource),
   async ruling(type) {
-    const { server, request } = seat.open()
-    const interaction: Interaction = { kind: 'search-type', type: typeOf(server, type).name }
+    const { catalog } = parts()
+    const { view, request } = seat.open()
+    const interaction: Interaction = { kind: 'search-type', type: typeOf({ catalog }, type).name }
     try {
-      return (await authorize(server.run, request, interaction)).restrictions
+      return (await authorize(view.run, request, interaction)).restrictions
     } catch (error) {
-      await emitRefused(server.run, request, interaction, error)
+      await emitRefused(view.run, request, interaction, error)
       throw error
     }
   },

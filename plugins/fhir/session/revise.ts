@@ -1,24 +1,30 @@
 /** A change that a plugin makes from the current version: a patch whose work is a function. */
 import { isServerError } from '../../../kernel/index.ts'
-import { isResourceId, typeOf } from '../../model/service.ts'
+import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import { NoneMatches } from '../errors.ts'
 import type { AddressedChange } from '../interactions/change.ts'
 import { locateMatch } from '../interactions/conditional.ts'
-import { toModification } from '../interactions/modify.ts'
+import type { ToModification } from '../interactions/modify.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import { type InteractionRequest, interactionOf } from '../interactions/request.ts'
-import type { FhirServer } from '../parts.ts'
 import { readPrecondition } from '../response/etag.ts'
+import type { View } from '../view.ts'
+
+export interface RevisionParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly toModification: ToModification
+}
 
 export const addressRevision = (
-  server: FhirServer,
+  parts: RevisionParts,
+  view: View,
   request: InteractionRequest,
   modify: (json: string) => string | undefined,
 ): AddressedChange => {
   const { ctx, params, headers, url } = request
   const { id } = params
-  const { name: type } = typeOf(server, params.type)
+  const { name: type } = typeOf(parts, params.type)
   if (id !== undefined && !isResourceId(id)) throw NotFound(type, id.slice(0, 64))
   const precondition = readPrecondition(headers)
   const interaction = interactionOf(request, { kind: 'patch', type, id })
@@ -26,14 +32,14 @@ export const addressRevision = (
     interaction,
     async locate() {
       if (id !== undefined) return { id }
-      const { found, verify } = await locateMatch(server, request, type, queryOf(url))
+      const { found, verify } = await locateMatch(view, request, type, queryOf(url))
       if (found === undefined) throw NoneMatches(type)
       return { id: found.id, found, verify }
     },
     async prepare(guard, target) {
       const about = { ...interaction, id: target.id }
       const revision = { request: ctx, interaction: about, type, id: target.id, guard, precondition, modify }
-      const change = await toModification(server, revision).catch((error) => {
+      const change = await parts.toModification(view, revision).catch((error) => {
         // Found a moment ago, and gone: the condition is asked again.
         throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
       })

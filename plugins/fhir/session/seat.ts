@@ -1,17 +1,17 @@
 /**
- * From where a session acts: the server as it is to be ruled and told for this session's caller, and a request. All calls
+ * From where a session acts: a view that is ruled and told for this session's caller, and a request. All calls
  * take the interactions of HTTP and their one dispatch; only the runners differ.
  */
 import type { RequestContext, Restriction, Runners, ServerRequest } from '../../../kernel/index.ts'
 import { createNameCheck } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import type { FhirServer } from '../parts.ts'
+import { type View, withRun } from '../view.ts'
 import { SessionWho } from './errors.ts'
 import type { Who } from './session.ts'
 
 /** One call. */
 export interface Opened {
-  readonly server: FhirServer
+  readonly view: View
   readonly request: RequestContext
 }
 
@@ -26,14 +26,10 @@ export interface Seat {
 }
 
 export interface SeatParts {
-  readonly server: () => FhirServer
+  /** Once the server has started. */
+  readonly view: () => View
   readonly request: (given: ServerRequest) => RequestContext
 }
-
-const withRun = (server: FhirServer, run: Partial<Runners>): FhirServer => ({
-  ...server,
-  run: { ...server.run, ...run },
-})
 
 /** In place of the taps. `check` is what the server does behind them. */
 const applying =
@@ -47,24 +43,27 @@ const applying =
   }
 
 /** Throws 500 for who is none of those there are. */
-export const createSeat = ({ server, request }: SeatParts, who: Who): Seat => {
+export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
   if (!('kind' in who)) {
-    const open = (): Opened => ({ server: server(), request: who })
+    const open = (): Opened => ({ view: view(), request: who })
     return { open, openToChange: open, streams: 'each page' }
   }
   const { kind, purpose, baseUrl, signal } = who
   if (kind === 'stored') {
     const { caller, restrictions } = who
-    const authorize = applying(restrictions, createNameCheck(server))
+    const authorize = applying(
+      restrictions,
+      createNameCheck(() => view().search.view),
+    )
     const open = (): Opened => ({
-      server: withRun(server(), { authorize }),
+      view: withRun(view(), { authorize }),
       request: request({ caller, purpose, baseUrl, signal }),
     })
     return { open, openToChange: open, streams: 'once' }
   }
   if (kind !== 'internal') throw SessionWho()
   const openWith = (run: Partial<Runners>): Opened => ({
-    server: withRun(server(), run),
+    view: withRun(view(), run),
     request: request({ caller: { kind }, purpose, baseUrl, signal }),
   })
   return {
@@ -74,15 +73,15 @@ export const createSeat = ({ server, request }: SeatParts, who: Who): Seat => {
   }
 }
 
-/** That of an invocation, which was ruled on and is told as a whole. `server` may be one inside a transaction. */
+/** That of an invocation, which was ruled on and is told as a whole. `view` may be that of a transaction. */
 export const invokedSeat = (
-  server: FhirServer,
+  view: View,
   request: RequestContext,
   restrictions: readonly Restriction[],
   shown: (versions: readonly StoredVersion[]) => void,
 ): Seat => {
   const opened: Opened = {
-    server: withRun(server, { authorize: restrictions.length === 0 ? null : applying(restrictions), onAudit: null }),
+    view: withRun(view, { authorize: restrictions.length === 0 ? null : applying(restrictions), onAudit: null }),
     request,
   }
   return { open: () => opened, openToChange: () => opened, streams: 'not', shown }

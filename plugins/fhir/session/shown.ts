@@ -1,18 +1,20 @@
 /** Whose data an invocation has shown: told to the trail as one fact, however much it read. */
-import type { OwnUrl } from '../../../kernel/index.ts'
+import type { OwnUrl, Runners } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { patientsOf } from '../audit-details.ts'
-import type { FhirServer } from '../parts.ts'
+import type { AuditDetails } from '../audit-details.ts'
 
 /** Versions are looked into when somebody asks; of more than so many only the patients are kept. */
 const MAX_VERSIONS = 1_000
 
-export const createShown = (server: FhirServer, ownUrl: OwnUrl | undefined) => {
-  const { run } = server
+export const createShown = (
+  audit: Pick<AuditDetails, 'patients'>,
+  run: Pick<Runners, 'onAudit'>,
+  ownUrl: OwnUrl | undefined,
+) => {
   const patients = new Set<string>()
   let versions: StoredVersion[] = []
   const fold = (): void => {
-    for (const patient of patientsOf(server, versions, ownUrl)) patients.add(patient)
+    for (const patient of audit.patients(versions, ownUrl)) patients.add(patient)
     versions = []
   }
   return {

@@ -1,6 +1,6 @@
 /** All resources that match, in the order of their numbers: a page is found by the number behind which it begins. */
-import { typeOf } from '../../model/service.ts'
-import { readStreamPage } from '../../search/service.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { matchingOf, readSelecting } from './criteria.ts'
 import { SessionKey } from './errors.ts'
 import { toStreamed } from './held.ts'
@@ -17,18 +17,25 @@ const readKey = (key: string): { readonly pin: number; readonly rid: number } =>
   return { pin: Number(pin), rid: Number(rid) }
 }
 
-export const createStream = (seat: Seat): SessionReads['stream'] =>
+export interface StreamParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly audit: Pick<AuditDetails, 'patients'>
+}
+
+/** `parts`: once the server has started. */
+export const createStream = (parts: () => StreamParts, seat: Seat): SessionReads['stream'] =>
   async function* (type, query, { after, within = {} } = {}): AsyncGenerator<Streamed> {
     const { above = 0, upTo = Number.MAX_SAFE_INTEGER - 1 } = within
     const pairs = readSelecting(query)
-    const { server: first } = seat.open()
-    const { name } = typeOf(first, type)
+    const { catalog, audit } = parts()
+    const { view: first } = seat.open()
+    const { name } = typeOf({ catalog }, type)
     const begun = after === undefined ? { pin: await first.search.snapshotKey(), rid: upTo + 1 } : readKey(after)
     const { pin } = begun
     let below = Math.min(begun.rid, upTo + 1)
-    const readPage: ReadPage = async ({ server, request }, ruling) => {
-      const conditions = async () => (await matchingOf(server, request, ruling, name, pairs)).conditions
-      const { versions, next } = await readStreamPage(server, {
+    const readPage: ReadPage = async ({ view, request }, ruling) => {
+      const conditions = async () => (await matchingOf(catalog, view, request, ruling, name, pairs)).conditions
+      const { versions, next } = await view.search.stream({
         context: request,
         type: name,
         conditions,
@@ -39,6 +46,6 @@ export const createStream = (seat: Seat): SessionReads['stream'] =>
       below = next ?? below
       return { versions, isLast: next === undefined }
     }
-    for await (const version of toldPages(seat, { kind: 'search-type', type: name }, query, readPage))
+    for await (const version of toldPages(audit, seat, { kind: 'search-type', type: name }, query, readPage))
       yield toStreamed(version, `${pin}.${version.rid}`)
   }

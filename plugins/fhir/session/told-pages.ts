@@ -1,7 +1,7 @@
 /** Reads that give much, page by page: ruled on for each page, told for each page or once with the number of all. */
 import type { FactDetails, Interaction, Ruling } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { patientsOf } from '../audit-details.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import { dispatchRead, emitRefused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'
 
@@ -16,6 +16,7 @@ export type ReadPage = (opened: Opened, ruling: Ruling) => Promise<VersionPage>
 
 /** The pages that `readPage` gives one after the other. `query` is what the trail is told was asked. */
 export async function* toldPages(
+  audit: Pick<AuditDetails, 'patients'>,
   seat: Seat,
   interaction: Interaction,
   query: string,
@@ -23,12 +24,12 @@ export async function* toldPages(
 ): AsyncGenerator<StoredVersion> {
   let count = 0
   let failed: { readonly error: unknown } | undefined
-  const page = ({ server, request }: Opened): Promise<VersionPage> => {
-    const run = seat.streams === 'once' ? { ...server.run, onAudit: null } : server.run
+  const page = ({ view, request }: Opened): Promise<VersionPage> => {
+    const run = seat.streams === 'once' ? { ...view.run, onAudit: null } : view.run
     const done = dispatchRead(run, request, interaction, async (ruling) => {
-      const result = await readPage({ server, request }, ruling)
+      const result = await readPage({ view, request }, ruling)
       const shown = [...result.versions]
-      const details: FactDetails = { query: () => query, patients: () => patientsOf(server, shown, request.ownUrl) }
+      const details: FactDetails = { query: () => query, patients: () => audit.patients(shown, request.ownUrl) }
       seat.shown?.(shown)
       return { result, status: 200, details }
     })
@@ -52,9 +53,9 @@ export async function* toldPages(
   } finally {
     // Also where whoever reads it ends it early.
     if (seat.streams === 'once') {
-      const { server, request } = seat.open()
-      if (failed !== undefined) await emitRefused(server.run, request, interaction, failed.error)
-      else await server.run.onAudit?.({ request, interaction, status: 200, details: { query: () => query, count } })
+      const { view, request } = seat.open()
+      if (failed !== undefined) await emitRefused(view.run, request, interaction, failed.error)
+      else await view.run.onAudit?.({ request, interaction, status: 200, details: { query: () => query, count } })
     }
   }
 }

@@ -14,8 +14,10 @@ import {
 } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
-import type { Search } from '../open-search.ts'
+import type { Registry } from '../index/registry.ts'
 import type { ClauseSubject } from '../query/clause.ts'
+import type { Criteria } from '../query/criteria.ts'
+import type { Plan } from '../query/plan-contract.ts'
 import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-filter.ts'
 import { type CompiledGrants, type CompileRight, createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
 import { extent } from './extent.ts'
@@ -41,8 +43,23 @@ export interface AccessEvaluator {
   inside(transaction: Transaction): AccessEvaluator
 }
 
+/** What decides about a version that its values alone do not decide on. */
+interface EvaluatedSearch {
+  readonly criteria: Criteria
+  readonly registry: Registry
+  readonly executor: {
+    /** Those of the rids that meet the conditions. */
+    filter(
+      plan: Pick<Plan, 'type' | 'conditions'>,
+      rids: readonly number[],
+      asking: Pick<RequestContext, 'signal'>,
+    ): Promise<readonly number[]>
+  }
+  within(transaction: Transaction): EvaluatedSearch
+}
+
 export interface EvaluatorParts {
-  readonly search: Pick<Search, 'criteria' | 'registry' | 'executor' | 'within'>
+  readonly search: EvaluatedSearch
   readonly store: VersionStore
   readonly now: () => number
   /** Types of the installed packages. */

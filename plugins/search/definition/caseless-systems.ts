@@ -1,13 +1,8 @@
 /**
- * Code systems of the installed packages that say `caseSensitive: false`: their codes are indexed in lower case. Where a
- * package brings or changes one, what holds its codes is indexed anew. https://hl7.org/fhir/R4/codesystem-definitions.html#CodeSystem.caseSensitive
+ * Code systems of the installed packages that say `caseSensitive: false`: their codes are indexed in lower case.
+ * https://hl7.org/fhir/R4/codesystem-definitions.html#CodeSystem.caseSensitive
  */
-import { type Database, sql } from '../../database/service.ts'
 import type { Definition } from '../../packages/service.ts'
-import { CONTAINED_OFFSET } from '../index/contained/key-space.ts'
-import { DIRTY, nextGeneration, setBackfilledTo } from '../index/tables.ts'
-import { isIn, q, raw } from '../sql/fragment.ts'
-import { COLUMN_STEP } from './column-codes.ts'
 
 const CASELESS = /"caseSensitive"\s*:\s*false/
 
@@ -22,52 +17,4 @@ export const caselessSystems = (codeSystems: readonly Definition[]): readonly st
     })
     .map(({ url }) => url as string)
     .sort()
-}
-
-const readIndexed = sql('search.caseless', "SELECT value FROM search_setting WHERE name = 'caseless'")
-const writeIndexed = sql(
-  'search.caseless-write',
-  "INSERT INTO search_setting (name, value) VALUES ('caseless', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-)
-const PLACES = [
-  ['ix_token', 'sys'],
-  ['ix_comp', 'sys'],
-  ['ix_comp', 'sys2'],
-] as const
-
-/** The column that rows lie in, those of contained resources too. */
-const columnOf = (param: number): number => {
-  const own = param < 0 ? param + CONTAINED_OFFSET : param
-  return own - (own % COLUMN_STEP)
-}
-
-/** Puts the columns back that hold codes of systems which have another case now than when they were indexed. */
-export const settleCaseless = async (
-  database: Database,
-  short: (text: string) => number,
-  systems: readonly string[],
-): Promise<void> => {
-  const now = JSON.stringify(systems)
-  const held = (await database.get<{ value: string }>(readIndexed, []))?.value ?? '[]'
-  if (held === now) return
-  const before = JSON.parse(held) as readonly string[]
-  const changed = [
-    ...systems.filter((one) => !before.includes(one)),
-    ...before.filter((one) => !systems.includes(one)),
-  ].map(short)
-  const columns = new Set<number>()
-  for (const [table, column] of PLACES) {
-    const { text, params } =
-      q`SELECT DISTINCT x.param AS param FROM ${raw(table)} x WHERE ${isIn(`x.${column}`, changed)}`
-    const rows = await database.longQuery<{ param: number }>(
-      sql(`search.caseless-${table}-${column}-${params.length}`, text),
-      params,
-    )
-    for (const { param } of rows) columns.add(columnOf(param))
-  }
-  await database.transact(async (transaction) => {
-    for (const code of columns) await transaction.run(setBackfilledTo, [DIRTY, code])
-    await transaction.run(writeIndexed, [now])
-    if (columns.size > 0) await transaction.run(nextGeneration, [])
-  })
 }

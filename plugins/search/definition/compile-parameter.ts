@@ -10,7 +10,7 @@ import {
   toPaths,
   unionOperands,
 } from '../../model/service.ts'
-import { isIndexable } from '../index/convert/converters.ts'
+import { isIndexable } from './indexed-types.ts'
 import type { IndexKind } from './kind.ts'
 import type {
   ParameterType,

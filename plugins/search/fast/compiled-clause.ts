@@ -22,7 +22,7 @@ export interface CompiledClause {
   /** The same for finding; takes the first parameters. */
   readonly find: string
   /** What `find` leaves out and `check` has, next to never stored; takes the other parameters. */
-  readonly absoluteReferences?: AbsoluteReferences
+  readonly absoluteReferences?: string
   /** Of the parameters, how many `find` takes. */
   readonly finds: number
   /** Found in the order of rid. */
@@ -33,13 +33,6 @@ export interface CompiledClause {
   keys(params: readonly SqlParam[]): readonly number[]
   /** From the values of all parameters of the search; undefined for one that takes a closer look. */
   bind(values: readonly string[], ownUrl: OwnUrl | undefined): readonly SqlParam[] | undefined
-}
-
-/** References with the whole address of a resource of ours. */
-export interface AbsoluteReferences {
-  readonly find: string
-  /** There are none while this reference column holds no whole addresses. */
-  readonly column: number
 }
 
 type Made = Omit<CompiledClause, 'bind' | 'columns'> & {
@@ -107,7 +100,7 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     check: `${param} AND x.target IN (?, ?)`,
     find: `${param} AND x.target = ?`,
     // Under our own address: seldom, as whoever writes here knows the relative one.
-    absoluteReferences: { find: `${param} AND x.target = ?`, column: column.code },
+    absoluteReferences: `${param} AND x.target = ?`,
     finds: 1,
     isOrdered: true,
     breadth: BREADTH.reference,
@@ -181,7 +174,7 @@ export const compilePatientCodeClause = (
     // It is where a search starts, and the only one of its kind in a search.
     check: find,
     find,
-    absoluteReferences: { find, column: reference.columns[0] as number },
+    absoluteReferences: find,
     finds: 4,
     isOrdered: true,
     breadth: BREADTH.reference,

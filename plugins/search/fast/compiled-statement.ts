@@ -23,8 +23,8 @@ export interface CompiledStatement {
   readonly withBodies: Sql | undefined
   /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
   readonly isCollected: boolean
-  /** The reference column whose whole addresses it notes. */
-  readonly absoluteColumn: number | undefined
+  /** References with the whole address of a resource of ours are noted. */
+  readonly notesAbsolute: boolean
   readonly notesMore: boolean
   /** Places of the clauses. */
   readonly driver: number
@@ -47,24 +47,22 @@ const IS_CURRENT = '(r.flags & 1) = 0'
 const BRIEF = { columns: 'r.rid, r.ver', none: '0' }
 const FULL = { columns: 'r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body', none: "0, '', 0, 0, 0, NULL" }
 
-/** `notesStrays`: false where there are none. */
 export const toStatement = (
   statements: StatementCache,
   clauses: readonly CompiledClause[],
   dialect: 'sqlite' | 'postgres',
-  notesStrays: boolean,
 ): CompiledStatement => {
   const driver = driverOf(clauses)
   const first = clauses[driver] as CompiledClause
   const checked = clauses.map((_clause, at) => at).filter((at) => at !== driver)
   const others = checked.map((at) => clauses[at] as CompiledClause)
   const { table, find, isOrdered } = first
-  const strays = notesStrays ? first.absoluteReferences : undefined
+  const { absoluteReferences } = first
   if (dialect === 'sqlite' && !isOrdered) {
     // No sorting in the database of what is few rows at most.
     const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
     const text = `SELECT ${BRIEF.columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MAX_SCANNED_ROWS + 1}`
-    const none = { withBodies: undefined, absoluteColumn: undefined, notesMore: false }
+    const none = { withBodies: undefined, notesAbsolute: false, notesMore: false }
     return { sql: statements(text), isCollected: true, ...none, driver, checked }
   }
   const found = `SELECT x.rid AS rid FROM ${table} x WHERE ${find}`
@@ -78,7 +76,8 @@ export const toStatement = (
   const select = ({ columns, none }: typeof BRIEF): Sql => {
     const note = (rid: number, test: string): string => `SELECT ${rid}, ${none} WHERE EXISTS (${test})`
     const parts = [`SELECT ${columns} FROM (${page}) k CROSS JOIN resource r WHERE r.rid = k.rid AND ${IS_CURRENT}`]
-    if (strays !== undefined) parts.push(note(ABSOLUTE_LEFT_OUT, `SELECT 1 FROM ${table} x WHERE ${strays.find}`))
+    if (absoluteReferences !== undefined)
+      parts.push(note(ABSOLUTE_LEFT_OUT, `SELECT 1 FROM ${table} x WHERE ${absoluteReferences}`))
     if (!isBounded)
       parts.push(note(isOrdered ? MORE : ABSOLUTE_LEFT_OUT, `${found} LIMIT 1 OFFSET ${MAX_SCANNED_ROWS}`))
     return statements(parts.join(' UNION ALL '))
@@ -87,7 +86,7 @@ export const toStatement = (
     sql: select(BRIEF),
     withBodies: select(FULL),
     isCollected: false,
-    absoluteColumn: strays?.column,
+    notesAbsolute: absoluteReferences !== undefined,
     notesMore: !isBounded,
     driver,
     checked,

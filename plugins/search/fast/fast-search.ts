@@ -6,11 +6,9 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { chain, type MaybePromise, type SqlParam } from '../../database/service.ts'
 import type { RowSource, StoredVersion, VersionRow, VersionStore } from '../../storage/service.ts'
-import type { ChangeCounters } from '../index/change-counters.ts'
 import type { Registry } from '../index/registry.ts'
 import type { Executor } from '../plan/executor.ts'
 import type { StatementCache } from '../sql/statements.ts'
-import type { AbsoluteReferenceColumns } from './absolute-references.ts'
 import { type CompiledClause, compileClause, compilePatientCodeClause } from './compiled-clause.ts'
 import { ABSOLUTE_LEFT_OUT, type CompiledStatement, MAX_SCANNED_ROWS, MORE, toStatement } from './compiled-statement.ts'
 import type { CachedPage, PageCache, PageUrls } from './page-cache.ts'
@@ -27,8 +25,6 @@ const MEMORY = 0.02
 interface Shape {
   readonly clauses: readonly CompiledClause[]
   readonly statement: CompiledStatement
-  /** The same for where there are no strays. */
-  readonly withoutAbsolute: CompiledStatement
   /** Below zero it was too often tried in vain, and is tried no more. */
   credit: number
 }
@@ -61,14 +57,8 @@ export interface FastSearchParts {
   readonly store: Pick<VersionStore, 'getVersion'>
   readonly executor: Pick<Executor, 'unheld' | 'fetch'>
   readonly statements: StatementCache
-  /** Undefined where this process is not the one writer, or keeps nothing in memory. */
-  readonly cache:
-    | {
-        readonly changes: Pick<ChangeCounters, 'countersOf'>
-        readonly absolutes: AbsoluteReferenceColumns
-        readonly pages: PageCache
-      }
-    | undefined
+  /** NO_PAGES where this process is not the one writer, or keeps nothing in memory. */
+  readonly pages: PageCache
   readonly isPostgres: boolean
 }
 
@@ -76,7 +66,7 @@ type BriefRow = Pick<VersionRow, 'rid' | 'ver'>
 type Found = MaybePromise<readonly StoredVersion[] | undefined>
 
 export const createFastSearch = (parts: FastSearchParts): FastSearch => {
-  const { source, registry, store, executor, statements, cache, isPostgres } = parts
+  const { source, registry, store, executor, statements, pages, isPostgres } = parts
   let shapes = new Map<string, Shape | null>()
   let state = registry.state
 
@@ -107,20 +97,13 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
       clauses.push(clause)
     }
     const paired = pair(clauses)
-    const statementWith = (notesStrays: boolean): CompiledStatement =>
-      toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite', notesStrays)
-    return {
-      clauses: paired,
-      statement: statementWith(true),
-      withoutAbsolute: statementWith(false),
-      credit: MAX_CREDIT,
-    }
+    const statement = toStatement(statements, paired, isPostgres ? 'postgres' : 'sqlite')
+    return { clauses: paired, statement, credit: MAX_CREDIT }
   }
   const shapeOf = (type: string, names: string): Shape | null => {
     if (state !== registry.state || shapes.size >= MAX_SHAPES) {
       shapes = new Map()
       state = registry.state
-      cache?.absolutes.forget()
     }
     const key = `${type}?${names}`
     const found = shapes.get(key)
@@ -195,14 +178,9 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     }
     return bound
   }
-  const statementOf = ({ statement, withoutAbsolute }: Shape): CompiledStatement => {
-    const { absoluteColumn } = statement
-    if (absoluteColumn === undefined || cache === undefined || cache.absolutes.mayBeIn(absoluteColumn)) return statement
-    return withoutAbsolute
-  }
   const paramsOf = (
     clauses: readonly CompiledClause[],
-    { driver, checked, isCollected, absoluteColumn, notesMore }: CompiledStatement,
+    { driver, checked, isCollected, notesAbsolute, notesMore }: CompiledStatement,
     bound: readonly (readonly SqlParam[])[],
     limit: number,
   ): SqlParam[] => {
@@ -211,8 +189,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     const params = first.slice(0, finds)
     for (const at of checked) params.push(...(bound[at] as readonly SqlParam[]))
     if (!isCollected) params.push(limit)
-    if (absoluteColumn !== undefined)
-      for (let at = finds; at < first.length; at += 1) params.push(first[at] as SqlParam)
+    if (notesAbsolute) for (let at = finds; at < first.length; at += 1) params.push(first[at] as SqlParam)
     if (notesMore) for (let at = 0; at < finds; at += 1) params.push(first[at] as SqlParam)
     return params
   }
@@ -222,24 +199,22 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     bound: readonly (readonly SqlParam[])[],
     rows: readonly BriefRow[],
   ): void => {
-    if (cache === undefined) return
     const keys = (clauses[driver] as CompiledClause).keys(bound[driver] as readonly SqlParam[])
-    const changes = cache.changes.countersOf(keys)
     const { text } = query
-    cache.pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, changes, text, count, rows })
+    pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, text, count, rows })
   }
 
   return {
-    cached: (url, type, urls) => cache?.pages.get(url, type, urls, registry.state),
+    cached: (url, type, urls) => pages.get(url, type, urls, registry.state),
     versions: ({ rows }) => versionsOf(rows),
-    answered: (page, length, make) => cache?.pages.answered(page, length, make),
+    answered: pages.answered,
     find(asked) {
       const { type, query, ownUrl, count } = asked
       const shape = shapeOf(type, query.names)
       if (shape === null || shape.credit < 0) return undefined
       const bound = bindAll(shape, query.values, ownUrl)
       if (bound === undefined) return undefined
-      const statement = statementOf(shape)
+      const { statement } = shape
       // Bodies that are not in memory come with the first statement rather than by a second one.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
       let isNow = true

@@ -3,8 +3,10 @@ import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { extent } from '../access/extent.ts'
+import type { Registry } from '../index/registry.ts'
+import type { SearchView } from '../plan/search-view.ts'
 import { signPageToken } from '../query/page-token.ts'
-import type { SearchView } from '../query/search-view.ts'
+import type { FastSearch } from './fast-search.ts'
 import type { CachedEntries } from './page-cache.ts'
 import { parseSimpleQuery } from './simple-query.ts'
 
@@ -38,9 +40,17 @@ export interface FastPage {
   readonly next: (() => string) | undefined
 }
 
+export interface FastView extends Pick<SearchView, 'clock' | 'page'> {
+  readonly search: {
+    /** Undefined in a transaction. */
+    readonly fast: FastSearch | undefined
+    readonly registry: Pick<Registry, 'key'>
+  }
+}
+
 /** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
 export const findFast = (
-  { search, clock, page }: SearchView,
+  { search, clock, page }: FastView,
   { context, ruling, type, url, query }: FastQuery,
   { takes, show, keep }: FastDisplay,
 ): MaybePromise<FastPage | undefined> => {

@@ -46,10 +46,13 @@ export interface PageCache {
   /** As good as asked for now. */
   get(url: string, type: string, urls: PageUrls, meaning: object): CachedPage | undefined
   /** Found now. */
-  put(url: string, page: Omit<CachedPage, 'entries'>): void
+  put(url: string, page: Omit<CachedPage, 'entries' | 'changes'>): void
   /** A page was answered: where there is room it keeps, for the next time, what `make` gives. `length`: its bytes. */
   answered(page: CachedPage, length: number, make: () => CachedEntries): void
 }
+
+/** The plain way: each search is asked of the database. */
+export const NO_PAGES: PageCache = { get: () => undefined, put: () => undefined, answered: () => undefined }
 
 const ADMISSION_SLOTS = 16_384 // a power of two; each remembers one address that was met once
 const MAX_ROWS = 100
@@ -108,7 +111,8 @@ export const createPageCache = (
     put(url, page) {
       if (page.rows.length > MAX_ROWS || !wasMet(hashOf(url))) return
       // Without the bodies that may have come with them.
-      put(url, { ...page, rows: page.rows.map(({ rid, ver }) => ({ rid, ver })), entries: undefined })
+      const rows = page.rows.map(({ rid, ver }) => ({ rid, ver }))
+      put(url, { ...page, changes: changes.countersOf(page.keys), rows, entries: undefined })
     },
     answered(page, length, make) {
       if (page.entries === undefined && takeRoom(length)) page.entries = make()

@@ -7,7 +7,6 @@
  * Keys share counters: one that is met by chance makes a page count as changed that is not, never the reverse.
  */
 import type { StoredVersion } from '../../storage/service.ts'
-import { ABSOLUTE, COLUMN_STEP } from '../definition/column-codes.ts'
 import {
   COMPOSITE_COLUMNS,
   type IndexEntries,
@@ -24,19 +23,15 @@ export const counterKeyOf = (column: number, value = 0, system = 0): number => {
   return (mixed ^ (mixed >>> 15)) & (COUNTERS - 1)
 }
 
-/** Adds the keys of rows to `keys`, and to `absolutes` the columns in which they hold references with a whole address. */
+/** Adds the keys of rows to `keys`. */
 export const addKeys = (
   { token, reference, string, composite }: IndexEntries,
   keys: { push(key: number): unknown },
-  absolutes: Set<number>,
 ): void => {
   for (let at = 0; at < token.length; at += TOKEN_COLUMNS)
     keys.push(counterKeyOf(token[at] as number, token[at + 1], token[at + 2]))
-  for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS) {
-    const column = reference[at] as number
-    keys.push(counterKeyOf(column, reference[at + 1]))
-    if (column % COLUMN_STEP === ABSOLUTE) absolutes.add(column - ABSOLUTE)
-  }
+  for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS)
+    keys.push(counterKeyOf(reference[at] as number, reference[at + 1]))
   for (let at = 0; at < composite.length; at += COMPOSITE_COLUMNS)
     keys.push(counterKeyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
   for (let at = 0; at < string.length; at += STRING_COLUMNS) keys.push(counterKeyOf(string[at] as number))
@@ -46,26 +41,22 @@ export interface ChangeCounters {
   /** Rows of a resource, before or after a change that makes `version`. */
   record(version: StoredVersion, rows: IndexEntries): void
   /** The same of keys that were worked out before: see `addKeys`. */
-  recordKeys(version: StoredVersion, keys: readonly number[], absolutes: readonly number[]): void
+  recordKeys(version: StoredVersion, keys: readonly number[]): void
   /** After COMMIT. */
   committed(versions: readonly StoredVersion[]): void
-  /** Has a reference with a whole address been about to be written in this column? */
-  hasAbsolute(column: number): boolean
   /** Changes under some keys so far: grows with each. */
   countersOf(keys: readonly number[]): number
 }
 
 export const createChangeCounters = (): ChangeCounters => {
   const counters = new Float64Array(COUNTERS)
-  const absolutes = new Set<number>()
   return {
     record(version, rows) {
       version.keys ??= []
-      addKeys(rows, version.keys, absolutes)
+      addKeys(rows, version.keys)
     },
-    recordKeys(version, keys, columns) {
+    recordKeys(version, keys) {
       version.keys = version.keys === undefined ? [...keys] : version.keys.concat(keys)
-      for (const column of columns) absolutes.add(column)
     },
     committed(versions) {
       for (const version of versions) {
@@ -78,7 +69,6 @@ export const createChangeCounters = (): ChangeCounters => {
         version.keys = undefined
       }
     },
-    hasAbsolute: (column) => absolutes.has(column),
     countersOf(keys) {
       let sum = 0
       for (const key of keys) sum += counters[key] as number

@@ -50,5 +50,5 @@ export const exactMigrations: readonly SchemaChange[] = [
   },
 ]
 
-/** Texts folded as `fold` does now: all forms of a letter are one. */
+/** Texts folded as `normalize` does now, all forms of a letter are one, and composites with the texts of units. */
 export const foldedMigrations: readonly SchemaChange[] = [{ name: 'fhir/0009-folded-texts', sql: INDEX_ANEW }]

@@ -3,10 +3,12 @@
  * of parameters asks for it. Needs no more than the branches of the columns.
  */
 import type { ElementPath, PathStep, PathTest } from '../../model/service.ts'
-import { type Convert, type IndexKind, MIME_TYPE } from '../definition/kind.ts'
+import { type IndexKind, MIME_TYPE } from '../definition/kind.ts'
 import { isMimeTypes } from '../definition/mime-value-set.ts'
 import { patientCodeKey } from '../definition/pair-key.ts'
+import type { Convert } from './convert/convert.ts'
 import type { Converters } from './convert/converters.ts'
+import { shortened } from './hash.ts'
 import {
   COMPOSITE,
   COMPOSITE_COLUMNS,
@@ -257,8 +259,16 @@ const combine = (
           row[ranged.lowRest] = list[n + QUANTITY.lowRest] as string
           row[ranged.highRest] = list[n + QUANTITY.highRest] as string
           if (at === 1) {
-            row[5] = list[n + 3] as number
-            row[6] = list[n + 4] as number
+            const [code, system, unit] = [list[n + 3] as number, list[n + 4] as number, list[n + 5] as number]
+            // A unit's text that is not its code has a row of its own, without a system: `5||mg` finds code or text.
+            if (unit !== 0 && (code === 0 || unit !== shortened(code))) {
+              row[5] = unit
+              row[6] = 0
+              step(at + 1)
+              if (code === 0 && system === 0) continue
+            }
+            row[5] = code
+            row[6] = system
           }
         }
       } else {

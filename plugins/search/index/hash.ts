@@ -17,6 +17,9 @@ export interface Hasher {
 const HALF = 2 ** 47
 const HIGH = 2 ** 32
 
+/** The short hash of the text whose long hash is given. */
+export const shortened = (long: number): number => Math.imul(long >>> 0, 0x85ebca6b) | 0 || 1
+
 const NONE: ReadonlySet<string> = new Set()
 
 export const createHasher = (seed: number, caseless = NONE): Hasher => {
@@ -39,7 +42,7 @@ export const createHasher = (seed: number, caseless = NONE): Hasher => {
   const short = (text: string): number => {
     const found = known.get(text)
     if (found !== undefined) return found
-    const made = Math.imul(long(text) >>> 0, 0x85ebca6b) | 0 || 1
+    const made = shortened(long(text))
     if (known.size >= 2_000) known.clear()
     known.set(text, made)
     return made

@@ -34,7 +34,6 @@ export interface IndexFindings extends Findings {
   readonly masks: readonly number[]
   /** Keys of all rows of both versions: see change-counters.ts. */
   readonly keys: readonly number[]
-  readonly absolutes: readonly number[]
   readonly contained: ContainedList
   readonly words: ResourceText
   readonly references: readonly ReadReference[]

@@ -184,11 +184,11 @@ export const createIndexWriter = (
     // What is indexed has changed meanwhile: all begins anew.
     if (findings.source !== registry.source) throw Contended()
     const { rid, type, id } = next
-    const { before, added, masks, keys, absolutes } = findings
+    const { before, added, masks, keys } = findings
     const code = codeOf(type) ?? 0
     const put = before === undefined ? putLater : insertImmediately
     const pause = createPause()
-    changes?.recordKeys(next, keys, absolutes)
+    changes?.recordKeys(next, keys)
     const promises: Promise<void>[] = []
     const finish = async (): Promise<void> => {
       if (promises.length > 0) await Promise.all(promises.splice(0))

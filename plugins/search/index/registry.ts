@@ -6,7 +6,6 @@
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { type InterpretedNodes, loadPathInterpreter, type Members, type ReferenceWalker } from '../../model/service.ts'
-import { settleCaseless } from '../definition/caseless-systems.ts'
 import {
   type ClientParameterCompiler,
   type ClientParameterRow,
@@ -22,6 +21,7 @@ import { createHasher, type Hasher } from './hash.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { openSettings } from './settings.ts'
+import { settleCaseless } from './settle-caseless.ts'
 import { readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
 
 /** What another thread makes the same extraction from, as plain data. */

@@ -5,9 +5,9 @@ import type { StoredVersion } from '../../storage/service.ts'
 import { type AccessFilter, createAccessFilter, UNRESTRICTED } from '../access/access-filter.ts'
 import { type PagePosition, signPageToken, verifyPageToken } from '../query/page-token.ts'
 import type { SearchContext } from '../query/search-context.ts'
-import type { SearchView } from '../query/search-view.ts'
 import { planRecord, type RecordQuery } from './compartment-plans.ts'
 import { MAX_INCLUDED } from './include.ts'
+import type { SearchView } from './search-view.ts'
 
 export interface CompartmentQuery extends Omit<RecordQuery, 'ownUrl'> {
   readonly context: RequestContext

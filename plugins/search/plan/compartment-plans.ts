@@ -7,8 +7,8 @@ import type { AccessFilter } from '../access/access-filter.ts'
 import { anyClause, idClause, notClause, type SearchClause } from '../query/clause.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SearchContext } from '../query/search-context.ts'
-import type { SearchView } from '../query/search-view.ts'
 import type { ReferredTarget } from './referred.ts'
+import type { SearchView } from './search-view.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */
 const CARE_DATES = [

@@ -8,30 +8,18 @@ import {
   type VersionStore,
 } from '../../storage/service.ts'
 import { createAliases, matchesSql } from '../query/clause-sql.ts'
-import { areWhole, wholeKeys } from '../query/page-keys.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { StatementCache } from '../sql/statements.ts'
 import type { Deadline } from './deadline.ts'
+import { createFindNearest, type SearchMatch } from './nearest-matches.ts'
 import { type Direction, NEAR_ROWS, nextTo } from './plan.ts'
 import { isLong, type PlanRefiner } from './refine.ts'
-import { beyond, orderBy, selected } from './sort.ts'
-import { placeAll, sortInMemory } from './sort-in-memory.ts'
-import { type Placing, walkedPage, walkFor } from './walked-page.ts'
 
 /** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
 const SMALL = 500
-
-export interface SearchMatch {
-  readonly version: StoredVersion
-  readonly keys: readonly (string | number)[]
-  /** Its number in the order of the page, when that is not its rid. */
-  readonly sortPosition?: number
-  /** Place in `contained` of its version, when that is what was found. */
-  readonly contained?: number | undefined
-}
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
 
@@ -70,9 +58,10 @@ export const createExecutor = (
     return join(parts, ' UNION ALL ')
   }
 
+  const hasFewRows = ({ isEstimate, size }: Plan): boolean => !isEstimate && size <= SMALL
   /** Quick for sure: few rows to go through, or read in order with nothing to check. */
-  const isSmall = ({ drivingClause, isEstimate, size, isOrdered, conditions }: Plan): boolean =>
-    (!isEstimate && size <= SMALL) || (isOrdered && conditions.length <= (drivingClause === undefined ? 0 : 1))
+  const isSmall = (plan: Plan): boolean =>
+    hasFewRows(plan) || (plan.isOrdered && plan.conditions.length <= (plan.drivingClause === undefined ? 0 : 1))
 
   /** Rows of current resources, in no order. */
   const byRids = (rids: readonly number[]): Fragment =>
@@ -93,35 +82,6 @@ export const createExecutor = (
     })
   }
 
-  const placed = async (
-    rows: readonly Placing[],
-    keys: readonly SortKey[],
-    asking: Deadline,
-  ): Promise<readonly SearchMatch[]> => {
-    const byRid = new Map(rows.map((row) => [row.rid, row]))
-    const found = await versions([...byRid.keys()], asking)
-    return found.map((version) => ({
-      version,
-      keys: keys.map((_key, at) => byRid.get(version.rid)?.[`s${at}`] as string | number),
-    }))
-  }
-
-  /** The values behind which a page begins, where its link holds only the beginning of some. */
-  const valuesNow = async (
-    { rid, keys: held }: PagePosition,
-    keys: readonly SortKey[],
-    direction: Direction,
-    asking: Deadline,
-  ): Promise<readonly (string | number)[]> => {
-    const run = <R>(statement: Fragment): Promise<R[]> => all<R>(statement, false, asking)
-    const found = await run<Record<string, string | number>>(
-      q`SELECT m.rid AS rid${selected(keys, 'm')} FROM resource m WHERE m.rid = ${rid}`,
-    )
-    const [last] = await placeAll(found, keys, run)
-    const isFalling = ({ descending }: SortKey): boolean => descending === (direction === 'older')
-    return wholeKeys(held, last?.keys ?? [], (at) => isFalling(keys[at] as SortKey))
-  }
-
   /** What is next to `position` by the order of resources, from one plan; `rowsOf` reads the rows of what is found. */
   const nextRows = async <R>(
     plan: Plan,
@@ -138,75 +98,10 @@ export const createExecutor = (
     return rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
   }
 
-  /** At most `limit` matches next to `position`, the nearest first. */
-  const nearest = async (
-    plans: readonly Plan[],
-    position: PagePosition,
-    keys: readonly SortKey[],
-    limit: number,
-    direction: Direction,
-    asking: Deadline,
-  ): Promise<readonly SearchMatch[]> => {
-    const { snapshotKey, rid } = position
-    const values = areWhole(position.keys) ? position.keys : await valuesNow(position, keys, direction, asking)
-    const order = raw(direction === 'older' ? 'DESC' : 'ASC')
-    const rowsOf = (found: Fragment, small: boolean): Promise<VersionRow[]> =>
-      all<VersionRow>(
-        q`SELECT ${COLUMNS} FROM (${found}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY k.rid ${order}`,
-        small,
-        asking,
-      )
-    const [plan] = plans
-    if (keys.length === 0 && plans.length === 1 && plan !== undefined) {
-      const rows = await nextRows(plan, position, limit, direction, asking, rowsOf)
-      return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
-    }
-    if (keys.length === 0) {
-      const parts = plans.map((one) => nextTo(one, position, limit, direction))
-      const found = q`SELECT rid FROM (${join(
-        parts.map((part, at) => q`SELECT rid FROM (${part}) ${raw(`p${at}`)}`),
-        ' UNION ALL ',
-      )}) u ORDER BY rid ${order} LIMIT ${limit}`
-      const rows = await rowsOf(found, false)
-      return rows.map((row) => ({ version: heldOrVersion(row), keys: [] }))
-    }
-    const walk = walkFor(keys)
-    let whole = plans
-    if (plans.length === 1 && plan?.isEstimate && walk !== undefined) {
-      const found = await walkedPage({
-        ...{ plan, keys, walk, pin: snapshotKey, rid, values, limit, direction },
-        refine: (one) => refined(one, asking, true),
-        run: (statement) => all(statement, false, asking),
-      })
-      if ('rows' in found) return placed(found.rows, keys, asking)
-      whole = [found.few]
-    }
-    const set = await union(whole, snapshotKey, asking)
-    if (keys.some(({ texts }) => texts !== undefined)) {
-      const sorted = await sortInMemory(
-        source,
-        statements,
-        set,
-        keys,
-        { rid, keys: values },
-        limit,
-        direction,
-        asking.signal,
-      )
-      const byRid = new Map(sorted.map((one) => [one.rid, one.keys]))
-      const found = await versions([...byRid.keys()], asking)
-      return found.map((version) => ({ version, keys: byRid.get(version.rid) ?? [] }))
-    }
-    const after = values.length === 0 ? raw('1 = 1') : beyond(keys, values, rid, direction)
-    const columns = raw(keys.map((_key, at) => `k.s${at}`).join(', '))
-    const ordered = orderBy(keys, direction)
-    const rows = await all<VersionRow & Record<string, string | number>>(
-      q`SELECT ${COLUMNS}, ${columns} FROM (SELECT k.* FROM (SELECT m.rid AS rid${selected(keys, 'm')} FROM (${set}) m) k WHERE ${after} ORDER BY ${ordered} LIMIT ${limit}) k CROSS JOIN resource r WHERE r.rid = k.rid AND (r.flags & 1) = 0 ORDER BY ${ordered}`,
-      whole.length === 1 && !(whole[0] as Plan).isEstimate && (whole[0] as Plan).size <= SMALL,
-      asking,
-    )
-    return rows.map((row) => ({ version: heldOrVersion(row), keys: keys.map((_key, at) => row[`s${at}`] as string) }))
-  }
+  const nearest = createFindNearest({
+    ...{ source, statements, columns: COLUMNS, all, versions, toVersion: heldOrVersion },
+    ...{ refined, union, nextRows, hasFewRows },
+  })
 
   return {
     /** One page: at most `limit` matches after `position`. Several plans: several types. */

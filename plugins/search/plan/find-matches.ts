@@ -5,17 +5,17 @@
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
 import { createAccessFilter } from '../access/access-filter.ts'
+import { withProgress } from '../access/with-progress.ts'
 import { TypeForbidden } from '../errors.ts'
-import { withProgress } from '../index/indexing-refusal.ts'
 import type { SearchClause } from '../query/clause.ts'
 import { createExpansions } from '../query/expansions.ts'
-import type { SearchView } from '../query/search-view.ts'
+import type { SearchView } from './search-view.ts'
 
 export interface ConditionalSearch {
   /** As they were built from what was committed then; good for judging versions that are not stored. */
   readonly conditions: readonly SearchClause[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
-  find(view: SearchView, limit: number): Promise<readonly StoredVersion[]>
+  find(reads: { readonly view: SearchView }, limit: number): Promise<readonly StoredVersion[]>
   /** False when the conditions hold codes of a value set, and one has changed since. */
   areCurrent(): boolean
 }
@@ -47,7 +47,7 @@ export const findMatches = async (
   })
   return {
     conditions,
-    async find(here, limit) {
+    async find({ view: here }, limit) {
       const { search, store } = here
       if (here !== view && !expansions.areCurrent()) throw Contended()
       const plan = await search.planner(store.types.code(type) ?? 0, here === view ? conditions : await build(here))

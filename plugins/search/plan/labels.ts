@@ -1,7 +1,7 @@
 /** Resources that together have every profile, tag and security label of some types: for $meta. */
 
-import type { SearchView } from '../query/search-view.ts'
 import { isIn, join, q } from '../sql/fragment.ts'
+import type { SearchView } from './search-view.ts'
 
 /** The search parameters that find labels. */
 const CODES = ['_profile', '_tag', '_security'] as const

@@ -1,18 +1,18 @@
 /** A search that was understood: what is asked for, of whom, and where its page begins. */
 import { type AccessFilter, createAccessFilter, UNRESTRICTED } from '../access/access-filter.ts'
-import type { Search } from '../open-search.ts'
 import { type PagePosition, verifyPageToken } from '../query/page-token.ts'
 import { type ResolvedParameters, resolveParameters } from '../query/resolve-parameters.ts'
 import type { SearchContext } from '../query/search-context.ts'
 import type { SearchRequest } from '../query/search-parameters.ts'
 import type { SearchQuery } from '../query/search-query.ts'
 import { typesOf } from '../query/search-scope.ts'
-import type { SearchView } from '../query/search-view.ts'
 import { selfLinkParameters } from '../query/self-link.ts'
 import type { SearchDeadline } from './deadline.ts'
 import type { Direction } from './plan.ts'
+import type { PlannedSearch } from './planned-search.ts'
+import type { SearchView } from './search-view.ts'
 
-export type Tracer = ReturnType<Search['tracer']>
+export type Tracer = ReturnType<PlannedSearch['tracer']>
 
 /** A search that was understood. */
 export interface ResolvedSearch {

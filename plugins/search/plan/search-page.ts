@@ -1,19 +1,18 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
 import type { Issue, ServerError } from '../../../kernel/index.ts'
+import { withProgress } from '../access/with-progress.ts'
 import { ExplainRestricted, TypeForbidden } from '../errors.ts'
-import { withProgress } from '../index/indexing-refusal.ts'
 import type { SearchClause } from '../query/clause.ts'
 import { shortenKeys } from '../query/page-keys.ts'
 import { type PagePosition, signPageToken } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SearchPage, SearchQuery } from '../query/search-query.ts'
-import type { SearchView } from '../query/search-view.ts'
 import { containedPage, countContained } from './contained/contained-page.ts'
 import { askContained } from './contained/plan-contained.ts'
 import { createDeadline } from './deadline.ts'
-import type { SearchMatch } from './executor.ts'
 import { explainPlans } from './explain.ts'
 import { type Included, MAX_INCLUDED } from './include.ts'
+import type { SearchMatch } from './nearest-matches.ts'
 import type { Direction } from './plan.ts'
 import {
   checkIncludes,
@@ -23,6 +22,7 @@ import {
   startOf,
   toStart,
 } from './resolved-search.ts'
+import type { SearchView } from './search-view.ts'
 
 const ESTIMATE_MOST = 100_000 // counting for an estimate stops here
 

@@ -2,8 +2,8 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { SearchClause } from '../query/clause.ts'
-import type { SearchView } from '../query/search-view.ts'
 import { createDeadline } from './deadline.ts'
+import type { SearchView } from './search-view.ts'
 
 const PAGE = 500 // resources read at once
 const PAGE_BYTES = 16 * 1024 * 1024 // of them, as they lie in the database

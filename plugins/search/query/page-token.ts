@@ -28,6 +28,14 @@ export interface PagePosition {
   readonly keys: readonly PageValue[]
 }
 
+/** JSON has no infinity, the place of what has no number: the list of its sign stands for it. */
+const writeKeys = (keys: readonly PageValue[]): string =>
+  JSON.stringify(keys.map((one) => (typeof one === 'number' && !Number.isFinite(one) ? [Math.sign(one)] : one)))
+const readKeys = (text: string): PageValue[] =>
+  (JSON.parse(text) as (PageValue | [sign: number])[]).map((one) =>
+    Array.isArray(one) && one.length === 1 ? one[0] * Number.POSITIVE_INFINITY : (one as PageValue),
+  )
+
 export const identify = ({ kind, client = '', user = '' }: Caller): string => `${kind}\n${client}\n${user}`
 
 const macOf = ({ mac }: PageKey, bytes: number, ...parts: readonly (string | Buffer)[]): Buffer => {
@@ -44,7 +52,7 @@ export const signPageToken = (
   search: string,
   { snapshotKey, rid, keys }: PagePosition,
 ): string => {
-  const values = keys.length === 0 ? '' : JSON.stringify(keys)
+  const values = keys.length === 0 ? '' : writeKeys(keys)
   const payload = Buffer.alloc(FIXED_BYTES + Buffer.byteLength(values))
   payload.writeDoubleBE(snapshotKey, 0)
   payload.writeDoubleBE(rid, 8)
@@ -90,6 +98,6 @@ export const verifyPageToken = (
   if (!owner.equals(macOf(key, OWNER_BYTES, 'owner\n', identify(caller)))) throw SearchPageForeign()
   if (clock.now() - payload.readDoubleBE(16) * 1000 > LIFE_MS) throw SearchPageExpired()
   const values = payload.subarray(FIXED_BYTES).toString('utf8')
-  const keys = values === '' ? [] : (JSON.parse(values) as PageValue[])
+  const keys = values === '' ? [] : readKeys(values)
   return { snapshotKey: payload.readDoubleBE(0), rid: payload.readDoubleBE(8), keys }
 }

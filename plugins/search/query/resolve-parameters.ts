@@ -1,5 +1,6 @@
 /** The parameters of a search by what they mean for each type; what is not understood is refused, or passed over when lenient. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
+import type { TypeCatalog } from '../../model/service.ts'
 import {
   SearchChain,
   SearchModifierNeeds,
@@ -9,10 +10,10 @@ import {
   SearchUnsupportedParameter,
 } from '../errors.ts'
 import type { SearchClause } from './clause.ts'
+import type { Criteria } from './criteria.ts'
 import type { SearchContext } from './search-context.ts'
 import type { SearchRequest } from './search-parameters.ts'
 import type { SearchQuery } from './search-query.ts'
-import type { SearchView } from './search-view.ts'
 import { type SortKey, toSortKeys } from './sort-order.ts'
 
 /** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
@@ -44,9 +45,16 @@ export interface ResolvedParameters {
   readonly count: number
 }
 
+interface ParameterContext {
+  readonly search: { readonly criteria: Criteria }
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  readonly page: { readonly default: number; readonly max: number }
+}
+
 /** Throws 400 for what is not understood. */
 export const resolveParameters = async (
-  { search, catalog, page }: SearchView,
+  { search, catalog, page }: ParameterContext,
   { request, lenient, shown }: Pick<SearchQuery, 'request' | 'lenient' | 'shown'>,
   types: readonly string[],
   context: SearchContext,

@@ -1,10 +1,10 @@
 /** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
 import type { Ruling } from '../../../kernel/index.ts'
-import { isResourceId, typeOf } from '../../model/service.ts'
+import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import { NotFound } from '../../storage/service.ts'
 import { NoCompartment, QueryParameterValue } from '../errors.ts'
+import type { Registry } from '../index/registry.ts'
 import type { SearchRequest } from './search-parameters.ts'
-import type { SearchView } from './search-view.ts'
 
 export interface SearchScope {
   readonly path: string
@@ -14,17 +14,24 @@ export interface SearchScope {
 }
 
 /** What an address names: `/[type]`, `/[type]/[id]/[other]`. */
-interface Address {
+export interface SearchAddress {
   readonly type?: string
   readonly id?: string
   /** The type looked for in a compartment, or `*`. */
   readonly other?: string
 }
 
-type Where = Pick<SearchView, 'search' | 'catalog'>
+interface Where {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly search: {
+    readonly registry: Pick<Registry, 'compartments'>
+    /** Types that have resources. */
+    usedTypes(): Promise<readonly string[]>
+  }
+}
 
 /** Throws 404. */
-export const scopeOf = (server: Where, { type, id, other }: Address): SearchScope => {
+export const scopeOf = (server: Where, { type, id, other }: SearchAddress): SearchScope => {
   if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
   if (id === undefined) return { path: `/${name}`, type: name, compartment: undefined }

@@ -3,8 +3,10 @@
  * resources. A token is sorted by its code and then its text, a reference by type and id.
  */
 
-import { type Convert, type IndexKind, isObject, listOf } from '../definition/kind.ts'
-import { createConverters, isIndexable } from '../index/convert/converters.ts'
+import { isIndexable } from '../definition/indexed-types.ts'
+import { type IndexKind, isObject, listOf } from '../definition/kind.ts'
+import type { Convert } from '../index/convert/convert.ts'
+import { createConverters } from '../index/convert/converters.ts'
 import { createHasher } from '../index/hash.ts'
 import type { IndexEntries } from '../index/index-entries.ts'
 import { normalize } from '../index/normalize.ts'

@@ -30,7 +30,8 @@ export interface SortKey {
 
 const MAX_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
-const BIGGEST = Number.MAX_VALUE
+/** Beyond all numbers that are stored: what is below any number, such as `<5`, is sorted by the least double. */
+const numberless = (descending: boolean): number => (descending ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
 
 /**
  * The rows of resource `d`. The sign keeps SQLite from taking the primary key, which begins with the parameter: it would read
@@ -42,7 +43,7 @@ const rowsOf = (d: string, codes: readonly number[]): Fragment =>
 /** A number and what its double leaves of it: the latter tells only numbers apart that are one double. */
 const fromNumbers = (codes: readonly number[], descending: boolean, column: 'lo' | 'lo_rest') => {
   const direction = raw(descending ? 'DESC' : 'ASC')
-  const nothing = column === 'lo' ? (descending ? -BIGGEST : BIGGEST) : ''
+  const nothing = column === 'lo' ? numberless(descending) : ''
   return (d: string): Fragment =>
     q`coalesce((SELECT x.${raw(column)} FROM ix_qty x WHERE ${rowsOf(d, codes)} ORDER BY x.lo ${direction}, x.lo_rest ${direction} LIMIT 1), ${nothing})`
 }
@@ -174,7 +175,7 @@ export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, te
         return [
           {
             ...key(fromNumbers(both, descending, 'lo')),
-            walk: rowWalk(NUMBERS, both, descending, descending ? -BIGGEST : BIGGEST),
+            walk: rowWalk(NUMBERS, both, descending, numberless(descending)),
           },
           key(fromNumbers(both, descending, 'lo_rest')),
         ]

@@ -1,6 +1,7 @@
 /**
  * UCUM units of one dimension that differ by a factor: mg/dL and g/L, min and h, mm[Hg] and kPa. A search for one of them
- * looks for all. Units with an offset, such as Cel and [degF], are not converted. https://ucum.org/ucum
+ * looks for all. Units with an offset, such as Cel and [degF], are not converted. Factors are exact, because bounds of a
+ * search are: a library that converts in doubles makes 1.0000000000000002 of 10*9/L in 10*3/uL. https://ucum.org/ucum
  */
 import { decimal, divide, multiply, type Ratio, readRatio } from '../../model/service.ts'
 

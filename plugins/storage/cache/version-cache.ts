@@ -69,8 +69,9 @@ export const createVersionCache = (mostBytes: number): VersionCache => {
       if (held === undefined ? wasMet(version) : held.version < version.version) cache.set(version.rid, version)
     },
     replace(version) {
-      if (cache.has(version.rid)) put(version)
-      else wasMet(version)
+      const held = cache.peek(version.rid)
+      if (held === undefined) wasMet(version)
+      else if (held.version < version.version) put(version)
     },
   }
 }

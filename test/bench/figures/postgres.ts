@@ -45,6 +45,7 @@ const recording = (creates: Step[][]): AnyPlugin => {
               beforeCommit: (participant, item) => transaction.beforeCommit(participant, item),
               hold: (name) => transaction.hold(name),
               queue: (name) => transaction.queue(name),
+              afterCommit: (tell) => transaction.afterCommit(tell),
               assertOptimistically: (statement, params) => transaction.assertOptimistically(statement, params),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),

@@ -35,6 +35,7 @@ const transaction: Transaction = {
   run: async (statement, params) => void (await rowsOf(statement, params)),
   hold: () => undefined,
   queue: () => undefined,
+  afterCommit: () => undefined,
   assertOptimistically: () => false,
 }
 /** What the tables ask of a database, on one connection. */

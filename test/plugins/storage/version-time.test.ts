@@ -1,27 +1,24 @@
-/** Moments of versions as they are written: Date, which takes four times as long, is the oracle. */
+/** Moments of versions as they are written: in milliseconds, whatever a stamp has beyond them. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toHttpDate, toInstant } from '../../../plugins/storage/version-time.ts'
 
-const EDGES = [
-  '1970-01-01T00:00:00.000Z',
-  '1999-12-31T23:59:59.999Z',
-  '2000-02-29T12:00:00.010Z',
-  '2024-02-29T23:59:59.100Z',
-  '2024-03-01T00:00:00.001Z',
-  '2100-02-28T23:59:59.999Z',
-  '2100-03-01T00:00:00.000Z',
-  '1969-12-31T23:59:59.999Z',
+const MOMENTS: readonly (readonly [instant: string, httpDate: string])[] = [
+  ['1970-01-01T00:00:00.000Z', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+  ['1999-12-31T23:59:59.999Z', 'Fri, 31 Dec 1999 23:59:59 GMT'],
+  ['2000-02-29T12:00:00.010Z', 'Tue, 29 Feb 2000 12:00:00 GMT'],
+  ['2024-02-29T23:59:59.100Z', 'Thu, 29 Feb 2024 23:59:59 GMT'],
+  ['2024-03-01T00:00:00.001Z', 'Fri, 01 Mar 2024 00:00:00 GMT'],
+  ['2100-02-28T23:59:59.999Z', 'Sun, 28 Feb 2100 23:59:59 GMT'],
+  ['2100-03-01T00:00:00.000Z', 'Mon, 01 Mar 2100 00:00:00 GMT'],
+  ['1969-12-31T23:59:59.999Z', 'Wed, 31 Dec 1969 23:59:59 GMT'],
 ]
-// Every 11 days and some, over 270 years: every day of the year, every month, leap years or not.
-const STEP_MS = 1_003_003_007
-const many = Array.from({ length: 8_500 }, (_, at) => at * STEP_MS)
 
-test('instants and HTTP dates are those of Date', () => {
-  for (const millis of [...EDGES.map((text) => Date.parse(text)), ...many]) {
-    const stamp = millis * 1000 + 999
-    assert.is(toInstant(stamp), new Date(millis).toISOString())
-    assert.is(toHttpDate(stamp), new Date(millis).toUTCString())
+test('a stamp is written as an instant and as an HTTP date, without its microseconds', () => {
+  for (const [instant, httpDate] of MOMENTS) {
+    const stamp = Date.parse(instant) * 1000 + 999
+    assert.is(toInstant(stamp), instant)
+    assert.is(toHttpDate(stamp), httpDate)
   }
 })
 

@@ -7,13 +7,15 @@ import database from '../../../plugins/database/index.ts'
 import { type MatchSubject, Resources } from '../../../plugins/fhir/service.ts'
 import type { ElementPath } from '../../../plugins/model/fhirpath/extraction/paths.ts'
 import { compileSearchDefinitions } from '../../../plugins/search/definition/compile-definitions.ts'
-import type { Convert, IndexKind } from '../../../plugins/search/definition/kind.ts'
+import { isIndexable } from '../../../plugins/search/definition/indexed-types.ts'
+import type { IndexKind } from '../../../plugins/search/definition/kind.ts'
 import type {
   SearchDefinitions,
   StoredColumn,
   StoredParameter,
 } from '../../../plugins/search/definition/stored-definitions.ts'
-import { createConverters, isIndexable } from '../../../plugins/search/index/convert/converters.ts'
+import type { Convert } from '../../../plugins/search/index/convert/convert.ts'
+import { createConverters } from '../../../plugins/search/index/convert/converters.ts'
 import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'
 import { IndexEntries } from '../../../plugins/search/index/index-entries.ts'

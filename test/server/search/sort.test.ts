@@ -183,4 +183,26 @@ test('the value that a resource is sorted by is read from its own rows, whatever
   }
 })
 
+for (const sort of ['value-quantity', '-value-quantity'])
+  test(`${sort}: what is below or above a number has a place among numbers, what has none comes last, whatever a page holds`, async () => {
+    const open = [{ value: 7 }, { value: 5 }, { value: 5, comparator: '<' }, { value: 5, comparator: '>' }]
+    const more = [
+      { value: 1, comparator: '<' },
+      { value: 9, comparator: '>=' },
+      {},
+      {},
+      { value: 1.7976931348623157e308 },
+    ]
+    const quantities = [...open, ...more, { value: -1.7976931348623157e308 }]
+    for (const [at, valueQuantity] of quantities.entries())
+      await observation(50 + at, { status: 'unknown', valueQuantity })
+    const url = `/Observation?status=unknown&_sort=${sort}`
+    const idsOf = (found: Resource[]): string[] => found.map(({ id }) => id)
+    const whole = idsOf(await walk(`${url}&_count=100`))
+    assert.is(whole.length, quantities.length)
+    assert.equal(whole.slice(-2), ['o57', 'o56'], 'those without a value, the newest first')
+    for (const count of [1, 2, 3, 4, 7]) assert.equal(idsOf(await walk(`${url}&_count=${count}`)), whole, `${count}`)
+    for (const at of quantities.keys()) await server.inject({ method: 'DELETE', url: `/Observation/o${50 + at}` })
+  })
+
 test.run()

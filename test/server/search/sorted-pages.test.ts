@@ -1,12 +1,13 @@
 /** What pages promise while others write: nothing new, and what is not changed once, in any order. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import database from '../../../plugins/database/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { watchedDatabase } from '../../support/watched-database.ts'
 
 let server: TestServer
+const { plugin, watch } = watchedDatabase()
 const headers = { 'content-type': 'application/fhir+json' }
 const PATIENTS = 9
 let made = 0
@@ -41,7 +42,7 @@ const walk = async (query: string, between: (page: number) => Promise<void>): Pr
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, searchDefinitions(), ...fhirPlugins],
+    plugins: [plugin, searchDefinitions(), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
 })
@@ -68,5 +69,23 @@ for (const sort of ['', 'birthdate', '-birthdate', 'name', '-_id', 'birthdate,-n
       if (sort === '') assert.is(found.filter((id) => id === 'p4').length, 1)
       for (let at = first + 1; at <= made; at += 1) await server.inject({ method: 'DELETE', url: `/Patient/new${at}` })
     })
+
+for (const sort of ['birthdate', '-_id', 'organization'])
+  test(`${sort}: a match that is deleted before it is read ends no page and no search`, async () => {
+    await fill()
+    const query = `_sort=${sort}&_count=3&gender:missing=true`
+    const before = await walk(query, async () => undefined)
+    const gone = new Set([before[0], before[3], before[7]])
+    watch.behindLong = async () => {
+      watch.behindLong = undefined
+      for (const id of gone) await server.inject({ method: 'DELETE', url: `/Patient/${id}` })
+    }
+    const found = await walk(query, async () => undefined)
+    assert.is(watch.behindLong, undefined)
+    assert.equal(
+      found,
+      before.filter((id) => !gone.has(id)),
+    )
+  })
 
 test.run()

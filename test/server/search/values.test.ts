@@ -119,6 +119,11 @@ test.before(async () => {
     valueQuantity: { value, code: 'mm[Hg]', system: UCUM },
   })
   await observation('bp', { component: [component('sys', 120), component('dia', 80)] })
+  await observation('tablets', {
+    code: { coding: [{ system: 'http://l', code: 'dose' }] },
+    valueQuantity: { value: 5, unit: 'tabl', code: '{tbl}', system: UCUM },
+    component: [{ code: { coding: [{ code: 'part' }] }, valueQuantity: { value: 6, unit: 'drops' } }],
+  })
   await observation('concept', {
     code: { coding: [{ system: 'http://l', code: 'q1', display: 'Question one' }] },
     valueCodeableConcept: { coding: [{ system: 'http://a', code: 'yes', display: 'Yes indeed' }], text: 'Affirmed' },
@@ -325,6 +330,16 @@ cases('a composite takes its parts from one element', 'Observation', [
   ['code-value-concept=q1$http://a|yes', 'concept'],
   ['code-value-concept=q1$no', ''],
   ['component-code-value-quantity=sys$120,sys$80', 'bp'],
+  ['component-code-value-quantity=dia$80||mm[Hg]', 'bp'],
+  ['code-value-quantity=dose$5||{tbl}', 'tablets'],
+  ['code-value-quantity=dose$5||tabl', 'tablets'],
+  [`code-value-quantity=dose$5|${UCUM}|{tbl}`, 'tablets'],
+  [`code-value-quantity=dose$5|${UCUM}|tabl`, ''],
+  [`code-value-quantity=dose$5|${UCUM}|`, 'tablets'],
+  ['code-value-quantity=dose$6||tabl', ''],
+  ['combo-code-value-quantity=part$6||drops', 'tablets'],
+  ['combo-code-value-quantity=part$6', 'tablets'],
+  ['combo-code-value-quantity=part$6||tabl', ''],
 ])
 
 for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty'])

@@ -3,8 +3,9 @@
  * call them. https://hl7.org/fhir/R4/search.html#ptypes
  */
 
-import { type Convert, type IndexKind, isObject, type Json, listOf } from '../../definition/kind.ts'
-import { createHasher, type Hasher } from '../hash.ts'
+import { type IndexKind, isObject, type Json, listOf } from '../../definition/kind.ts'
+import type { Hasher } from '../hash.ts'
+import type { Convert } from './convert.ts'
 import { createDateConverters } from './date.ts'
 import { createPositionConverters } from './position.ts'
 import { createQuantityConverters } from './quantity.ts'
@@ -82,9 +83,3 @@ export const createConverters = (hasher: Hasher) => {
 }
 
 export type Converters = ReturnType<typeof createConverters>
-
-/** Types a kind can index, for deciding at compile time; the same table, without a database's seed. */
-export const isIndexable = (() => {
-  const converters = createConverters(createHasher(0))
-  return (kind: IndexKind, type: string): boolean => converters.of(kind, type) !== undefined
-})()

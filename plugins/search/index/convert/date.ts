@@ -1,8 +1,9 @@
 /** Dates, periods and timings → the ranges they cover. https://hl7.org/fhir/R4/search.html#date */
 import { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from '../../../model/service.ts'
-import { alike, type Convert, isObject, type Json, listOf } from '../../definition/kind.ts'
+import { isObject, type Json, listOf } from '../../definition/kind.ts'
 import { WIDE_OFFSET, WIDE_RANGE_MS } from '../../definition/wide-ranges.ts'
 import type { IndexEntries } from '../index-entries.ts'
+import { alike, type Convert } from './convert.ts'
 
 export const createDateConverters = (): Readonly<Record<string, Convert>> => {
   const span: DateBounds = { lo: 0, hi: 0 }

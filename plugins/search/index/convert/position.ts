@@ -1,6 +1,7 @@
 /** Places on Earth → latitude and longitude in one row, under the degrees they lie in. https://hl7.org/fhir/R4/location.html#search */
 import { decimalText } from '../../../model/service.ts'
-import type { Convert, Json } from '../../definition/kind.ts'
+import type { Json } from '../../definition/kind.ts'
+import type { Convert } from './convert.ts'
 
 /** Undefined for what is no number of degrees. A double is finer than any place. */
 const toDegrees = (value: unknown, most: number): number | undefined => {

@@ -1,11 +1,12 @@
 /** Numbers, quantities and ranges → bounds with their units. https://hl7.org/fhir/R4/search.html#quantity */
 
 import { add, decimal, decimalText, multiply, type Ratio, readRatio } from '../../../model/service.ts'
-import { alike, type Convert, isObject, type Json } from '../../definition/kind.ts'
+import { isObject, type Json } from '../../definition/kind.ts'
 import { WIDE_OFFSET } from '../../definition/wide-ranges.ts'
 import { ABOVE_ALL, BELOW_ALL, type ExactNumber, justAbove, justBelow, toExactNumber } from '../exact-number.ts'
 import type { Hasher } from '../hash.ts'
 import type { IndexEntries } from '../index-entries.ts'
+import { alike, type Convert } from './convert.ts'
 import { exactValue } from './exact-value.ts'
 
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)

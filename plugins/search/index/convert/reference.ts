@@ -1,10 +1,11 @@
 /** References, canonicals and contained resources → rows. https://hl7.org/fhir/R4/search.html#reference */
 
 import { ABSOLUTE, CANONICAL, IDENTIFIER } from '../../definition/column-codes.ts'
-import { alike, type Convert, isObject, type Json, OWN_CANONICAL } from '../../definition/kind.ts'
+import { isObject, type Json, OWN_CANONICAL } from '../../definition/kind.ts'
 import type { Hasher } from '../hash.ts'
 import type { IndexEntries } from '../index-entries.ts'
 import { toPrefixKey } from '../normalize.ts'
+import { alike, type Convert } from './convert.ts'
 
 const IN_BASE = /^(https?:\/\/.+)\/([A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64})(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/
 

@@ -1,9 +1,10 @@
 /** Texts, names and addresses → folded keys. https://hl7.org/fhir/R4/search.html#string */
 
-import { alike, type Convert, isObject, type Json, listOf } from '../../definition/kind.ts'
+import { isObject, type Json, listOf } from '../../definition/kind.ts'
 import type { Hasher } from '../hash.ts'
 import type { IndexEntries } from '../index-entries.ts'
 import { normalize, toPrefixKey } from '../normalize.ts'
+import { alike, type Convert } from './convert.ts'
 
 export const createStringConverters = ({ long }: Hasher): Readonly<Record<string, Convert>> => {
   const addString = (rows: IndexEntries, column: number, value: unknown): void => {

@@ -1,10 +1,11 @@
 /** Codes, identifiers and what else is a token → rows, with the texts of their displays. https://hl7.org/fhir/R4/search.html#token */
 
 import { DISPLAY_TEXT, OF_TYPE, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
-import { alike, type Convert, isObject, type Json, listOf, MIME_TYPE } from '../../definition/kind.ts'
+import { isObject, type Json, listOf, MIME_TYPE } from '../../definition/kind.ts'
 import type { Hasher } from '../hash.ts'
 import type { IndexEntries } from '../index-entries.ts'
 import { KEY_CHARS, normalize, toPrefixKey } from '../normalize.ts'
+import { alike, type Convert } from './convert.ts'
 import { mimeParts } from './mime-parts.ts'
 
 const KNOWN_DISPLAYS = 2_000

@@ -1,8 +1,8 @@
 /** URIs → keys, kept as they are, because searches by prefix need it. https://hl7.org/fhir/R4/search.html#uri */
 
-import { alike, type Convert } from '../../definition/kind.ts'
 import type { Hasher } from '../hash.ts'
 import { toPrefixKey } from '../normalize.ts'
+import { alike, type Convert } from './convert.ts'
 
 export const createUriConverters = ({ long }: Hasher): Readonly<Record<string, Convert>> => {
   const uriUri: Convert = (rows, column, value) => {

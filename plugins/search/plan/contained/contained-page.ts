@@ -10,7 +10,8 @@ import type { PagePosition } from '../../query/page-token.ts'
 import type { Plan } from '../../query/plan-contract.ts'
 import { and, type Fragment, join, or, q, raw } from '../../sql/fragment.ts'
 import type { Deadline } from '../deadline.ts'
-import type { Executor, SearchMatch } from '../executor.ts'
+import type { Executor } from '../executor.ts'
+import type { SearchMatch } from '../nearest-matches.ts'
 import type { Direction } from '../plan.ts'
 
 export interface ContainedSearch {

@@ -3,11 +3,11 @@ import type { TypeCodes } from '../../../storage/service.ts'
 import type { AccessFilter } from '../../access/access-filter.ts'
 import { SearchSort, SearchUnsupportedParameter } from '../../errors.ts'
 import { CONTAINED_OFFSET } from '../../index/contained/key-space.ts'
-import type { Search } from '../../open-search.ts'
 import type { SearchClause } from '../../query/clause.ts'
 import type { Plan } from '../../query/plan-contract.ts'
 import type { SearchContext } from '../../query/search-context.ts'
 import type { SearchRequest } from '../../query/search-parameters.ts'
+import type { PlannedSearch } from '../planned-search.ts'
 import type { ContainedSearch } from './contained-page.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { ContainedSearch } from './contained-page.ts'
  * over several types, in a compartment, sorted.
  */
 export const askContained = async (
-  { containedCriteria, planner, usedTypes }: Search,
+  { containedCriteria, planner, usedTypes }: PlannedSearch,
   types: TypeCodes,
   type: string | undefined,
   request: SearchRequest,

@@ -257,20 +257,22 @@ export const componentBounds = (
   }
   const [first = '', ...unit] = splitEscaped(text, '|')
   const { prefix, number } = readNumberValue(name, unescapeValue(first))
-  // A composite keeps the code of a unit, not its display.
+  // Where the text of a unit is not its code, it has a row of its own in the place of the code, without a system.
   const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
     ...one,
     bounds: numberBounds(prefix, one.number),
   }))
-  const noUnit = ({ text: sql, params }: Fragment): Fragment =>
-    sql.includes('x.unit') ? new Fragment('x.code = ?', params.slice(0, 1)) : new Fragment(sql, params)
+  const inCode = ({ text: sql, params }: Fragment): Fragment =>
+    new Fragment(sql.replaceAll(/x\.unit = \?/g, '(x.code = ? AND x.sys = 0)'), params)
   return {
     where: or(
-      cases.map(({ bounds, where }) => rename(and(where === undefined ? [bounds.any] : [bounds.any, noUnit(where)]))),
+      cases.map(({ bounds, where }) => rename(and(where === undefined ? [bounds.any] : [bounds.any, inCode(where)]))),
     ),
     test: (row, at) =>
       cases.some(
-        ({ bounds, test }) => testRow(bounds, row, at, places) && test(row[at + 5] as number, row[at + 6] as number, 0),
+        ({ bounds, test }) =>
+          testRow(bounds, row, at, places) &&
+          test(row[at + 5] as number, row[at + 6] as number, row[at + 6] === 0 ? (row[at + 5] as number) : 0),
       ),
   }
 }

@@ -7,12 +7,14 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { loadPathInterpreter } from '../../../../plugins/model/fhirpath/extraction/interpreted.ts'
 import { compileSearchDefinitions } from '../../../../plugins/search/definition/compile-definitions.ts'
-import type { Convert, IndexKind } from '../../../../plugins/search/definition/kind.ts'
+import { isIndexable } from '../../../../plugins/search/definition/indexed-types.ts'
+import type { IndexKind } from '../../../../plugins/search/definition/kind.ts'
 import type {
   SearchDefinitions,
   SearchParameterResource,
 } from '../../../../plugins/search/definition/stored-definitions.ts'
-import { createConverters, isIndexable } from '../../../../plugins/search/index/convert/converters.ts'
+import type { Convert } from '../../../../plugins/search/index/convert/convert.ts'
+import { createConverters } from '../../../../plugins/search/index/convert/converters.ts'
 import { compileExtractor } from '../../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../../plugins/search/index/hash.ts'
 import { IndexEntries } from '../../../../plugins/search/index/index-entries.ts'

@@ -1,13 +1,18 @@
 // database: memory, none is used
 /** Bodies as they are stored: small ones with a dictionary, larger ones as gzip, and every one comes back as it was. */
 import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { deflateRawSync, gunzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { compressBody, decompressBody } from '../../../../plugins/storage/body/body.ts'
+import { compressBody, decompressBody, storedLength } from '../../../../plugins/storage/body/body.ts'
+import { deflate } from '../../../../plugins/storage/body/deflate.ts'
 import { DICTIONARY } from '../../../../plugins/storage/body/dictionary.ts'
-import { decompressSmall } from '../../../../plugins/storage/body/lz.ts'
+import { lz } from '../../../../plugins/storage/body/lz.ts'
+import { SMALL_BYTES } from '../../../../plugins/storage/body/small-codec.ts'
 import { DEFLATED, GZIP, LZ } from '../../../../plugins/storage/tables.ts'
+import { examplesFolder } from '../../../support/stub-definitions.ts'
 
 const observation = (note: string): string =>
   JSON.stringify({
@@ -96,7 +101,7 @@ test('the packed form is the one that bodies were stored in', () => {
     'wQHOKoBYEJxFDX8BogDbLN18Yp8lcf0LoKblqGUNFDYtMTEtMjJUMDE6MjQ6NTMuNTk3WoA5EI41DoHIEJkID49eDwQ3MTgtN4mvDwlIZW1vZ2xvYmlugPsOnYwPfwGiANsbLH0+j0Baa3yNng+AORCBiRCQfRACMy4yhZEQgc8QqqAQgs8QAywibm+A1wqA5Q2ChA8IYXMgZXZlciwgg4MSgPsO',
     'base64',
   )
-  assert.is(decompressSmall(bytes).toString('utf8'), observation('as ever, as ever'))
+  assert.is(lz.decompress(bytes).toString('utf8'), observation('as ever, as ever'))
 })
 
 test('what is damaged in the database does not pass for what was stored', () => {
@@ -149,6 +154,21 @@ test('the dictionary is the one that stored bodies were packed with', () => {
     createHash('sha256').update(DICTIONARY).digest('hex'),
     'f5bf2acc3596397321457f4ac06edef3e58085caf7b399171deef0fc72579d1f',
   )
+})
+
+test('every small example comes back from both codecs as it was', () => {
+  const small = readdirSync(examplesFolder)
+    .filter((name) => name.endsWith('.json') && statSync(join(examplesFolder, name)).size < 2 * SMALL_BYTES)
+    .map((name) => JSON.stringify(JSON.parse(readFileSync(join(examplesFolder, name), 'utf8'))))
+    .filter((text) => Buffer.byteLength(text) <= SMALL_BYTES && Buffer.byteLength(text) >= 200)
+  assert.ok(small.length > 300, String(small.length))
+  for (const text of small)
+    for (const codec of [lz, deflate]) {
+      const { bytes, encoding } = compressBody(text, codec)
+      assert.is(encoding, codec.flag)
+      assert.is(decompressBody(bytes, encoding).toString('utf8'), text)
+      assert.is(storedLength(bytes, encoding) ?? Buffer.byteLength(text), Buffer.byteLength(text))
+    }
 })
 
 test.run()

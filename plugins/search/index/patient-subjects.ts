@@ -6,9 +6,9 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { type ElementPath, isOwnBase, type PathStep, readLiteral } from '../../model/service.ts'
 import type { Changed, StoredVersion } from '../../storage/service.ts'
-import { indexFindingsOf } from '../index/index-findings.ts'
+import type { SearchDefinitions } from '../definition/stored-definitions.ts'
+import { indexFindingsOf } from './index-findings.ts'
 import { namesNoPatient, singlePatientReference } from './single-patient.ts'
-import type { SearchDefinitions } from './stored-definitions.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

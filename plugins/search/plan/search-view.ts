@@ -2,13 +2,13 @@ import type { Clock } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { VersionStore } from '../../storage/service.ts'
-import type { Search } from '../open-search.ts'
+import type { PlannedSearch } from './planned-search.ts'
 
 /** What searches are performed with. */
 export interface SearchView {
   /** Set where all is read inside of one. */
   readonly transaction?: Transaction
-  readonly search: Search
+  readonly search: PlannedSearch
   readonly store: Pick<VersionStore, 'types'>
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock

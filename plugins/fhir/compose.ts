@@ -1,0 +1,166 @@
+/** Puts the interactions together: each is given the parts it uses, once, and is performed on a view. */
+import type { Clock, Random, Runners } from '../../kernel/index.ts'
+import { createElements, type Model, type TypeCatalog } from '../model/service.ts'
+import type { Definitions } from '../packages/service.ts'
+import type { Searches } from '../search/service.ts'
+import type { Storage, VersionStore } from '../storage/service.ts'
+import type { Validator } from '../validation/service.ts'
+import { createAuditDetails } from './audit-details.ts'
+import { createBatch } from './bundle/batch.ts'
+import { createTransaction } from './bundle/transaction.ts'
+import type { CapabilityPart } from './capability-part.ts'
+import { type Bundle, createBundle } from './interactions/bundle.ts'
+import { type Capabilities, createCapabilities } from './interactions/capabilities.ts'
+import { createPerformChange } from './interactions/change.ts'
+import { createCheckContent } from './interactions/check-content.ts'
+import { create } from './interactions/create.ts'
+import { deleteResource } from './interactions/delete.ts'
+import { createGuardChange } from './interactions/guard-change.ts'
+import { history } from './interactions/history.ts'
+import { createInteractions, type Interactions } from './interactions/interactions.ts'
+import { createToModification } from './interactions/modify.ts'
+import { createAddressOperations } from './interactions/operation.ts'
+import type { ServerOwnedTypes } from './interactions/owned-types.ts'
+import { patch } from './interactions/patch.ts'
+import { read } from './interactions/read.ts'
+import { createPerformRead } from './interactions/read-interaction.ts'
+import { search } from './interactions/search.ts'
+import { update } from './interactions/update.ts'
+import type { LargeBodies } from './large/large-bodies.ts'
+import { createPrepareVersions } from './large/prepare-versions.ts'
+import { createPrepareWrite } from './large/prepare-write.ts'
+import type { BuiltInInvocation } from './operations/built-in.ts'
+import type { BuiltInOperationParts } from './operations/built-in-operations.ts'
+import { createToOperationChange } from './operations/changes.ts'
+import { createDryRun } from './operations/dry-run.ts'
+import type { Operations } from './operations/registry.ts'
+import type { ResourcesParts } from './session/create-resources.ts'
+import { createReads } from './session/reads.ts'
+import type { View } from './view.ts'
+
+/** The server once it has started. */
+export interface StartedFhir {
+  /** Of what is committed. */
+  readonly view: View
+  readonly interactions: Interactions
+  readonly bundle: Bundle
+  readonly capabilities: Capabilities
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  /** What lies in memory under `Type/id`. */
+  readonly getCurrent: VersionStore['getCurrent']
+  /** For the operations of this plugin. */
+  readonly builtIn: ReturnType<BuiltInOperationParts['late']>
+  /** For sessions. */
+  readonly sessions: ReturnType<ResourcesParts['late']>
+}
+
+export interface ComposeParts {
+  readonly definitions: Definitions
+  readonly model: Model
+  readonly storage: Storage
+  readonly searches: Searches
+  readonly run: Runners
+  readonly clock: Clock
+  readonly random: Random
+  readonly large: LargeBodies
+  readonly validator: Validator | undefined
+  readonly described: readonly CapabilityPart[]
+  readonly operations: Operations<BuiltInInvocation>
+  readonly owned: ServerOwnedTypes
+  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  readonly page: { readonly default: number; readonly max: number }
+  /** [conformance] update_as_create */
+  readonly updateAsCreate: boolean
+  /** [conformance] conditional_delete: a condition takes all that match. */
+  readonly deletesMany: boolean
+}
+
+/** What several interactions use. */
+const commonOf = (given: ComposeParts) => {
+  const { model, storage, searches, definitions, clock, random, large, validator, owned, page, updateAsCreate } = given
+  const { catalog, links: referenceWalker } = model
+  const { store, write, checks } = storage
+  const { search, references, patients } = searches.opened
+  const checkContent = createCheckContent({ validator, checks, references })
+  return {
+    catalog,
+    referenceWalker,
+    clock,
+    random,
+    large,
+    owned,
+    validator,
+    page,
+    updateAsCreate,
+    definitions,
+    write,
+    database: store.database,
+    registry: search.registry,
+    elements: createElements(definitions),
+    audit: createAuditDetails(patients),
+    prepareVersions: createPrepareVersions({ large, catalog, patientSubjects: patients }),
+    prepareWrite: createPrepareWrite(large),
+    guardChange: createGuardChange(owned),
+    checkContent,
+    toModification: createToModification({ catalog, large, checkContent }),
+    /** Where the validation was asked before. */
+    checkUnvalidated: createCheckContent({ validator: undefined, checks, references }),
+  }
+}
+
+export const compose = (given: ComposeParts): StartedFhir => {
+  const { storage, searches, run, random, large, operations, page, described, deletesMany } = given
+  const { search: opened, access, reads } = searches.opened
+  const common = commonOf(given)
+  const { catalog, audit, checkUnvalidated } = common
+  const changes = { create: create(common), update: update(common), patch: patch(common) }
+  const sessions = {
+    ...common,
+    changes: { ...changes, deleteOne: deleteResource({ catalog, deletesMany: false }) },
+  }
+  const interactions = createInteractions({
+    catalog,
+    reads: {
+      read: read('read', common),
+      vread: read('vread', common),
+      history: history(common),
+      search: search(common),
+    },
+    changes: { ...changes, delete: deleteResource({ catalog, deletesMany }) },
+    operations: createAddressOperations({
+      ...common,
+      operations,
+      toOperationChange: createToOperationChange(common),
+      readsOf: (seat) => createReads(() => sessions, seat),
+    }),
+    performRead: createPerformRead(audit),
+    performChange: createPerformChange(common),
+  })
+  const capabilities = createCapabilities({
+    ...common,
+    operations,
+    described,
+    deletesMany,
+    fullTextMode: opened.fullText.mode,
+  })
+  return {
+    view: {
+      transaction: undefined,
+      run,
+      reads: storage.store,
+      search: reads(page),
+      access: access.extractingBy(large.rows),
+    },
+    interactions,
+    bundle: createBundle({
+      large,
+      batch: createBatch({ interactions, capabilities, random }),
+      transaction: createTransaction({ ...common, interactions }),
+    }),
+    capabilities,
+    catalog,
+    getCurrent: storage.store.getCurrent,
+    builtIn: { ...common, dryRun: createDryRun({ ...common, checkContent: checkUnvalidated }) },
+    sessions,
+  }
+}

@@ -1,0 +1,14 @@
+/** Packs small bodies by zlib with the dictionary: the plain way, which takes three times as long as lz.ts. RFC 1951 */
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { DEFLATED } from '../tables.ts'
+import { DICTIONARY } from './dictionary.ts'
+import { SMALL_BYTES, type SmallCodec } from './small-codec.ts'
+
+const OPTIONS = { windowBits: 13, dictionary: DICTIONARY, chunkSize: SMALL_BYTES } as const
+
+export const deflate: SmallCodec = {
+  flag: DEFLATED,
+  compress: (plain) => deflateRawSync(plain, { ...OPTIONS, level: 1, memLevel: 5 }),
+  decompress: (packed) => inflateRawSync(packed, OPTIONS),
+  length: () => undefined,
+}
