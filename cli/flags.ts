@@ -5,7 +5,7 @@ import { type Setting, type SettingSchema, variablesOf } from '../kernel/setting
 
 export type FlagDefinitions = Interfaces.FlagInput
 
-/** `strict|fhir`, `n`, `path`: what stands for the value in help. */
+/** The placeholder of the value in help: `strict|fhir`, `n`, `path`. */
 const valueWord = (key: string, schema: SettingSchema): string => {
   const of = schema.type === 'array' ? (schema.items ?? {}) : schema
   const literals = choices(of)
@@ -31,7 +31,7 @@ export const configFlag: FlagDefinitions = {
   }),
 }
 
-/** One flag per annotation; `hidden` keeps them out of the help of commands that are not about them. */
+/** One flag for each annotation. `hidden` leaves them out of a command's help page. */
 export const settingsFlags = (settings: readonly Setting[], hidden = false): FlagDefinitions => {
   const flags: FlagDefinitions = {}
   for (const { key, section, schema } of settings) {

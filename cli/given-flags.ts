@@ -1,17 +1,17 @@
-/** The flags that a command was given, by their names without dashes, and what they say of settings. */
+/** The flags that a command was given, by their names without dashes, and the settings that they set. */
 import { commandLineFlagsOf, type Setting } from '../kernel/settings/annotation.ts'
 import { REFUSED, StartFailed } from './start-failure.ts'
 
 export type GivenFlags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
-/** What a given flag says: its own setting, and those it implies. */
+/** The settings that a given flag sets: its own, and those it implies. */
 const sayings = ({ path, schema }: Setting, flag: string, value: unknown): readonly [string, unknown][] => {
   const values = schema.flagValues ?? {}
   if (flag !== schema.flag) return [[path, values[flag]]]
   return [[path, value], ...Object.entries(schema.flagSets ?? {})]
 }
 
-/** Refuses two flags that say different things of one setting, such as `--memory --sqlite path`. */
+/** Refuses two flags that set one setting to different values, such as `--memory --sqlite path`. */
 export const refuseContradictions = (settings: readonly Setting[], given: GivenFlags): void => {
   const said = new Map<string, { readonly flag: string; readonly value: unknown }>()
   for (const setting of settings)

@@ -18,7 +18,7 @@ import type { World } from './world.ts'
 
 const DESCRIPTION = 'A FHIR R4 server.'
 
-/** oclif's view of this program: no manifest, no plugins of its own kind. */
+/** oclif's configuration of this program: no manifest, no oclif plugins. */
 const loadConfig = async (): Promise<Config> => {
   const { Config } = await import('@oclif/core')
   const root = fileURLToPath(new URL('..', import.meta.url))
@@ -27,7 +27,7 @@ const loadConfig = async (): Promise<Config> => {
   return Config.load({ root, isRoot: true, pjson: pjson as never, userPlugins: false, devPlugins: false })
 }
 
-/** The part of oclif's `parse` that a command's own flags come in by. */
+/** The part of oclif's `Command` that is wrapped to add flags of settings. */
 interface Parsing {
   parse(options?: { flags?: FlagDefinitions }, argv?: string[]): Promise<{ flags: Record<string, unknown> }>
   _run(): Promise<unknown>
@@ -42,13 +42,13 @@ const masked = (line: string, secrets: readonly string[]): string =>
     .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, MASK), line)
 
-/** Messages of drivers quote what they were given. */
+/** Messages of drivers quote their input, which may hold secrets. */
 const maskedFailure = (error: unknown, context: OwnContext): StartFailure => {
   const { lines, code } = startFailureOf(error)
   return { lines: lines.map((line) => masked(line, context.secrets())), code }
 }
 
-/** Runs the class with the flags of settings beside its own; a flag of its own with such a name is its own. */
+/** Runs the class with the flags of settings added to its own, which win where names are equal. */
 const runCommand = async (
   Loaded: Command.Class,
   { command: name = 'serve', rest }: ParsedArguments,
@@ -112,7 +112,7 @@ const find = (commands: ReadonlyMap<string, LoadCommand>, name: string): LoadCom
   return commands.get(name) ?? `there is no command ${name}; ${hint}`
 }
 
-/** Help needs no valid settings: it falls back to what is there without the file, and says so. */
+/** Help must work with invalid settings: it then prints the fault and describes the first-party plugins. */
 const gatherForHelp = async (world: World, config: string | undefined): Promise<Gathered> => {
   try {
     return await gather(world, config)
@@ -144,7 +144,7 @@ const dispatch = async (world: World): Promise<StartFailure> => {
   return NOTHING
 }
 
-/** Never throws, and ends the process only at a second signal. Returns the exit code. */
+/** Returns the exit code. Never throws. A second signal ends the process at once. */
 export const run = async (world: World): Promise<number> => {
   const before = process.exitCode // oclif sets it when a command throws
   const { lines, code } = await dispatch(world).catch(startFailureOf)

@@ -1,6 +1,6 @@
 /**
- * `server`: sets up, listens, says where, and serves until a signal, or until a plugin gives the server up. Exit code 0 after
- * a graceful stop at a signal.
+ * `server`: sets up, listens, prints its address, and serves until a signal, or until a plugin reports that the server
+ * cannot continue. Exit code 0 after a graceful stop at a signal.
  */
 import { PluginStart } from '../kernel/errors.ts'
 import { BUILD, type Failure, type Kernel, type LogOptions } from '../kernel/index.ts'
@@ -14,7 +14,7 @@ import type { SignalName, World } from './world.ts'
 
 const SIGNAL_CODE: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } // 128 + number of the signal
 
-/** For people lines that are short; for anything else lines of JSON, and nothing but. */
+/** On a terminal short lines for people; otherwise lines of JSON only. */
 const logFor = async ({ stdout }: World): Promise<LogOptions> => {
   const stream = { write: (line: string) => void stdout.write(line) }
   if (stdout.isTTY !== true) return { stream, batched: true }
@@ -43,7 +43,7 @@ const LISTEN_HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that host name is unknown here; choose an address of this machine with --bind host:port',
 }
 
-/** Whether the message says all that is known: it is one of a table, and quotes what caused it. */
+/** Whether the message is complete: the error comes from an error table and quotes its cause. */
 const isComplete = (error: unknown): boolean => {
   if (!(error instanceof ServerError)) return false
   const { key, cause, message } = error
@@ -51,7 +51,7 @@ const isComplete = (error: unknown): boolean => {
   return cause === undefined || message.includes(messageOf(cause))
 }
 
-/** One line with the next step. */
+/** One line that says what the operator can do next. */
 const lineOf = (error: unknown, kernel: Kernel): string => {
   const { message, code = '' } = error as Error & { code?: string }
   const hint = LISTEN_HINTS[code]
@@ -61,7 +61,7 @@ const lineOf = (error: unknown, kernel: Kernel): string => {
   return line.replace(/\s*\n\s*/g, ' ')
 }
 
-/** An address of the whole machine is none that a request can be sent to. */
+/** Replaces a wildcard address, to which no request can be sent, by localhost. */
 const reachable = (address: string): string =>
   address.replace('//0.0.0.0:', '//localhost:').replace('//[::]:', '//localhost:')
 

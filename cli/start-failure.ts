@@ -1,4 +1,7 @@
-/** Anything thrown → the lines for standard error and the exit code: 2 for what was asked, 1 for what went wrong. */
+/**
+ * Turns anything thrown into lines for standard error and an exit code: 2 for wrong arguments or settings, 1 for other
+ * failures.
+ */
 import { ServerError } from '../kernel/index.ts'
 import { closestKey } from '../kernel/settings/closest-key.ts'
 import { SettingsInvalid } from '../kernel/settings/errors.ts'
@@ -7,7 +10,10 @@ import { notBuilt } from '../kernel/settings/not-built.ts'
 export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"; the same for settings
 export const FAILED = 1
 
-/** The server was configured well and could not start, or not stop as it should. `message` is one line with the next step. */
+/**
+ * The settings were valid and the server could not start, or not stop as it should. `message` is one line that says
+ * what to do.
+ */
 export class StartFailed extends Error {
   readonly exitCode: number
 
@@ -42,7 +48,7 @@ const unknownFlag = (given: string, known: readonly string[]): string => {
   if (later !== undefined) return later
   const near = closestKey(name, known)
   const hint = near === undefined ? '--help lists all' : `did you mean --${near}?`
-  // Not what follows "=": it may be a secret.
+  // The text after "=" is not shown: it may be a secret.
   return `there is no flag ${given.replace(/=.*$/s, '')}; ${hint}`
 }
 
@@ -73,7 +79,7 @@ export const startFailureOf = (error: unknown): StartFailure => {
     const lines = isUnknownFlags(error) ? error.flags.map((flag) => unknownFlag(flag, known)) : [oneLine(error.message)]
     return { lines, code: error.oclif.exit ?? REFUSED }
   }
-  // A fault of ours or of a plugin: the place is what helps.
+  // A fault of the program or of a plugin: the stack helps to find it.
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { lines: [`this is a fault of the program: ${text}`], code: FAILED }
 }

@@ -1,14 +1,16 @@
-/* Answers --version before anything heavy is loaded, then hands over to the compiled program, or to the sources in a checkout. */
+/** Answers --version before anything heavy is loaded, then runs the compiled program, or the sources in a checkout. */
 import { existsSync, readFileSync } from 'node:fs'
 import { enableCompileCache, registerHooks } from 'node:module'
 import { homedir, tmpdir, userInfo } from 'node:os'
 
 const argv = process.argv.slice(2)
 const end = argv.indexOf('--')
-// `server migrate --version` is a matter of migrate; without a command the flag may stand anywhere.
+// In `server migrate --version` the flag belongs to migrate; without a command it may stand anywhere.
 const flags = argv[0]?.startsWith('-') ? argv.slice(0, end === -1 ? undefined : end) : []
 
-/* oclif asks for the user's home and shell, and Node throws where that user has no passwd entry, as in many containers. */
+/**
+ * oclif reads the user's home and shell, and Node throws where that user has no passwd entry, as in many containers.
+ */
 const lend = (name, ask, instead) => {
   try {
     if (process.env[name] === undefined) ask()

@@ -1,4 +1,4 @@
-/** What a kernel is made with. */
+/** Options of createKernel(). */
 import type { Clock, Random } from './clock.ts'
 import type { ConnectionLimits } from './listen.ts'
 import type { LogOptions } from './log.ts'

@@ -1,4 +1,7 @@
-/** Sets the enabled plugins up in order: each gets a Host, whose declaring half works until its `setup` returns. */
+/**
+ * Sets the enabled plugins up in order. Each gets a Host, whose methods that declare something work until its `setup`
+ * returns.
+ */
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import type { DeclaredDirect } from './direct-router.ts'
@@ -38,18 +41,18 @@ export interface SetUpParts {
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null)?.then === 'function'
 
-/** What `setup` returned, or a sentence about why it is no Lifecycle. */
+/** What `setup` returned. Throws a TypeError that says why it is not a Lifecycle. */
 const checkLifecycle = (returned: unknown): Lifecycle | undefined => {
   if (returned === undefined || returned === null) return undefined
   if (isThenable(returned)) {
-    returned.then(undefined, () => undefined) // its failure is not news any more
+    returned.then(undefined, () => undefined) // the TypeError below is thrown instead of its failure
     throw new TypeError('setup must not be async; what takes time belongs into the start it returns')
   }
   if (typeof returned !== 'object') throw new TypeError('setup returns nothing, or an object with start and stop')
   return returned
 }
 
-/** What plugins declared that is for the HTTP host. */
+/** Declarations of plugins that the HTTP host needs. */
 export interface Declared {
   readonly routes: readonly MountedRoutes[]
   readonly direct: readonly DeclaredDirect[]

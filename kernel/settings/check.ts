@@ -1,4 +1,6 @@
-/** One value against its schema: fills in nested defaults, freezes, and complains of each part that is wrong at its own place. */
+/**
+ * Checks one value against its schema: fills in nested defaults, freezes, and reports each wrong part at its own path.
+ */
 import { allowed } from './allowed.ts'
 import type { Setting, SettingSchema } from './annotation.ts'
 import { closestKey } from './closest-key.ts'
@@ -10,7 +12,10 @@ import { show } from './show.ts'
 export const named = ({ section, path }: Setting, at: string = path): string =>
   `[${section}] ${at.slice(section.length + 1)}`
 
-/** A frozen copy. Null prototype: maps are asked for keys that come from outside, such as a client called "constructor". */
+/**
+ * A frozen copy. Without a prototype, because maps are read with keys from outside, such as a client called
+ * "constructor".
+ */
 const frozen = (value: unknown): unknown => {
   if (Array.isArray(value)) return Object.freeze(value.map(frozen))
   if (!isTable(value)) return value
@@ -29,7 +34,10 @@ export const schemaOfKey = (schema: SettingSchema, key: string): SettingSchema |
   return pattern === undefined ? undefined : patternProperties[pattern]
 }
 
-/** `complain(path, sentence)`. What the check returns counts only when nothing was complained of. */
+/**
+ * Makes a check that reports faults by `complain(path, sentence)`. The value it returns is valid only without
+ * complaints.
+ */
 export const createCheck = (complain: (path: string, about: string) => void): CheckValue => {
   let complaints = 0
   const refuse = (path: string, about: string): undefined => {

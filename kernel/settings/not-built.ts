@@ -1,4 +1,7 @@
-/** Settings that documents about this server name and this build does not have yet: they are refused by their own name. */
+/**
+ * Settings that documents about this server name and this build does not have yet: each is refused with a message of
+ * its own.
+ */
 
 export interface NotBuilt {
   /** `[export] is a section for $export, which this build does not have yet; remove the section`, or undefined. */

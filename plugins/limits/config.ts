@@ -78,7 +78,7 @@ export const costSection = Type.Object({
   sync: cost(5, 'a connection to /sync'),
 })
 
-/** What is limited, and per what. */
+/** Names of the quotas: what is limited, and in which period. */
 export const QUOTAS = [
   'requests_per_day',
   'writes_per_day',

@@ -1,4 +1,4 @@
-/** Settings of the figures for Prometheus. */
+/** Settings of the metrics for Prometheus. */
 import { Type } from '../../kernel/index.ts'
 
 export const metricsSection = Type.Object({

@@ -1,4 +1,6 @@
-/** The package keys of [conformance], and the credentials of an s3:// source. Spec: [conformance], SERVER_S3_* table. */
+/**
+ * The package keys of [conformance], and the credentials of an s3:// source. Spec: [conformance], SERVER_S3_* table.
+ */
 import { Type } from '../../kernel/index.ts'
 
 export const packageConformance = Type.Object({

@@ -1,4 +1,4 @@
-/** Gets one package into memory: from disk, from the cache, or from the source into the cache. */
+/** Loads one package into memory: from disk, from the cache, or from the source by way of the cache. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { isServerError, type Logger, type ServerError } from '../../kernel/index.ts'
@@ -17,19 +17,19 @@ import { bestOf, isExact } from './version.ts'
 /** A package in memory and where it came from. */
 export interface FetchedPackage {
   readonly content: PackageContent
-  /** Absolute path, or address of the source. */
+  /** Absolute path, or URL of the source. */
   readonly from: string
   readonly sha: string
-  /** Of a directory or .tgz the operator gave: see `contentTag`. */
+  /** For a directory or .tgz of the operator: see `contentTag`. */
   readonly contentTag: string | undefined
 }
 
 export interface PackageFetcher {
-  /** Address of the source, fit for a message. */
+  /** URL of the source without credentials, for messages. */
   readonly where: string
-  /** A directory or .tgz. Throws when it is none or cannot be read. */
+  /** Reads a directory or .tgz. Throws when it is neither or cannot be read. */
   local(request: LocalPackage): Promise<FetchedPackage>
-  /** A version, or the best of a range; undefined when neither cache nor source hold it. */
+  /** Loads a version, or the best one of a range; undefined when neither cache nor source has it. */
   named(name: string, spec: string, signal: AbortSignal): Promise<FetchedPackage | undefined>
 }
 
@@ -61,7 +61,7 @@ export const createAcquirer = ({ source, cache, log, report }: AcquirerOptions):
     return { content, from: path, sha: hash.digest('hex'), contentTag: stamp }
   }
 
-  // Silence costs half a minute: a source that did not answer once is not asked again.
+  // A source that did not answer once is not tried again, because each timeout takes half a minute.
   let down: ServerError | undefined
   const ask = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
     if (down !== undefined)
@@ -74,7 +74,7 @@ export const createAcquirer = ({ source, cache, log, report }: AcquirerOptions):
     }
   }
 
-  /** The version a range means: as the source says, or the best in the cache while the source cannot be reached. */
+  /** Resolves a range to a version: by the source, or from the cache while the source cannot be reached. */
   const pick = async (name: string, spec: string, signal: AbortSignal): Promise<string | undefined> => {
     if (isExact(spec)) return spec
     try {

@@ -1,4 +1,4 @@
-/** Reads a package that lies in a directory: its own, or a `package` folder in it, as a package cache has it. */
+/** Reads a package from a directory: the directory itself, or a folder `package` in it, as in a package cache. */
 
 import { statSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
@@ -8,11 +8,11 @@ import { leadingType, mayDefine } from './definition-types.ts'
 import { EntryRefused } from './errors.ts'
 import { candidates, findRoot, guard } from './package-root.ts'
 
-const AT_ONCE = 16 // files being read
+const AT_ONCE = 16 // files read at the same time
 const LOOK_BYTES = 512
-const LARGE_BYTES = 256 * 1024 // a file beyond this is looked at before it is read
+const LARGE_BYTES = 256 * 1024 // bytes; of a larger file the beginning is checked before it is read
 
-/** The bytes of a file, or undefined when it is no definition, which its first bytes tell. */
+/** The bytes of a file, or undefined when its first bytes show that it is not a definition. */
 const readCandidate = async (root: string, name: string, path: string): Promise<PackageFile | undefined> => {
   const file = join(root, name)
   const { size } = statSync(file)
@@ -33,7 +33,7 @@ const readCandidate = async (root: string, name: string, path: string): Promise<
   return type !== undefined && !mayDefine(type) ? undefined : { name, bytes }
 }
 
-/** The .json files of the directory that may be definitions, and package.json, in the order of their names. */
+/** Yields the .json files of the directory that may be definitions, and package.json, in the order of their names. */
 export async function* readFolder(path: string): AsyncGenerator<PackageFile, void, undefined> {
   const root = guard(path, () => findRoot(path))
   const names = guard(path, () => candidates(root).toSorted())

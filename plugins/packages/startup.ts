@@ -1,4 +1,4 @@
-/** What a start installs, and with what. Spec: [conformance], Versioning 3. */
+/** Decides what a start installs, and from where. Spec: [conformance], Versioning 3. */
 import type { Static } from 'typebox'
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
@@ -25,7 +25,9 @@ export interface StartupOptions {
   readonly log: Logger
 }
 
-/** Installs the default and the configured packages that are not there. Throws one line that says what to do. */
+/**
+ * Installs the default and the configured packages that are missing. Throws an error of one line that says what to do.
+ */
 export const createStartup = (options: StartupOptions) => {
   const { settings, db, tables, fetch, onWork, onWait, report, clock, random, log } = options
   // What fetches and unpacks is loaded when there is something to get, which most starts have not.

@@ -13,7 +13,7 @@ export default definePlugin({
       try {
         return database?.status()
       } catch {
-        // Not open yet: a probe says so by its status, not by failing.
+        // The database is not open yet: the probe shows that by its status and must not fail.
         return undefined
       }
     }

@@ -1,4 +1,4 @@
-/** GET /livez, /readyz, /healthz: open, never logged, reading no resource. Spec: Endpoints. */
+/** GET /livez, /readyz, /healthz: without authentication or log lines; they read no resource. Spec: Endpoints. */
 import type { FastifyPluginCallback } from 'fastify'
 import type { Readiness } from '../../kernel/index.ts'
 import type { DatabaseStatus } from '../database/service.ts'

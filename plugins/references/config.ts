@@ -1,4 +1,4 @@
-/** Spec: [conformance] reference_policy. */
+/** The setting reference_policy. Spec: [conformance] reference_policy. */
 import { Type } from '../../kernel/index.ts'
 
 export const referenceConformance = Type.Object({

@@ -2,18 +2,21 @@
 import type { Clock } from '../../kernel/index.ts'
 
 export interface ManualClock extends Clock {
-  /** Lets so many milliseconds go by, and what is due then be done. */
+  /** Moves the clock on, and waits for the work that becomes due. */
   advance(ms: number): Promise<void>
   /**
    * Lets a long time go by at once, as on a machine that slept: what is due is done at its end, and what repeats is done once.
    * `advance` does it as often as it was due, which for hours is tens of thousands of times.
    */
   leap(ms: number): Promise<void>
-  /** Sets the time of day alone, as an operator or a time server would. */
+  /** Sets the time of day, but not the monotonic time, as an operator or a time server would. */
   set(now: number): void
 }
 
-/** What a deadline began takes a few turns of the event loop; where it asks a database, the test waits for what it does. */
+/**
+ * Waits a few turns of the event loop for the work that a deadline started. Where that work uses a database, the test
+ * has to wait for its effect.
+ */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
 }

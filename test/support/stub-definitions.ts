@@ -1,4 +1,4 @@
-/** The Definitions service straight from hl7.fhir.r4.examples: no installation, nothing in the database. */
+/** The Definitions service, read directly from hl7.fhir.r4.examples, without an installation or a database. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -35,7 +35,7 @@ const readAll = (type: string, accept: (name: string) => boolean): Definition[] 
     })
 }
 
-/** Only these resource types unless all are asked for: parsing 655 StructureDefinitions takes a while. */
+/** The resource types unless all are requested: parsing 655 StructureDefinitions takes long. */
 const USUAL = [
   'Patient',
   'Observation',
@@ -48,7 +48,9 @@ const USUAL = [
   'AuditEvent',
 ]
 
-/** `others` chooses definitions of other kinds by the name of their file; all of them with all types, else none. */
+/**
+ * `others` selects other definitions by file name: with all types all of them are included, otherwise none by default.
+ */
 export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others?: RegExp): AnyPlugin =>
   definePlugin({
     name: 'stub-definitions',
@@ -57,7 +59,7 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
       const wanted = (name: string): boolean =>
         types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
       const chosen = (name: string): boolean => types === 'all' || others?.test(name) === true
-      // Read once: the plugins ask for one definition after the other.
+      // Cached, because plugins request one definition after the other.
       const read = new Map<string, readonly Definition[]>()
       const all = async (type: string): Promise<readonly Definition[]> => {
         const known = read.get(type) ?? readAll(type, type === 'StructureDefinition' ? wanted : chosen)

@@ -1,35 +1,40 @@
-/** The database plugin with somebody at the door: counts what it is asked, and lets transactions fail when told to. */
+/** The database plugin with a wrapper that counts queries and transactions, and can make transactions fail. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
-import { Database } from '../../plugins/database/service.ts'
+import { Database, type MaybePromise } from '../../plugins/database/service.ts'
 
 export interface DatabaseWatch {
-  /** Queries and transactions asked for until now. */
+  /** Number of queries and transactions until now. */
   asked: number
-  /** Transactions that are under way. */
+  /** Number of open transactions. */
   busy: number
-  /** While true, transactions are refused. */
+  /** While true, transactions fail. */
   refuses: boolean
-  /** Waited for behind each query beside the main thread, before what it found is given. */
-  behindLong: (() => Promise<unknown>) | undefined
+  /** Awaited after each query for rows, before they are returned. */
+  behind: (() => Promise<unknown>) | undefined
 }
 
 export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
-  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, behindLong: undefined }
+  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, behind: undefined }
   const watched = (inner: Database): Database => ({
     ...inner,
     get: (statement, params) => {
       watch.asked += 1
       return inner.get(statement, params)
     },
-    all: (statement, params) => {
+    all: <R>(...asked: Parameters<Database['all']>): MaybePromise<R[]> => {
       watch.asked += 1
-      return inner.all(statement, params)
+      const rows = inner.all<R>(...asked)
+      if (watch.behind === undefined) return rows
+      return Promise.resolve(rows).then(async (found) => {
+        await watch.behind?.()
+        return found
+      })
     },
     longQuery: async <R>(...asked: Parameters<Database['longQuery']>): Promise<R[]> => {
       watch.asked += 1
       const rows = await inner.longQuery<R>(...asked)
-      await watch.behindLong?.()
+      await watch.behind?.()
       return rows
     },
     transact: async (work) => {

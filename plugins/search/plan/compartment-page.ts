@@ -86,7 +86,7 @@ const readPage = async (
   const last = rids.length > MAX_INCLUDED ? page.at(-1) : undefined
   return {
     matches,
-    included: await executor.versions(page, context),
+    included: await executor.versions(page, context, targets),
     next: last === undefined ? undefined : { snapshotKey, rid: last, keys: REFERRED },
   }
 }

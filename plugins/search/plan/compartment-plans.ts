@@ -7,7 +7,7 @@ import type { AccessFilter } from '../access/access-filter.ts'
 import { anyClause, idClause, notClause, type SearchClause } from '../query/clause.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SearchContext } from '../query/search-context.ts'
-import type { ReferredTarget } from './referred.ts'
+import type { TypeConditions } from '../query/clause-sql.ts'
 import type { SearchView } from './search-view.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */
@@ -42,7 +42,7 @@ export interface RecordPlans {
   /** Whose references are followed: also what `_type` and `_since` leave out of the answer. */
   readonly followed: readonly Plan[]
   /** What may be answered beside the compartment, by type. */
-  readonly targets: readonly ReferredTarget[]
+  readonly targets: readonly TypeConditions[]
 }
 
 /** Dates of care within a range, or none at all: what has no date cannot be told to lie outside. */
@@ -118,7 +118,7 @@ export const planRecord = async (
   const members = search.registry.compartments[root] ?? {}
   const shown: Plan[] = []
   const followed: Plan[] = []
-  const targets: ReferredTarget[] = []
+  const targets: TypeConditions[] = []
   for (const type of await search.usedTypes()) {
     const seen = await access.conditions(type, 's')
     const read = await access.conditions(type, 'r')

@@ -7,7 +7,7 @@ import {
   type VersionRow,
   type VersionStore,
 } from '../../storage/service.ts'
-import { createAliases, matchesSql } from '../query/clause-sql.ts'
+import { createAliases, matchesSql, meets, type TypeConditions } from '../query/clause-sql.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
@@ -66,15 +66,32 @@ export const createExecutor = (
   /** Rows of current resources, in no order. */
   const byRids = (rids: readonly number[]): Fragment =>
     q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly SqlParam[])} AND (r.flags & 1) = 0`
+  const rowsOf = (
+    rids: readonly number[],
+    asking: Deadline,
+    required: readonly TypeConditions[],
+  ): Promise<VersionRow[]> => {
+    if (required.every(({ conditions }) => conditions.length === 0))
+      return all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
+    return all<VersionRow>(q`${byRids(rids)} AND ${meets('r', required)}`, false, asking)
+  }
   /** A few, at once where the database answers at once. */
   const fetch = (rids: readonly number[]): MaybePromise<VersionRow[]> => {
     const { text, params } = byRids(rids)
     return source.all<VersionRow>(statements(text), params)
   }
 
-  const versions = async (rids: readonly number[], asking: Deadline): Promise<readonly StoredVersion[]> => {
+  /**
+   * Content of what was found before, in the order given. What was deleted since is left out; so is what no longer meets
+   * `required`, which is judged and read in one statement: no content is shown of a version that was not judged.
+   */
+  const versions = async (
+    rids: readonly number[],
+    asking: Deadline,
+    required: readonly TypeConditions[] = [],
+  ): Promise<readonly StoredVersion[]> => {
     if (rids.length === 0) return []
-    const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
+    const rows = await rowsOf(rids, asking, required)
     const byRid = new Map(rows.map((row) => [row.rid, row]))
     return rids.flatMap((rid) => {
       const row = byRid.get(rid)
@@ -172,9 +189,13 @@ export const createExecutor = (
     fetch,
     versions,
     /** The same without keeping them in memory: of many that are read once. Newest first; what is deleted by now is left out. */
-    async passing(rids: readonly number[], asking: Deadline): Promise<StoredVersion[]> {
+    async passing(
+      rids: readonly number[],
+      asking: Deadline,
+      required: readonly TypeConditions[],
+    ): Promise<StoredVersion[]> {
       if (rids.length === 0) return []
-      const rows = await all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
+      const rows = await rowsOf(rids, asking, required)
       return rows
         .sort((one, other) => other.rid - one.rid)
         .map((row) => store?.getVersion(row.rid, row.ver) ?? new StoredVersion(types.name(row.type), row))

@@ -8,7 +8,7 @@ import type { AccessFilter } from '../access/access-filter.ts'
 import type { ParameterColumn } from '../definition/parameter.ts'
 import { SearchChain } from '../errors.ts'
 import type { Registry } from '../index/registry.ts'
-import { createAliases } from '../query/clause-sql.ts'
+import { createAliases, type TypeConditions } from '../query/clause-sql.ts'
 import type { Criteria } from '../query/criteria.ts'
 import type { JoinTargets, ReferenceJoins } from '../query/reference-join.ts'
 import type { Include } from '../query/search-parameters.ts'
@@ -197,6 +197,27 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
     return allowed
   }
 
+  /** Content of what is shown, judged anew as it is read: it may have changed since it was found. */
+  const contentOf = async (
+    shown: readonly { readonly held: IncludedKey; readonly right: Right }[],
+    access: AccessFilter,
+    deadline: Deadline,
+  ): Promise<readonly StoredVersion[]> => {
+    const rids = shown.map(({ held }) => held.rid)
+    if (access.isUnrestricted) return executor.versions(rids, deadline)
+    const read = new Map<number, StoredVersion>()
+    for (const [right, list] of Map.groupBy(shown, (one) => one.right)) {
+      const required: TypeConditions[] = []
+      for (const type of new Set(list.map(({ held }) => held.type))) {
+        const conditions = await access.conditions(type, right)
+        if (conditions !== undefined) required.push({ type: codeOf(type), conditions })
+      }
+      const some = list.map(({ held }) => held.rid)
+      for (const version of await executor.versions(some, deadline, required)) read.set(version.rid, version)
+    }
+    return rids.flatMap((rid) => read.get(rid) ?? [])
+  }
+
   return {
     check,
     /** `matches` are not included again. Only what the access lets through is. */
@@ -208,7 +229,7 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
       asking: Deadline & { readonly ownUrl: OwnUrl | undefined },
     ): Promise<Included> {
       const seen = new Set(matches.map(({ rid }) => rid))
-      const shown: number[] = []
+      const shown: { readonly held: IncludedKey; readonly right: Right }[] = []
       let from: readonly IncludedKey[] = matches
       let isTruncated = false
       for (let round = 0; from.length > 0 && !isTruncated; round += 1) {
@@ -221,22 +242,21 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
         const found = new Map<number, IncludedKey>()
         for (const one of active(request.revincludes))
           for (const [rid, held] of await referring(one, from, seen, { access, all, asking })) found.set(rid, held)
-        const allowedRids = new Set([
-          ...(await filter(referred, 'r', access, asking)),
-          ...(await filter(found, 's', access, asking)),
-        ])
+        const rights = new Map<number, Right>()
+        for (const rid of await filter(found, 's', access, asking)) rights.set(rid, 's')
+        for (const rid of await filter(referred, 'r', access, asking)) rights.set(rid, 'r')
         const next = new Map([...referred, ...found])
         // Newest first, as matches are. The order in which a database finds them depends on its plan, so on hidden data.
         const allowed = [...next.values()]
-          .filter(({ rid }) => allowedRids.has(rid))
+          .filter(({ rid }) => rights.has(rid))
           .sort((one, other) => other.rid - one.rid)
         for (const held of next.values()) seen.add(held.rid)
         const room = MAX_INCLUDED - shown.length
         isTruncated = allowed.length > room || (round === MAX_ROUNDS && allowed.length > 0)
         from = allowed.slice(0, room)
-        for (const { rid } of from) shown.push(rid)
+        for (const held of from) shown.push({ held, right: rights.get(held.rid) as Right })
       }
-      return { versions: await executor.versions(shown, asking), isTruncated }
+      return { versions: await contentOf(shown, access, asking), isTruncated }
     },
   }
 }

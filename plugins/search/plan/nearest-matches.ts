@@ -1,8 +1,10 @@
 /**
  * The matches next to a position, in any order. Where content is read after the places are found, a match that is deleted
- * in between is replaced by the next one: a page that is short for that reason must not be taken for the last.
+ * or changed so that it matches no longer is replaced by the next one: a page that is short for that reason must not be
+ * taken for the last.
  */
 import type { RowSource, StoredVersion, VersionRow } from '../../storage/service.ts'
+import type { TypeConditions } from '../query/clause-sql.ts'
 import { areWhole, wholeKeys } from '../query/page-keys.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
@@ -41,8 +43,12 @@ export interface NearestParts {
   readonly columns: Fragment
   /** Rows of a statement: on the main thread where it is small. */
   readonly all: <R>(statement: Fragment, small: boolean, asking: Deadline) => Promise<R[]>
-  /** Those that are not deleted by now, in the order given. */
-  readonly versions: (rids: readonly number[], asking: Deadline) => Promise<readonly StoredVersion[]>
+  /** Those that are not deleted by now and still meet what is required, in the order given. */
+  readonly versions: (
+    rids: readonly number[],
+    asking: Deadline,
+    required: readonly TypeConditions[],
+  ) => Promise<readonly StoredVersion[]>
   readonly toVersion: (row: VersionRow) => StoredVersion
   readonly refined: (plan: Plan, asking: Deadline, isSorted?: boolean) => Promise<Plan>
   /** Every match of some plans, in no order. */
@@ -74,9 +80,13 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
   const { source, statements, columns, all, versions, toVersion, refined, union, nextRows, hasFewRows } = parts
 
   /** Matches whose content is read after they were found. */
-  const contentOf = async (places: readonly SortedMatch[], asking: Deadline): Promise<Nearest> => {
+  const contentOf = async (
+    places: readonly SortedMatch[],
+    plans: readonly Plan[],
+    asking: Deadline,
+  ): Promise<Nearest> => {
     const byRid = new Map(places.map((one) => [one.rid, one.keys]))
-    const found = await versions([...byRid.keys()], asking)
+    const found = await versions([...byRid.keys()], asking, plans)
     return {
       matches: found.map((version) => ({ version, keys: byRid.get(version.rid) ?? [] })),
       places: places.length,
@@ -146,6 +156,7 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
           keys.map((_key, at) => row[`s${at}`] as string | number)
         return contentOf(
           found.rows.map((row) => ({ rid: row.rid, keys: keysOf(row) })),
+          plans,
           asking,
         )
       }
@@ -163,7 +174,7 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
         direction,
         asking.signal,
       )
-      return contentOf(sorted, asking)
+      return contentOf(sorted, plans, asking)
     }
     const after = values.length === 0 ? raw('1 = 1') : beyond(keys, values, rid, direction)
     const sorted = raw(keys.map((_key, at) => `k.s${at}`).join(', '))

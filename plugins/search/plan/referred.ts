@@ -5,29 +5,21 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Registry } from '../index/registry.ts'
-import type { SearchClause } from '../query/clause.ts'
-import { createAliases } from '../query/clause-sql.ts'
+import { meets, type TypeConditions } from '../query/clause-sql.ts'
 import { ownBase } from '../query/own-base.ts'
 import type { PagePosition } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
-import { and, type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
+import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { Deadline } from './deadline.ts'
 import type { Executor } from './executor.ts'
-
-/** Resources of one type that may be answered with. */
-export interface ReferredTarget {
-  /** Number of the type. */
-  readonly type: number
-  /** All of these have to hold. */
-  readonly conditions: readonly SearchClause[]
-}
 
 export interface ReferredQuery {
   /** Whose references are followed: the matches of these plans, */
   readonly plans: readonly Plan[]
   /** and these resources. */
   readonly rids: readonly number[]
-  readonly targets: readonly ReferredTarget[]
+  /** What may be answered with. */
+  readonly targets: readonly TypeConditions[]
   readonly position: Pick<PagePosition, 'snapshotKey' | 'rid'>
   readonly limit: number
   readonly ownUrl: OwnUrl | undefined
@@ -59,20 +51,13 @@ export const createReferred = ({ registry, executor, typeNames }: ReferredParts)
     const found = plans.length === 0 ? [] : [await executor.matches(plans, position.snapshotKey, asking)]
     return join([...given, ...found], ' UNION ALL ')
   }
-  const allowed = (targets: readonly ReferredTarget[]): Fragment => {
-    const name = createAliases()
-    const branches = targets.map(
-      ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.checkSql('t', name)))}`,
-    )
-    return q`CASE t.type ${join(branches, ' ')} ELSE 1 = 0 END`
-  }
 
   /** Numbers of at most `limit` resources below the position, each once. */
   return async (query: ReferredQuery, asking: Deadline): Promise<readonly number[]> => {
     const { plans, rids, targets, position, limit, ownUrl } = query
     if (targets.length === 0 || plans.length + rids.length === 0) return []
     const rows = await executor.select<{ rid: number }>(
-      q`WITH s(rid) AS MATERIALIZED (${await sourcesOf(query, asking)}) SELECT DISTINCT t.rid AS rid FROM (${literals(ownUrl)} UNION ALL ${canonicals()}) t WHERE t.rid <= ${position.snapshotKey} AND t.rid < ${position.rid} AND ${allowed(targets)} ORDER BY rid DESC LIMIT ${limit}`,
+      q`WITH s(rid) AS MATERIALIZED (${await sourcesOf(query, asking)}) SELECT DISTINCT t.rid AS rid FROM (${literals(ownUrl)} UNION ALL ${canonicals()}) t WHERE t.rid <= ${position.snapshotKey} AND t.rid < ${position.rid} AND ${meets('t', targets)} ORDER BY rid DESC LIMIT ${limit}`,
       asking,
     )
     return rows.map(({ rid }) => rid)

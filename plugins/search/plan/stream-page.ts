@@ -55,7 +55,7 @@ export const readStreamPage = async (
     const read = fitting(inside)
     const isEnd = read.length === inside.length && (places.length < PAGE || inside.length < places.length)
     const rids = read.map(({ rid }) => rid)
-    const versions = await search.executor.passing(rids, deadline)
+    const versions = await search.executor.passing(rids, deadline, [plan])
     return { versions, next: isEnd ? undefined : rids.at(-1) }
   } catch (error) {
     throw deadline.refusal(error)

@@ -1,7 +1,7 @@
 /** Conditions that are planned → SQL that selects the rids of every match. */
 
-import { type Fragment, join, q } from '../sql/fragment.ts'
-import type { KeySource } from './clause.ts'
+import { and, type Fragment, join, q, raw } from '../sql/fragment.ts'
+import type { KeySource, SearchClause } from './clause.ts'
 import type { Plan } from './plan-contract.ts'
 
 export const createAliases = (): (() => string) => {
@@ -38,4 +38,21 @@ export const matchesSql = (plan: Plan, pin: number): Fragment => {
   if (plan.drivingClause?.sources === undefined)
     return q`SELECT d.rid AS rid FROM ix_res d WHERE d.type = ${plan.type} AND d.rid <= ${pin}${checks(plan, 'd', name)}`
   return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.drivingClause.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
+}
+
+/** Resources of one type, and what they have to meet. */
+export interface TypeConditions {
+  /** Number of the type. */
+  readonly type: number
+  /** All of these have to hold. */
+  readonly conditions: readonly SearchClause[]
+}
+
+/** True of a resource, a row of `alias`, of one of the types that meets its conditions. */
+export const meets = (alias: string, types: readonly TypeConditions[]): Fragment => {
+  const name = createAliases()
+  const branches = types.map(
+    ({ type, conditions }) => q`WHEN ${type} THEN ${and(conditions.map((one) => one.checkSql(alias, name)))}`,
+  )
+  return q`CASE ${raw(alias)}.type ${join(branches, ' ')} ELSE 1 = 0 END`
 }

@@ -76,12 +76,12 @@ for (const sort of ['birthdate', '-_id', 'organization'])
     const query = `_sort=${sort}&_count=3&gender:missing=true`
     const before = await walk(query, async () => undefined)
     const gone = new Set([before[0], before[3], before[7]])
-    watch.behindLong = async () => {
-      watch.behindLong = undefined
+    watch.behind = async () => {
+      watch.behind = undefined
       for (const id of gone) await server.inject({ method: 'DELETE', url: `/Patient/${id}` })
     }
     const found = await walk(query, async () => undefined)
-    assert.is(watch.behindLong, undefined)
+    assert.is(watch.behind, undefined)
     assert.equal(
       found,
       before.filter((id) => !gone.has(id)),
