@@ -288,10 +288,8 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     if (watchUsage !== null)
       options.refusals?.open((refused) => {
         const { socket, request, status } = refused
-        const ctx = request
-          ? buildContext(request, null, '', undefined, {})
-          : buildUnread(socket, requestLineIn(refused))
-        watchUsage.refused(ctx, socket, status)
+        const line = (): RequestContext => buildUnread(socket, requestLineIn(refused))
+        watchUsage.refused(request ? buildContext(request, null, '', undefined, {}) : line(), socket, status)
       })
     const { direct, refusal } = parts
     const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: DirectGet) =>

@@ -92,7 +92,11 @@ export const startSharedProcess = (kind: string | undefined, options: RunnerOpti
   let output = ''
   let hasFailed = false
   let finish: ((endedWell: boolean) => void) | undefined
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  // Not `close`: it does not come where this side has closed the channel.
+  const ended = Promise.all([
+    new Promise<number | null>((resolve) => child.on('exit', resolve)),
+    ...[child.stdout, child.stderr].map((stream) => new Promise((resolve) => stream?.on('close', resolve))),
+  ]).then(([code]) => code)
   void ended.then(() => finish?.(false))
   child.stdout?.on('data', (chunk) => {
     output += chunk
