@@ -14,7 +14,7 @@ export const CommandTwice = defineError(
 export type LoadCommand = () => Promise<Command.Class>
 
 const ours: Readonly<Record<string, LoadCommand>> = {
-  serve: async () => (await import('./serve.ts')).Serve,
+  serve: async () => (await import('./serve-command.ts')).Serve,
   config: async () => (await import('./config.ts')).ShowConfig,
   plugins: async () => (await import('./plugins.ts')).ShowPlugins,
 }

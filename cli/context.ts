@@ -3,8 +3,8 @@ import { type CommandContext, commandContext } from '../kernel/command.ts'
 import { createKernel } from '../kernel/index.ts'
 import { type DecodedSettings, decode } from '../kernel/settings/decode.ts'
 import { fromSources, type Layered } from '../kernel/settings/layer.ts'
-import type { GivenFlags } from './flags.ts'
 import type { Gathered } from './gather.ts'
+import type { GivenFlags } from './given-flags.ts'
 import type { World } from './world.ts'
 
 /** What our own commands get in addition to those of plugins. */

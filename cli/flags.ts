@@ -1,10 +1,9 @@
 /** Command-line flags, made from the settings' annotations. Spec: Command line; every flag has a place in the file. */
-import { Errors, Flags, type Interfaces } from '@oclif/core'
+import { Flags, type Interfaces } from '@oclif/core'
 import { choices } from '../kernel/settings/allowed.ts'
-import { commandLineFlagsOf, type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
+import { type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
 
 export type FlagDefinitions = Interfaces.FlagInput
-export type GivenFlags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
 /** The placeholder of the value in help: `strict|fhir`, `n`, `path`. */
 const valueWord = (key: string, schema: SettingSchema): string => {
@@ -48,28 +47,4 @@ export const settingsFlags = (settings: readonly Setting[], hidden = false): Fla
     else flags[schema.flag] = Flags.string(text)
   }
   return flags
-}
-
-/** The settings that a given flag sets: its own, and those it implies. */
-const sayings = ({ path, schema }: Setting, flag: string, value: unknown): readonly [string, unknown][] => {
-  const values = schema.flagValues ?? {}
-  if (flag !== schema.flag) return [[path, values[flag]]]
-  return [[path, value], ...Object.entries(schema.flagSets ?? {})]
-}
-
-/** Refuses two flags that set one setting to different values, such as `--memory --sqlite path`. */
-export const refuseContradictions = (settings: readonly Setting[], given: GivenFlags): void => {
-  const said = new Map<string, { readonly flag: string; readonly value: unknown }>()
-  for (const setting of settings)
-    for (const flag of commandLineFlagsOf(setting.schema)) {
-      if (given[flag] === undefined) continue
-      for (const [path, value] of sayings(setting, flag, given[flag])) {
-        const before = said.get(path)
-        if (before !== undefined && before.value !== value)
-          throw new Errors.CLIError(
-            `--${before.flag} and --${flag} contradict one another on ${path}; give one of them`,
-          )
-        said.set(path, { flag, value })
-      }
-    }
 }

@@ -2,12 +2,11 @@
  * `server`: sets up, listens, prints its address, and serves until a signal, or until a plugin reports that the server
  * cannot continue. Exit code 0 after a graceful stop at a signal.
  */
-import { Command } from '@oclif/core'
 import { PluginStart } from '../kernel/errors.ts'
 import { BUILD, type Failure, type Kernel, type LogOptions } from '../kernel/index.ts'
 import { messageOf } from '../kernel/message-of.ts'
 import { ServerError } from '../kernel/server-error.ts'
-import { type OwnContext, ownContext } from './context.ts'
+import type { OwnContext } from './context.ts'
 import { CLEAR_LINE, showProgress } from './progress.ts'
 import { StartFailed } from './start-failure.ts'
 import { unknownVariables } from './unknown-variables.ts'
@@ -89,7 +88,7 @@ const createAnnouncer = ({ stdout }: World, kernel: Kernel) => {
   }
 }
 
-const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
+export const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
   const { signal, forget } = firstSignal(world)
   try {
     const kernel = await create({ log: await logFor(world), ...terminalOf(world) })
@@ -124,15 +123,5 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
       )
   } finally {
     forget()
-  }
-}
-
-export class Serve extends Command {
-  static override summary = 'Serves until it is interrupted; what server does without a command.'
-  static override usage = '[FLAGS]'
-
-  override async run(): Promise<void> {
-    await this.parse(Serve)
-    await serve(ownContext(this))
   }
 }

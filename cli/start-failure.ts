@@ -2,7 +2,6 @@
  * Turns anything thrown into lines for standard error and an exit code: 2 for wrong arguments or settings, 1 for other
  * failures.
  */
-import { Errors } from '@oclif/core'
 import { ServerError } from '../kernel/index.ts'
 import { closestKey } from '../kernel/settings/closest-key.ts'
 import { SettingsInvalid } from '../kernel/settings/errors.ts'
@@ -29,6 +28,13 @@ export interface StartFailure {
   readonly code: number
 }
 
+/** An error of oclif, which is loaded only by commands that need it. */
+interface OclifError extends Error {
+  readonly oclif: { readonly exit?: number }
+}
+
+const isOclifError = (error: unknown): error is OclifError => error instanceof Error && 'oclif' in error
+
 interface UnknownFlags {
   readonly flags: readonly string[]
   readonly parse: { readonly input?: { readonly flags?: Readonly<Record<string, unknown>> } }
@@ -52,7 +58,7 @@ interface RequiredArgs {
 
 /** The arguments that are missing, in words, or undefined for any other error. */
 export const missingArguments = (error: unknown): string | undefined => {
-  if (!(error instanceof Errors.CLIError) || error.constructor.name !== 'RequiredArgsError') return undefined
+  if (!isOclifError(error) || error.constructor.name !== 'RequiredArgsError') return undefined
   const { args } = error as unknown as RequiredArgs
   return args.map(({ name, options }) => (options === undefined ? `<${name}>` : options.join(' or '))).join(' ')
 }
@@ -67,8 +73,8 @@ export const startFailureOf = (error: unknown): StartFailure => {
   if (error instanceof SettingsInvalid) return { lines: error.complaints, code: REFUSED }
   if (error instanceof StartFailed) return { lines: [error.message], code: error.exitCode }
   if (error instanceof ServerError) return { lines: [oneLine(error.message)], code: REFUSED }
-  if (error instanceof Errors.ExitError) return { lines: [], code: error.oclif.exit ?? 0 }
-  if (error instanceof Errors.CLIError) {
+  if (isOclifError(error) && error.constructor.name === 'ExitError') return { lines: [], code: error.oclif.exit ?? 0 }
+  if (isOclifError(error)) {
     const known = Object.keys((isUnknownFlags(error) && error.parse.input?.flags) || {})
     const lines = isUnknownFlags(error) ? error.flags.map((flag) => unknownFlag(flag, known)) : [oneLine(error.message)]
     return { lines, code: error.oclif.exit ?? REFUSED }

@@ -1,11 +1,11 @@
 /**
  * Checks one value against its schema: fills in nested defaults, freezes, and reports each wrong part at its own path.
  */
-import { Check } from 'typebox/schema'
 import { allowed } from './allowed.ts'
 import type { Setting, SettingSchema } from './annotation.ts'
 import { closestKey } from './closest-key.ts'
 import { isTable, type Table } from './layer.ts'
+import { meets } from './meets.ts'
 import { show } from './show.ts'
 
 /** `[smart.oidc] client_id`, `[rate_limit] clients.app.burst` */
@@ -74,13 +74,13 @@ export const createCheck = (complain: (path: string, about: string) => void): Ch
     const before = complaints
     const items = value.map((item, at) => check(setting, schema.items ?? {}, item, `${path}.${at}`))
     if (complaints > before) return undefined
-    return Check(schema as object, value) ? Object.freeze(items) : wrong(setting, schema, value, path)
+    return meets(schema, value) ? Object.freeze(items) : wrong(setting, schema, value, path)
   }
   const check: CheckValue = (setting, schema, value, path) => {
     if (schema.properties !== undefined || schema.patternProperties !== undefined)
       return table(setting, schema, value, path)
     if (schema.type === 'array' && Array.isArray(value)) return list(setting, schema, value, path)
-    return Check(schema as object, value) ? frozen(value) : wrong(setting, schema, value, path)
+    return meets(schema, value) ? frozen(value) : wrong(setting, schema, value, path)
   }
   return check
 }

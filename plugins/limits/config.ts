@@ -1,5 +1,5 @@
 /** Settings of the limits. Nothing is limited until a section is written. Spec: Limits. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 /** A number above 0. */
 const rate = (options: object) => Type.Number({ exclusiveMinimum: 0, ...options })

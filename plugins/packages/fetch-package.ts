@@ -1,12 +1,13 @@
 /** Loads one package into memory: from disk, from the cache, or from the source by way of the cache. */
 import { createHash } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { isServerError, type Logger, type ServerError } from '../../kernel/index.ts'
 import { readArchive } from './archive.ts'
 import { type CachedFile, type PackageCache, readCached } from './cache.ts'
 import { type PackageContent, readPackageContent } from './content.ts'
+import { contentTag } from './content-tag.ts'
 import { LocalUnreadable, SourceUnreachable } from './errors.ts'
-import { folderTag, readFolder } from './folder.ts'
+import { readFolder } from './folder.ts'
 import { describeFailure } from './http.ts'
 import type { LocalPackage } from './request.ts'
 import type { InstallStep } from './service.ts'
@@ -30,15 +31,6 @@ export interface PackageFetcher {
   local(request: LocalPackage): Promise<FetchedPackage>
   /** Loads a version, or the best one of a range; undefined when neither cache nor source has it. */
   named(name: string, spec: string, signal: AbortSignal): Promise<FetchedPackage | undefined>
-}
-
-/** A text that changes when the directory or .tgz changes on disk. Throws when it does not exist. */
-export const contentTag = ({ kind, path }: LocalPackage): string => {
-  if (kind === 'folder') return folderTag(path)
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw LocalUnreadable(path, 'there is no such file')
-  if (!found.isFile()) throw LocalUnreadable(path, 'it is no file')
-  return `${found.size} ${found.mtimeMs}`
 }
 
 export interface AcquirerOptions {

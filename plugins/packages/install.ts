@@ -4,8 +4,9 @@
  * installed. Spec: [conformance], the default packages.
  */
 import { type Clock, isServerError, type Logger } from '../../kernel/index.ts'
+import { contentTag } from './content-tag.ts'
 import { DependencyCycle, OtherRelease, PackageMissing, SourceRefused, SourceUnreachable } from './errors.ts'
-import { contentTag, type FetchedPackage, type PackageFetcher } from './fetch-package.ts'
+import type { FetchedPackage, PackageFetcher } from './fetch-package.ts'
 import { coreRelease, isForR4, isUnneeded, R4_CORE } from './manifest.ts'
 import { isName, isRange, type LocalPackage, type PackageRequest } from './request.ts'
 import type { InstallStep } from './service.ts'

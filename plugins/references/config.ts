@@ -1,5 +1,5 @@
 /** The setting reference_policy. Spec: [conformance] reference_policy. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const referenceConformance = Type.Object({
   reference_policy: Type.Union([Type.Literal('strict'), Type.Literal('fhir')], {

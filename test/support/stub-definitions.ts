@@ -7,14 +7,33 @@ import { type Definition, Definitions } from '../../plugins/packages/service.ts'
 
 export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 
-const readAll = (type: string, accept: (name: string) => boolean): Definition[] =>
-  readdirSync(examplesFolder)
+// A process starts hundreds of servers, and reading took a third of each start. Definitions do not change.
+let files: readonly string[] | undefined
+const definitions = new Map<string, Definition>()
+
+const readOne = (type: string, name: string): Definition => {
+  const json = readFileSync(join(examplesFolder, name), 'utf8')
+  const { id, url, version } = JSON.parse(json) as { id: string; url: string; version?: string }
+  return Object.freeze({
+    package: 'hl7.fhir.r4.examples',
+    type,
+    id,
+    url,
+    json,
+    ...(version === undefined ? {} : { version }),
+  })
+}
+
+const readAll = (type: string, accept: (name: string) => boolean): Definition[] => {
+  files ??= readdirSync(examplesFolder)
+  return files
     .filter((name) => name.startsWith(`${type}-`) && name.endsWith('.json') && accept(name))
     .map((name) => {
-      const json = readFileSync(join(examplesFolder, name), 'utf8')
-      const { id, url, version } = JSON.parse(json) as { id: string; url: string; version?: string }
-      return { package: 'hl7.fhir.r4.examples', type, id, url, json, ...(version === undefined ? {} : { version }) }
+      const known = definitions.get(name) ?? readOne(type, name)
+      definitions.set(name, known)
+      return known
     })
+}
 
 /** The resource types unless all are requested: parsing 655 StructureDefinitions takes long. */
 const USUAL = [

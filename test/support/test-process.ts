@@ -2,6 +2,7 @@
  * Runs test files one after the other in one process; `test/run.ts` sends their paths. So modules are compiled and
  * PostgreSQL is started once for many files. A character that no test prints marks the end of a file's output.
  */
+import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const END_OF_FILE = '\u0004'
@@ -15,6 +16,7 @@ const run = async (file: string): Promise<void> => {
   uvuState.UVU_QUEUE = [[null]]
   await import(pathToFileURL(file).href)
   await exec()
+  flushCompileCache() // else only when the process ends, and processes that are killed would find nothing until then
   process.exitCode = 0 // failures are counted from the output; the exit code is only for errors between files
   process.stdout.write(END_OF_FILE)
 }
