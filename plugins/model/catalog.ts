@@ -1,7 +1,8 @@
 /**
- * What the installed packages make of this server: resource types, their summaries, their links, and what others make of
- * the definitions. Compiled once per set of packages and kept in the database, because reading all definitions takes longer
- * than a start should. Of several servers one compiles; the others wait, and read what it has stored.
+ * The catalog: resource types, their summary elements, where their references are, and the parts that other plugins compile
+ * from the same definitions. It is compiled once per set of packages and stored in the database, because reading all
+ * definitions takes longer than a start should. When several servers start, one compiles; the others wait for its named
+ * lock and then read what it has stored.
  */
 import type { AloneOptions, Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
@@ -13,19 +14,19 @@ import { clearCatalog, insertCatalog, readCatalog, removeCatalog } from './table
 
 export interface ResourceType {
   readonly name: string
-  /** Canonical of the StructureDefinition. */
+  /** Canonical URL of the StructureDefinition. */
   readonly profile: string
-  /** All elements, by name. */
+  /** Names of all elements at the top level. */
   readonly elements: readonly string[]
-  /** Canonicals of the installed profiles on it. */
+  /** Canonical URLs of the installed profiles on this type. */
   readonly profiles: readonly string[]
-  /** Its definition is normative in this release, not for trial use. */
+  /** True when R4 publishes the type as normative, false for trial use. */
   readonly isNormative: boolean
-  /** Elements of `_summary=true`, by name. */
+  /** Names of the elements that `_summary=true` returns. */
   readonly summary: readonly string[]
-  /** Elements that must be there, whatever is asked for. */
+  /** Names of the elements with a minimum cardinality of 1: `_elements` and `_summary` always return them. */
   readonly mandatory: readonly string[]
-  /** Elements of choice type, without [x]: `value` for valueQuantity and its siblings. */
+  /** Names of the elements with a choice of types, without [x]: `value` for valueQuantity, valueString and so on. */
   readonly choices: readonly string[]
 }
 
@@ -34,15 +35,15 @@ export interface TypeCatalog {
   readonly types: ReadonlyMap<string, ResourceType>
   readonly links: ReferencePaths
   /**
-   * What `make` makes of all StructureDefinitions. It is kept in the database as JSON, under the name of the part, until
-   * the installed packages or `layout` change.
+   * The result of `make`, which is given all StructureDefinitions. The result is stored in the database as JSON under the
+   * name `part`; `make` runs again only when the installed packages or `layout` have changed.
    */
   compiled<T>(
     part: string,
     layout: number,
     make: (structures: readonly StructureDefinition[]) => Promise<T>,
   ): Promise<T>
-  /** Members of every type: what a posted SearchParameter is compiled with. Read when first asked for. */
+  /** JSON members of every type, with which a SearchParameter that a client posts is compiled. Read at the first call. */
   members(): Promise<Members>
 }
 
@@ -58,7 +59,7 @@ interface StoredPart<T> {
   readonly value: T
 }
 
-// Counts up when the compiled form changes, so that one made by an older build is not read.
+// Incremented whenever the stored form changes: a catalog of another build is then compiled again instead of read.
 const LAYOUT = 9
 
 const STANDARDS_STATUS = 'http://hl7.org/fhir/StructureDefinition/structuredefinition-standards-status'
@@ -114,10 +115,10 @@ const compile = (all: readonly StructureDefinition[]): CompiledCatalog => {
   return { stored, shapes: storeMembers(all) }
 }
 
-/** Kept beside the catalog and not in it: a start that compiles nothing need not read it. */
+/** Key of a part in the table. Each part has a row of its own, so that a start reads the catalog without the parts. */
 const keyOf = (fingerprint: string, part: string): string => `${fingerprint}#${part}`
 
-/** The catalog of the installed packages, from the database or, after an installation, compiled and stored. */
+/** Reads the catalog of the installed packages from the database; compiles and stores it if there is none yet. */
 export const loadTypeCatalog = async (
   database: Database,
   definitions: Definitions,
@@ -128,7 +129,8 @@ export const loadTypeCatalog = async (
     const row = await database.get<{ body: string }>(readCatalog, [key])
     return row === undefined ? undefined : (JSON.parse(row.body) as T)
   }
-  // All of them parsed take some hundred MB: they are read once for the catalog and the first part, and let go then.
+  // The parsed definitions take some hundred MB. They are read once, used for the catalog and for the first part that is
+  // asked for, and then released.
   let structures: Promise<readonly StructureDefinition[]> | undefined
   let stored = await read<StoredCatalog>(fingerprint)
   if (stored?.layout !== LAYOUT)

@@ -1,4 +1,4 @@
-/** What can be wrong with the text of a resource, and with the name of its type. */
+/** Errors for a body that is not acceptable JSON and for unknown resource types. */
 import { defineError } from '../../kernel/index.ts'
 
 export const NotUtf8 = defineError('fhir/not-utf8', 400, 'structure', 'The body is not valid UTF-8.')

@@ -1,4 +1,7 @@
-/** What the installed packages say of resources: types, elements, references. And the languages of R4: JSON, dates, FHIRPath. */
+/**
+ * Compiles what the installed packages define: resource types, their elements and references. Also exports the parsers that
+ * other plugins share: JSON, dates, decimals and FHIRPath.
+ */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'

@@ -1,6 +1,6 @@
-/** What can be the id of a resource. */
+/** Checks the format of a resource id. */
 
-// One or two dots alone are a step in a path: no client could address a resource of that name.
+// `.` and `..` are refused although R4 allows them: clients resolve them as path segments and could not address the resource.
 const ID = /^(?!\.\.?$)[A-Za-z0-9\-.]{1,64}$/
 
 /** https://hl7.org/fhir/R4/datatypes.html#id */

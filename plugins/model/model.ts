@@ -1,14 +1,14 @@
-/** The model of the installed packages, as it is once it was read. */
+/** The service Model, whose content is read when the plugin starts. */
 import { defineService } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { loadTypeCatalog, type TypeCatalog } from './catalog.ts'
 import { createReferenceWalker, type ReferenceWalker } from './references/reference-walker.ts'
 
-/** Everything here is there once the plugin has started; asked for before, it throws. */
+/** The getters throw until the plugin has started. */
 export interface Model {
   readonly catalog: TypeCatalog
-  /** Where the references of a resource are. */
+  /** Finds the references of a resource. */
   readonly links: ReferenceWalker
 }
 

@@ -1,4 +1,4 @@
-/** What model offers to other plugins: JSON, dates, decimals, types, references and FHIRPath, each from its own file. */
+/** What other plugins may import from model: JSON, dates, decimals, types, references and FHIRPath. */
 export type { ResourceType, TypeCatalog } from './catalog.ts'
 export { compareDateTimes } from './date/compare-date-times.ts'
 export { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from './date/date-bounds.ts'

@@ -1,4 +1,4 @@
-/** What was compiled from the installed packages. The table is made with those of the storage, `fhir/0001-resources`. */
+/** Statements on the table `catalog`, which storage creates with its migration `fhir/0001-resources`. */
 import { sql } from '../database/service.ts'
 
 export const readCatalog = sql('fhir.catalog', 'SELECT body FROM catalog WHERE fingerprint = ?')

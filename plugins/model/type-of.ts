@@ -1,12 +1,15 @@
-/** The resource type that an address names. */
+/** Looks up the resource type that a request names. */
 import { NoSuchRoute } from '../../kernel/index.ts'
 import type { ResourceType, TypeCatalog } from './catalog.ts'
 import { UnknownType } from './errors.ts'
 
-// What cannot be a type in any package is an address like any other.
+// A path segment that cannot be a type name in any package gets the same 404 as an address that no route serves.
 const TYPE_NAME = /^[A-Za-z]{1,64}$/
 
-/** The type addressed, or named by a value where `isAddress` is false. Throws 404 for one that no package brought. */
+/**
+ * `isAddress`: the name is a segment of the URL; false if it is the value of a parameter or an element. Throws 404 when no
+ * installed package defines the type.
+ */
 export const typeOf = (
   { catalog }: { readonly catalog: Pick<TypeCatalog, 'types'> },
   name = '',

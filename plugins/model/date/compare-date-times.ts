@@ -1,7 +1,10 @@
-/** The order of dates and times of any precision. http://hl7.org/fhirpath/N1/#datetime-comparison */
+/** Compares dates and times of any precision, as FHIRPath does. http://hl7.org/fhirpath/N1/#datetime-comparison */
 import { COMPARED, PartialDate, readPartialDate } from './partial-date.ts'
 
-/** Year, month, day, hour, minute, second with fraction, as many as are given; a time of day begins with the hour. */
+/**
+ * The given parts in this order: year, month, day, hour, minute, second with its fraction. A time of day has only hour,
+ * minute and second.
+ */
 type Moment = readonly number[]
 
 const date = new PartialDate()
@@ -15,7 +18,7 @@ const momentOf = (text: string): Moment | undefined => {
   const seconds = Number(text.slice(date.secondsFrom, date.secondsTo))
   if (dateParts === 0) return [hour, minute, seconds]
   const utc = new Date(0)
-  // A time needs a day: without one nothing is below, equal or above.
+  // A time after a year or a month has no meaning: NaN makes every comparison false.
   utc.setUTCFullYear(year, month - 1, dateParts === 3 ? day : Number.NaN)
   utc.setUTCHours(hour, minute - date.zone)
   return [
@@ -33,7 +36,10 @@ const DAY_MS = 86_400_000
 const dayOf = (year: number, month: number, day: number): number =>
   new Date(0).setUTCFullYear(year, month - 1, day) / DAY_MS
 
-/** Where a time stands to a date, which has no zone: at its edges there is no answer. */
+/**
+ * Compares a date with a time to a plain date. A plain date has no zone, so within one day of its first and last day the
+ * order is unknown: undefined.
+ */
 const compareToDate = ([year = 0, month = 1, day = 1]: Moment, date: Moment): number | undefined => {
   const moment = dayOf(year, month, day)
   const [ofYear = 0, ofMonth, ofDay] = date
@@ -43,7 +49,10 @@ const compareToDate = ([year = 0, month = 1, day = 1]: Moment, date: Moment): nu
   return moment < first - 1 ? -1 : moment > last + 1 ? 1 : undefined
 }
 
-/** Below, equal or above zero; undefined when the precisions differ before the values do, null when one is no date. */
+/**
+ * Negative, 0 or positive, as for `Array.sort`. Undefined if the order is unknown because one value is less precise than the
+ * other; null if one is not a date or time.
+ */
 export const compareDateTimes = (a: string, b: string): number | undefined | null => {
   if (a === b) return 0
   const one = momentOf(a)

@@ -1,11 +1,11 @@
-/** FHIR dates → the ranges they cover. Without a zone it is UTC. */
+/** Converts FHIR dates to the time ranges they cover. A date or time without a zone is read as UTC. */
 import { type DateRules, PartialDate, readPartialDate, SEARCHED } from './partial-date.ts'
 
-/** Ends of time: no lower or no upper bound. */
+/** Milliseconds that stand for no lower bound and no upper bound. */
 export const MIN_TIME = -1e15
 export const MAX_TIME = 1e15
 
-/** Half-open, since the epoch. Reused by the caller. */
+/** Half-open range since the epoch. Mutable, so that callers can reuse one object for many dates. */
 export interface DateBounds {
   lo: number
   hi: number
@@ -13,19 +13,19 @@ export interface DateBounds {
 
 const DAY_MS = 86_400_000
 
-/** `month` counts from 0, and may be 12. */
+/** `month` counts from 0; 12 is January of the next year. Date.UTC alone would read years below 100 as 19xx. */
 const utc = (year: number, month: number, day: number): number => {
   if (year >= 100) return Date.UTC(year, month, day)
   const date = new Date(0)
   return date.setUTCFullYear(year, month, day)
 }
 
-/** Millionths of a second that so many digits of a fraction leave open. */
+/** Microseconds that a time covers, by the number of digits of its fraction: 0 digits cover a second. */
 const WIDTHS = [1e6, 1e5, 1e4, 1e3, 100, 10] as const
 
 const date = new PartialDate()
 
-/** Writes the range in units of which a millisecond has `perMs`; false when the text is no date. */
+/** Writes the range to `into`, in milliseconds (`perMs` 1) or microseconds (1000). Returns false if the text is not a date. */
 export const readBounds = (text: string, rules: DateRules, perMs: 1 | 1000, into: DateBounds): boolean => {
   if (!readPartialDate(text, rules, date)) return false
   const { dateParts, timeParts, year, month, day } = date
@@ -46,5 +46,5 @@ export const readBounds = (text: string, rules: DateRules, perMs: 1 | 1000, into
   return true
 }
 
-/** Writes the range in milliseconds, of what is searched for or indexed; false when the text is no date. */
+/** Writes the range in milliseconds, by the rules of search. Returns false if the text is not a date. */
 export const readDateBounds = (text: string, into: DateBounds): boolean => readBounds(text, SEARCHED, 1, into)

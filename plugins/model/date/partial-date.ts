@@ -1,25 +1,25 @@
 /**
- * Dates and times of any precision, read without a regular expression: every write passes here. How strictly is the
- * reader's choice: search takes more than validation does. https://hl7.org/fhir/R4/datatypes.html#dateTime
+ * Reads dates and times of any precision. It uses no regular expression, because every write runs it several times. The
+ * caller chooses how strict it is: search accepts more than validation. https://hl7.org/fhir/R4/datatypes.html#dateTime
  */
 
 export interface DateRules {
   /**
-   * Digits in their places suffice: no part is held to its range, a time of day may stand alone, and a zone behind any
-   * precision. For comparing what was validated before.
+   * Checks only that there are digits where digits must be: a month may be 13, a time may have no date, and a zone may
+   * follow any precision. For comparing values that were validated before.
    */
   readonly isLoose: boolean
   /** A time may end with its minutes. */
   readonly mayLackSeconds: boolean
   /** A time may have no zone. */
   readonly mayLackZone: boolean
-  /** Most digits of a fraction of a second. */
+  /** Maximum number of digits after the decimal point of the seconds. */
   readonly maxDigits: number
-  /** The farthest zone, in minutes from UTC. */
+  /** Maximum offset of a zone from UTC, in minutes. */
   readonly maxZone: number
 }
 
-/** R4's formats, made exact: a day must exist in its month, 24:00 is refused. A leap second is accepted. */
+/** The formats of R4; besides, the day must exist in its month. 24:00 is refused, a leap second is accepted. */
 export const VALID: DateRules = {
   ...{
     isLoose: false,
@@ -29,18 +29,21 @@ export const VALID: DateRules = {
     maxZone: 14 * 60,
   },
 }
-/** What a parameter such as _since or _at may say. */
+/** For parameters such as _since and _at. */
 export const GIVEN: DateRules = { ...VALID, mayLackSeconds: true, maxDigits: 9, maxZone: 14 * 60 + 59 }
-/** What is searched for, and put into the index. */
+/** For the values of search parameters, in requests and in the index. */
 export const SEARCHED: DateRules = { ...GIVEN, mayLackZone: true }
-/** What FHIRPath compares. */
+/** For comparisons in FHIRPath. */
 export const COMPARED: DateRules = { ...VALID, isLoose: true, mayLackZone: true }
 
-/** What was read last. Reused by its owner, so that reading leaves nothing to collect; parts not given are as before. */
+/**
+ * The result of `readPartialDate`. Callers reuse one object, so that reading allocates nothing. Parts that the text does not
+ * give keep their old value: read only what `dateParts` and `timeParts` say is there.
+ */
 export class PartialDate {
-  /** 1: a year, 2: a month, 3: a day; 0: a time of day. */
+  /** Number of parts of the date: 1 year, 2 year and month, 3 a full date; 0 for a time of day. */
   dateParts = 0
-  /** 2: to the minute, 3: to the second; 0: no time. */
+  /** Number of parts of the time: 2 hour and minute, 3 with seconds; 0 for none. */
   timeParts = 0
   year = 0
   month = 0
@@ -48,20 +51,20 @@ export class PartialDate {
   hour = 0
   minute = 0
   second = 0
-  /** The first nine digits of the fraction, as billionths. */
+  /** The fraction of the second in nanoseconds; digits after the ninth are ignored. */
   nanos = 0
-  /** Digits of the fraction. */
+  /** Number of digits of the fraction. */
   digits = 0
-  /** Where the seconds and their fraction stand in the text. */
+  /** Half-open range of the text with the seconds and their fraction. */
   secondsFrom = 0
   secondsTo = 0
-  /** Minutes east of UTC; 0 when there is none. */
+  /** Offset of the zone from UTC in minutes, positive to the east; 0 if there is no zone. */
   zone = 0
 }
 
 const [DASH, PLUS, DOT, COLON, T, Z] = [45, 43, 46, 58, 84, 90] as const
 
-/** Value of the two digits at `at`, or -1. */
+/** Value of the two digits at `at`; -1 if there are none. */
 const two = (text: string, at: number): number => {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48
@@ -75,7 +78,7 @@ const isDay = (year: number, month: number, day: number): boolean =>
   day <= (DAYS[month] as number) &&
   (month !== 2 || day !== 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)))
 
-/** End of the date that the text begins with, or -1. */
+/** Reads the date at the beginning of the text. Returns the index after it, or -1 if it is not a date. */
 const readDate = (text: string, { isLoose }: DateRules, into: PartialDate): number => {
   into.dateParts = 0
   const century = two(text, 0)
@@ -86,7 +89,7 @@ const readDate = (text: string, { isLoose }: DateRules, into: PartialDate): numb
   into.year = year
   into.dateParts = 1
   const month = text.charCodeAt(4) === DASH ? two(text, 5) : -1
-  // `-05:00` is a zone.
+  // A colon after the two digits means that they are the hours of a zone, as in `2024-05:00`.
   if (month < 0 || text.charCodeAt(7) === COLON) return 4
   if (!isLoose && (month < 1 || month > 12)) return -1
   into.month = month
@@ -99,7 +102,7 @@ const readDate = (text: string, { isLoose }: DateRules, into: PartialDate): numb
   return 10
 }
 
-/** End of the fraction whose dot stands at `at`, or -1. */
+/** Reads the fraction whose dot is at `at`. Returns the index after it, or -1 if it has no digit or too many. */
 const readFraction = (text: string, at: number, maxDigits: number, into: PartialDate): number => {
   let end = at + 1
   let nanos = 0
@@ -114,7 +117,7 @@ const readFraction = (text: string, at: number, maxDigits: number, into: Partial
   return into.digits === 0 || into.digits > maxDigits ? -1 : end
 }
 
-/** End of the time `hh:mm(:ss(.fraction)?)?` that begins at `at`, or -1. */
+/** Reads a time `hh:mm(:ss(.fraction)?)?` at `at`. Returns the index after it, or -1 if it is not a time. */
 export const readTime = (text: string, at: number, rules: DateRules, into: PartialDate): number => {
   const hour = two(text, at)
   const minute = two(text, at + 3)
@@ -135,7 +138,7 @@ export const readTime = (text: string, at: number, rules: DateRules, into: Parti
   return end
 }
 
-/** Whether `Z` or `+hh:mm` stands at `at` and ends the text. */
+/** Reads a zone, `Z` or `+hh:mm`, at `at`. Returns false if there is none or if the text goes on after it. */
 const readZone = (text: string, at: number, { isLoose, maxZone }: DateRules, into: PartialDate): boolean => {
   const sign = text.charCodeAt(at)
   if (sign === Z) return text.length === at + 1
@@ -148,7 +151,7 @@ const readZone = (text: string, at: number, { isLoose, maxZone }: DateRules, int
   return true
 }
 
-/** Reads a date or time of any precision; false when the text is none. */
+/** Reads a date or time of any precision into `into`. Returns false if the text breaks the rules. */
 export const readPartialDate = (text: string, rules: DateRules, into: PartialDate): boolean => {
   let at = readDate(text, rules, into)
   if (at < 0) return false

@@ -1,6 +1,6 @@
-/** Exact arithmetic on decimals and on fractions of them, for bounds of numbers and for factors between units. */
+/** Exact arithmetic on decimals and fractions, for the bounds of number searches and for conversion factors of units. */
 
-/** digits × 10^exponent / over; `over` is positive and 1 for a decimal. */
+/** The value digits × 10^exponent / over. `over` is positive, and 1 if the value has a finite decimal form. */
 export interface Ratio {
   readonly digits: bigint
   readonly exponent: number
@@ -8,14 +8,17 @@ export interface Ratio {
 }
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
-/** Digits that are read of a number: a longer one is cut off there, so that its length cannot take the time of others. */
+/** Significant digits that are read; the rest are dropped. The bound keeps one long number from blocking the process. */
 const MAX_DIGITS = 400
-/** A number whose first digit lies further behind the point than this is read as the one there. */
+/** Smallest magnitude that is read: a number closer to 0 than 10^-1000 becomes 10^-1000 with its sign. */
 const MIN_EXPONENT = -1_000
 
 export const decimal = (digits: bigint, exponent = 0): Ratio => ({ digits, exponent, over: 1n })
 
-/** A JSON number, or one with a plus sign. Undefined when the text is none. Its size is for the caller to check. */
+/**
+ * Reads a JSON number; a plus sign and leading zeros are accepted too. Undefined if the text is not a number. The exponent is
+ * not bounded above: the caller must check the size before it calculates.
+ */
 export const readRatio = (text: string): Ratio | undefined => {
   const match = DECIMAL.exec(text)
   if (match === null) return undefined
@@ -38,7 +41,7 @@ const commonDivisor = (one: bigint, other: bigint): bigint => {
   return a
 }
 
-/** The same value with a denominator of 1 where it has an end as a decimal. */
+/** The same value in lowest terms; the denominator becomes 1 if the value has a finite decimal form. */
 const reduce = ({ digits, exponent, over }: Ratio): Ratio => {
   if (over === 1n) return { digits, exponent, over }
   const divisor = commonDivisor(digits, over)
@@ -56,7 +59,7 @@ export const multiply = (one: Ratio, other: Ratio): Ratio =>
     over: one.over * other.over,
   })
 
-/** `other` is not 0. */
+/** `other` must not be 0. */
 export const divide = (one: Ratio, other: Ratio): Ratio => {
   const sign = other.digits < 0n ? -1n : 1n
   return reduce({

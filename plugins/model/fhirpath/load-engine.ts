@@ -1,14 +1,20 @@
-/** fhirpath.js with the model of R4, loaded when first needed: it takes 60 MB and a tenth of a second. https://github.com/HL7/fhirpath.js */
+/**
+ * Loads fhirpath.js with the model of R4. This takes 60 MB and a tenth of a second, so it is done only when an expression
+ * needs it. https://github.com/HL7/fhirpath.js
+ */
 
 export interface Engine {
-  /** Throws for what is no FHIRPath; so does the function, for values an operator is not defined for. */
+  /** Throws for text that is not FHIRPath. The function that it returns throws when an operator is not defined for a value. */
   compile(
     expression: string | { readonly base: string; readonly expression: string },
     options: Readonly<Record<string, unknown>>,
   ): (value: unknown, variables?: Record<string, unknown>) => unknown[]
 }
 
-/** The UCUM library it uses prints units it cannot read, which are a client's text, where the lines of the log go. */
+/**
+ * Runs `work` with console.log silenced: the UCUM library of fhirpath.js prints units that it cannot read. They are text of
+ * clients, which must not get into the log.
+ */
 const quietly = <T>(work: () => T): T => {
   const { log } = console
   console.log = () => undefined

@@ -1,7 +1,7 @@
 /**
- * FHIRPath text → a tree, and back. Knows the whole expression grammar but date and quantity literals, which neither
- * invariants nor search parameters use; whatever it does not know it refuses, and fhirpath.js takes over. What of it can
- * be performed is the matter of those who use it. http://hl7.org/fhirpath/N1/grammar.html
+ * Parses FHIRPath text to a tree, and prints a tree as text. It covers the whole expression grammar except date and quantity
+ * literals, which invariants and search parameters do not use: for these it throws NotSupported. Each user of the tree decides
+ * which of its nodes it can evaluate. http://hl7.org/fhirpath/N1/grammar.html
  */
 
 export type Expression =
@@ -21,7 +21,7 @@ export type Expression =
   | { readonly kind: 'negative'; readonly of: Expression }
   | { readonly kind: 'type'; readonly operator: 'is' | 'as'; readonly on: Expression; readonly type: string }
 
-/** The expression, or the values it meets, are beyond what is compiled here. */
+/** Thrown for an expression that this code cannot parse or compile, and for values that a compiled one cannot treat. */
 export class NotSupported extends Error {}
 
 interface Token {
@@ -59,7 +59,7 @@ const tokens = (text: string): Token[] => {
   return list
 }
 
-/** Binary operators from the weakest to the strongest. */
+/** Binary operators by precedence, the lowest first. */
 const LEVELS: readonly (readonly string[])[] = [
   ['implies'],
   ['or', 'xor'],
@@ -77,11 +77,11 @@ const LEVEL_OF: ReadonlyMap<string, number> = new Map(
   LEVELS.flatMap((operators, level) => operators.map((operator) => [operator, level])),
 )
 
-/** How strongly an operator binds; undefined for what is none. A name in backticks is none. */
+/** Precedence of an operator as an index into LEVELS; undefined for other tokens, such as a name in backticks. */
 const levelOf = ({ kind, text }: Token): number | undefined =>
   kind === 'symbol' || kind === 'name' ? LEVEL_OF.get(text) : undefined
 
-/** Throws NotSupported. */
+/** Throws NotSupported, also for broken syntax. */
 export const parse = (expression: string): Expression => {
   const list = tokens(expression)
   let at = 0
@@ -179,10 +179,11 @@ export const parse = (expression: string): Expression => {
     return postfix()
   }
 
-  /** An expression of operators that bind at least as strongly as `least`. */
+  /** Reads an expression whose operators have at least the precedence `least`. */
   const binary = (least: number): Expression => {
     let left = signed()
-    // What binds more strongly than the operator before has been taken as its right side, or cannot follow a type.
+    // An operator of higher precedence than the last one is already part of its right operand, or follows a type name, which
+    // is a syntax error.
     let most = LEVELS.length
     for (;;) {
       const level = levelOf(peek())
@@ -201,7 +202,7 @@ export const parse = (expression: string): Expression => {
   return node
 }
 
-/** The members of a union, in order. */
+/** The operands of a union from left to right; the expression itself if it is not a union. */
 export const unionOperands = (expression: Expression): readonly Expression[] =>
   expression.kind === 'binary' && expression.operator === '|'
     ? [...unionOperands(expression.left), ...unionOperands(expression.right)]
@@ -210,7 +211,7 @@ export const unionOperands = (expression: Expression): readonly Expression[] =>
 const nameText = (name: string): string =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `\`${name.replace(/[`\\]/g, '\\$&')}\``
 
-/** The text of an expression, in one spelling for equal trees. */
+/** The text of an expression. Equal trees have the same text. */
 export const print = (expression: Expression): string => {
   const on = (one: Expression | undefined): string => (one === undefined ? '' : `${print(one)}.`)
   switch (expression.kind) {

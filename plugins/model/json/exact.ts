@@ -1,12 +1,12 @@
-/** JSON whose numbers keep the digits they were written with: 1.00 stays 1.00 through parsing and writing. */
+/** Parses and compares JSON whose numbers keep the digits they were written with: 1.00 stays 1.00. */
 
-// TypeScript's library does not have the proposal yet: https://github.com/tc39/proposal-json-parse-with-source
+// TypeScript's library does not declare these two yet: https://github.com/tc39/proposal-json-parse-with-source
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON(text: string): unknown
   isRawJSON(value: unknown): boolean
 }
 
-/** JSON.parse that keeps every number as its text. */
+/** Like JSON.parse, but every number becomes a raw JSON object that holds its text; see `decimalText`. */
 export const parseExact = (text: string): unknown =>
   JSON.parse(text, ((_key: string, value: unknown, context: { source?: string }) =>
     typeof value === 'number' && context.source !== undefined ? rawJSON(context.source) : value) as (
@@ -14,17 +14,17 @@ export const parseExact = (text: string): unknown =>
     value: unknown,
   ) => unknown)
 
-/** A number that keeps its digits among values that were parsed otherwise. */
+/** Makes such a number from its digits, to be put among values that were parsed in another way. */
 export const keepDigits = (digits: string): unknown => rawJSON(digits)
 
-/** The digits of a number that was parsed exactly; undefined for anything else. */
+/** The digits of a number that `parseExact` or `keepDigits` made; undefined for any other value. */
 export const decimalText = (value: unknown): string | undefined =>
   isRawJSON(value) ? (value as { rawJSON: string }).rawJSON : undefined
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value)
 
-/** Numbers that are equal have the same of it, however they are written: 1.0, 1 and 10e-1. */
+/** One spelling for equal numbers, so that they can be compared as text: the same for 1.0, 1 and 10e-1. */
 const canonicalOf = (digits: string): string => {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(digits) ?? []
@@ -33,10 +33,10 @@ const canonicalOf = (digits: string): string => {
   return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + all.length - kept.length}`
 }
 
-/** Was the number changed when it became a double? */
+/** Whether the double `value` differs from the decimal that `digits` spells. */
 export const isRounded = (digits: string, value: number): boolean => canonicalOf(digits) !== canonicalOf(String(value))
 
-/** Equal as JSON: objects without regard to order, numbers by value. RFC 6902, section 4.6. */
+/** Whether two values are equal as JSON: the order of members does not count, and numbers compare by value. RFC 6902, section 4.6. */
 export const equalExact = (one: unknown, other: unknown): boolean => {
   if (one === other) return true
   const digits = decimalText(one)
@@ -54,7 +54,7 @@ export const equalExact = (one: unknown, other: unknown): boolean => {
   )
 }
 
-/** A copy that shares nothing that could be changed. */
+/** A deep copy. */
 export const copyExact = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copyExact)
   if (!isObject(value)) return value

@@ -1,6 +1,6 @@
 /**
- * Where JSON text first breaks the grammar of RFC 8259. Asked only when JSON.parse has refused the text: V8 tells the
- * place in some of its messages only, and quotes the submitted text in others.
+ * Finds where JSON text first breaks the grammar of RFC 8259. Called only after JSON.parse has refused the text: some of
+ * V8's messages do not name the position, and others quote what the client sent.
  */
 
 import { isSpace } from './scan.ts'
@@ -11,7 +11,7 @@ const isHex = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 70) || (code >= 97 && code <= 102)
 const SHORT_ESCAPES = '"\\/bfnrt'
 
-/** A place in the text: behind what was read if that was well, else where it breaks. */
+/** The result of reading one token: `at` is the index after it if `ok`, else the index of the error. */
 interface Place {
   readonly at: number
   readonly ok: boolean
@@ -36,7 +36,7 @@ const endOfString = (text: string, start: number): Place => {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-/** One digit or more. */
+/** Reads one or more digits. */
 const endOfDigits = (text: string, start: number): Place => {
   let at = start
   while (isDigit(text.charCodeAt(at))) at += 1
@@ -69,7 +69,7 @@ const endOfScalar = (text: string, start: number): Place => {
   return endOfNumber(text, start)
 }
 
-/** Index of the first character that no valid text can have there; the length when the text ends too early. */
+/** Index of the first character that breaks the grammar; the length of the text if it ends too early. */
 export const locateSyntaxError = (text: string): number => {
   const open: number[] = []
   let expects: 'value' | 'first-value' | 'key' | 'first-key' | 'colon' | 'end' = 'value'

@@ -1,22 +1,22 @@
 /**
- * Where the parts of a large JSON text lie, down to parts that are small: made by a thread, so that the main thread can
- * parse what it needs and pass over the rest.
+ * Finds where the members and items of a large JSON text lie. A worker thread makes the outline, so that the main thread can
+ * parse single parts without scanning the whole text.
  */
 
 import { itemsAt, membersAt } from './ranges.ts'
 import type { JsonMember } from './scan.ts'
 
-/** By the index at which an object or array begins. */
+/** The key of both maps is the index in the text at which an object or array begins. */
 export interface Outline {
   readonly members: ReadonlyMap<number, readonly JsonMember[]>
-  /** First and last index of each item, one after the other. */
+  /** Start and end of each item in turn, as half-open ranges: start 0, end 0, start 1, end 1 … */
   readonly items: ReadonlyMap<number, Float64Array>
 }
 
-export const SMALL_CHARS = 16 * 1024 // what is parsed at once
-const MAX_DEPTH = 8 // each level is gone through again
+export const SMALL_CHARS = 16 * 1024 // a value up to this length has no outline and is parsed as a whole
+const MAX_DEPTH = 8 // levels with an outline: each level scans its part of the text again
 
-/** Of the object that lies in a text. */
+/** The outline of the first object in the text. */
 export const outlineOf = (text: string): Outline => {
   const members = new Map<number, readonly JsonMember[]>()
   const items = new Map<number, Float64Array>()

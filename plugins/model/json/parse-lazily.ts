@@ -1,4 +1,4 @@
-/** Parses large JSON when it is asked for: a member of an object that is large is parsed when it is first read. */
+/** Parses large JSON on demand: a large member of an object is parsed when its property is first read. */
 import { type Outline, SMALL_CHARS } from './outline.ts'
 import type { JsonMember } from './scan.ts'
 
@@ -18,7 +18,7 @@ const defineLazily = (object: Json, key: string, read: () => unknown): void => {
   })
 }
 
-/** An object by its members. `outline` has those of large values in it. */
+/** An object with these members. `outline` says where the members of its large values lie. */
 const objectLazily = (text: string, members: readonly JsonMember[], outline?: Outline): Json => {
   const object: Json = {}
   for (const { key, valueStart, valueEnd } of members) {
@@ -29,15 +29,18 @@ const objectLazily = (text: string, members: readonly JsonMember[], outline?: Ou
   return object
 }
 
-const PIECE_CHARS = 1024
+const PIECE_CHARS = 1024 // longest value that is copied as a piece
 
-/** The text of each member that is short; undefined in the place of one that is not. */
+/** For each member the text of its value, or undefined if that is longer than PIECE_CHARS. */
 export const piecesOf = (text: string, members: readonly JsonMember[]): readonly (string | undefined)[] =>
   members.map(({ valueStart, valueEnd }) =>
     valueEnd - valueStart <= PIECE_CHARS ? text.slice(valueStart, valueEnd) : undefined,
   )
 
-/** An object whose text may not be there yet: short members come from `pieces`, the text is asked for with the first other. */
+/**
+ * An object whose text may not be decoded yet: short members are parsed from `pieces`; `text` is called when another member
+ * is read.
+ */
 export const objectFromPieces = (
   text: () => string,
   members: readonly JsonMember[],
@@ -53,7 +56,7 @@ export const objectFromPieces = (
   return object
 }
 
-/** The value that lies in a range of a text that was read strictly. */
+/** The value in a range of the text, which `parseResource` must have accepted before. */
 export const parseLazily = (text: string, start: number, end: number, outline?: Outline): unknown => {
   const members = outline?.members.get(start)
   if (members !== undefined) return objectLazily(text, members, outline)

@@ -1,6 +1,6 @@
 /**
- * Bytes → a resource whose text can be stored as it was sent. Stricter than JSON.parse, which accepts duplicate keys,
- * lone surrogates and numbers that become Infinity. https://hl7.org/fhir/R4/json.html, RFC 8259, RFC 7493.
+ * Parses the bytes of a body so strictly that its text can be stored as it was sent: JSON.parse would accept duplicate
+ * keys, lone surrogates and numbers that become Infinity. https://hl7.org/fhir/R4/json.html, RFC 8259, RFC 7493.
  */
 import { isUtf8 } from 'node:buffer'
 import {
@@ -30,7 +30,7 @@ export interface ParsedResource {
   readonly resource: Record<string, unknown>
   /** Where the members of the resource lie in `text`. */
   readonly members: readonly JsonMember[]
-  /** Of a large text that a thread has read: where its parts lie. */
+  /** Where the parts of a large text lie; set only if a worker thread has read it. */
   readonly outline?: Outline | undefined
 }
 
@@ -40,7 +40,7 @@ interface ReadJson {
   readonly members: readonly JsonMember[]
 }
 
-/** Where the text is broken, in words, without an excerpt of it. */
+/** Says where the text breaks the grammar, without quoting it. */
 const describeSyntax = (text: string): string => {
   const at = locateSyntaxError(text)
   if (at >= text.length) return 'it ends too early'
@@ -53,14 +53,15 @@ const describeSyntax = (text: string): string => {
   return `line ${line}, column ${at - start + 1}`
 }
 
-// Members that every object inherits. Code that looks one up, ours or a library's, must not find the client's.
+// Names that every object inherits, such as `constructor`. A body may not have them, because code that looks one up, ours or
+// a library's, would find the client's value.
 const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype), 'prototype'])
 
 const checkString = (text: string): void => {
   if (text.includes('\0') || !text.isWellFormed()) throw JsonString()
 }
 
-/** Checks what JSON.parse lets through and counts the members of all objects. */
+/** Checks what JSON.parse accepts and we refuse. Returns the number of members of all objects. */
 const walk = (value: unknown, checkStrings: boolean): number => {
   if (typeof value === 'string') {
     if (checkStrings) checkString(value)
@@ -88,7 +89,7 @@ const walk = (value: unknown, checkStrings: boolean): number => {
   return keys + own
 }
 
-/** Any JSON as strictly as a resource is read. Throws 400 with what is wrong. */
+/** Parses any JSON value as strictly as a resource. Throws 400 with what is wrong. */
 export const parseJson = (bytes: Uint8Array): ReadJson => {
   if (!isUtf8(bytes)) throw NotUtf8()
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
@@ -102,20 +103,20 @@ export const parseJson = (bytes: Uint8Array): ReadJson => {
     // V8's own message quotes the text.
     throw text.trim() === '' ? JsonEmpty() : JsonMalformed(describeSyntax(text))
   }
-  // Only an escape can make a NUL or a lone surrogate: raw ones are no UTF-8 or no JSON.
+  // Strings need the check only if there is an escape: a raw NUL is not JSON, and a raw lone surrogate is not UTF-8.
   const counted = walk(value, text.includes('\\u'))
   if (counted !== keys) throw JsonDuplicate((duplicateKey(text) ?? '?').slice(0, 64))
   return { text, value, members }
 }
 
-/** Throws 400 with what is wrong. The result is an object; whether it is a resource the caller decides. */
+/** Throws 400 with what is wrong. The result is an object; the caller checks whether it is a resource. */
 export const parseResource = (bytes: Uint8Array): ParsedResource => {
   const { text, value, members } = parseJson(bytes)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw NotAnObject()
   return { text, resource: value as Record<string, unknown>, members }
 }
 
-/** Which key is there twice: asked only when it is known that one is, of a text that JSON.parse accepts. */
+/** The first key that an object has twice. The text must be one that JSON.parse accepts. */
 const duplicateKey = (text: string): string | undefined => {
   const open: Set<string>[] = []
   for (let at = 0; at < text.length; at += 1) {

@@ -1,4 +1,4 @@
-/** Where values lie in JSON text that JSON.parse has accepted: parts of a body are cut out and replaced as text. */
+/** Finds values in JSON text and replaces them as text. JSON.parse must have accepted the text before. */
 import { endOfString, isSpace, type JsonMember } from './scan.ts'
 
 /** Half-open range of a text. */
@@ -49,7 +49,7 @@ export const endOfValue = (text: string, start: number): number => {
   return text.length
 }
 
-/** The key that lies in a range with its quotes. It may be spelled with escapes: `"\u0069d"` is `id`. */
+/** The key in a range that includes its quotes. A key may be spelled with escapes: `"\u0069d"` is `id`. */
 export const keyAt = (text: string, start: number, end: number): string => {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
@@ -88,7 +88,7 @@ export interface TextEdit extends TextRange {
   readonly text: string
 }
 
-/** The text with its edits made; they are in order and do not overlap. */
+/** The text with the edits applied. They must be in ascending order and must not overlap. */
 export const applyEdits = (text: string, edits: readonly TextEdit[]): string => {
   let out = ''
   let at = 0

@@ -1,6 +1,6 @@
 /**
- * Looks over JSON text without building anything: where the members of the outermost object lie, how many members
- * there are in all, how deep it nests. It does not check the grammar, JSON.parse does; on broken text it only must end.
+ * Scans JSON text without building values: finds where the members of the outermost object lie, counts the members of all
+ * objects, and measures the depth. JSON.parse checks the grammar; for broken text the result means nothing.
  */
 
 /** One member of an object: `"key": value`, as half-open ranges of the text. */
@@ -14,7 +14,7 @@ export interface JsonMember {
 export interface Scan {
   /** Members of the outermost object, in order. */
   readonly members: readonly JsonMember[]
-  /** Members of all objects. JSON.parse keeps the last of two equal keys, so a smaller count there means a duplicate. */
+  /** Number of members of all objects. JSON.parse keeps only the last of two equal keys, so a smaller count there means a duplicate. */
   readonly keys: number
   readonly depth: number
 }
@@ -36,7 +36,7 @@ export const endOfString = (text: string, start: number): number => {
   }
 }
 
-/** Blanks of RFC 8259. */
+/** Whether a character code is white space of RFC 8259. */
 export const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
 const trimEnd = (text: string, start: number, end: number): number => {
@@ -100,7 +100,7 @@ export const scan = (text: string, mostDepth: number, start = 0): Scan => {
   return { members, keys, depth: deepest }
 }
 
-/** A key may be spelled with escapes: `"\u0069d"` is `id`. */
+/** Decodes the escapes of a key: `"\u0069d"` is `id`. */
 const decodeKey = (raw: string): string => {
   try {
     return JSON.parse(`"${raw}"`) as string

@@ -1,40 +1,40 @@
 /**
- * Puts the server's id and meta into the client's text; everything else stays as it was sent, so that 1.00 stays 1.00.
+ * Puts the server's id and meta into the client's text. All other characters stay as they were sent, so 1.00 stays 1.00.
  */
 import { NotAnObject } from '../errors.ts'
 import type { ParsedResource } from './parse.ts'
 import { type JsonMember, scan } from './scan.ts'
 
-/** A resource that waits for its id, version and time. */
+/** The text of a resource with gaps for its id, version and time. */
 export interface ResourceTemplate {
   /** The exact text to store for these values. */
   fill(id: string, version: number, lastUpdated: string): string
-  /** The parts that do not depend on the values; one value stands between each two of them. */
+  /** The text around the gaps: one part more than there are gaps. */
   readonly fixed: readonly string[]
-  /** What stands between the fixed parts. */
+  /** The text of each gap, to be put between the fixed parts. */
   values(id: string, version: number, lastUpdated: string): readonly string[]
 }
 
-/** A place that the server fills, in characters of the text. */
+/** A gap that the server fills: a half-open range of the text, in characters. */
 interface Slot {
   readonly start: number
   readonly end: number
   readonly hasId: boolean
   readonly hasMeta: boolean
-  /** The members themselves stand here, not only their values. */
+  /** True if the text has no such member, so that the key is inserted with the value. */
   readonly isInserted: boolean
 }
 
-/** Where id and meta go, as plain data: enough to fill in the values without the text. */
+/** Where id and meta go. Plain data, which can be sent between threads without the text. */
 export interface Slots {
   readonly places: readonly Slot[]
-  /** What is kept of the client's meta, with a leading comma each. */
+  /** The client's own members of meta as text, each with a leading comma. */
   readonly kept: string
 }
 
 const SERVER_OWNED = new Set(['versionId', 'lastUpdated', '_versionId', '_lastUpdated'])
 
-/** The client's own members of meta as text with a leading comma each: profile, tag, security, source, extension. */
+/** The client's own members of meta, such as profile and tag, as text, each with a leading comma. */
 const keptMeta = (text: string, meta: JsonMember | undefined): string => {
   if (meta === undefined) return ''
   if (text[meta.valueStart] !== '{') throw NotAnObject()
@@ -45,13 +45,13 @@ const keptMeta = (text: string, meta: JsonMember | undefined): string => {
     .join('')
 }
 
-/** Throws 400 where meta is no object. */
+/** Throws 400 if meta is not an object. */
 export const slotsOf = ({ text, members }: Pick<ParsedResource, 'text' | 'members'>): Slots => {
   const find = (key: string): JsonMember | undefined => members.find((member) => member.key === key)
   const id = find('id')
   const meta = find('meta')
   const kept = keptMeta(text, meta)
-  // A member that is missing goes behind resourceType, where readers of JSON look for it.
+  // A missing member is inserted after resourceType, where people expect it.
   const behind = find('resourceType')?.valueEnd ?? text.indexOf('{') + 1
   const places: Slot[] = []
   const add = (start: number, end: number, hasId: boolean, hasMeta: boolean, isInserted: boolean): void =>
@@ -63,7 +63,7 @@ export const slotsOf = ({ text, members }: Pick<ParsedResource, 'text' | 'member
   return { places, kept }
 }
 
-/** `text` is asked for only where all of it is needed. */
+/** `text` is called by `fixed` and `fill` only, since it may have to decode a large body. */
 export const templateOf = ({ places, kept }: Slots, text: () => string): ResourceTemplate => {
   const valueAt = ({ hasId, hasMeta, isInserted }: Slot, id: string, version: number, lastUpdated: string): string => {
     const own = hasId ? `${isInserted ? ',"id":' : ''}${JSON.stringify(id)}` : ''
@@ -100,6 +100,6 @@ export const templateOf = ({ places, kept }: Slots, text: () => string): Resourc
   }
 }
 
-/** Throws 400 where meta is no object. */
+/** Throws 400 if meta is not an object. */
 export const toResourceTemplate = (read: Pick<ParsedResource, 'text' | 'members'>): ResourceTemplate =>
   templateOf(slotsOf(read), () => read.text)

@@ -1,10 +1,10 @@
 /**
- * Strings among the members of a JSON object, found in its bytes without parsing the rest: what a large body is, or the
- * content of a large Binary. Only the first member of a name counts, and names with escapes are not found.
+ * Finds string members of a JSON object in its bytes, without parsing the rest: the resourceType of a large body, or the data
+ * of a large Binary. Of two members with the same name the first one wins. Names spelled with escapes are not found.
  */
 import { setImmediate } from 'node:timers/promises'
 
-/** Where a string lies, without its quotes. */
+/** Half-open byte range of a string, without its quotes. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -12,7 +12,7 @@ export interface Span {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const TOKENS_OF_A_TURN = 500_000 // bytes outside of strings, and strings: some milliseconds
+const TOKENS_OF_A_TURN = 500_000 // a token is a string or a byte outside of strings; this many take some milliseconds
 
 const isSpace = (code: number | undefined): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
@@ -22,7 +22,7 @@ const skipSpace = (bytes: Buffer, from: number): number => {
   return at
 }
 
-/** Place of the quote that ends the string that begins at `start`; the length of `bytes` when there is none. */
+/** Index of the quote that closes the string that begins at `start`; the length of `bytes` if there is none. */
 const endOfString = (bytes: Buffer, start: number): number => {
   for (let at = bytes.indexOf(QUOTE, start + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let slashes = 0
@@ -32,7 +32,10 @@ const endOfString = (bytes: Buffer, start: number): number => {
   return bytes.length
 }
 
-/** By name, those of `names` that are strings. Ends when all are found. Broken JSON has what stands before it breaks. */
+/**
+ * The members among `names` whose value is a string, by name. Stops when all are found. For broken JSON the result has the
+ * members before the error.
+ */
 export const topLevelStrings = async (bytes: Buffer, names: readonly string[]): Promise<ReadonlyMap<string, Span>> => {
   const found = new Map<string, Span>()
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

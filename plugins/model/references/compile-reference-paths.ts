@@ -1,6 +1,7 @@
 /**
- * Where each type holds links: references with the types they may point at, elements of type uri and url, and narratives.
- * R4 names elements of type oid and uuid too; a reference is no value of these types, so what stands there is left. Compiled from the StructureDefinitions once per set of packages and kept with the catalog.
+ * Compiles from the StructureDefinitions where each type holds links: References with their allowed target types, elements of
+ * type uri and url, and narratives. R4 also lets a transaction replace elements of type oid and uuid; those are left out,
+ * because the new reference, such as `Patient/1`, would not be a valid value of them. The result is stored in the catalog.
  */
 
 import {
@@ -14,24 +15,29 @@ import {
 import type { ElementDefinition, StructureDefinition, TypeReference } from '../snapshot/structure-definition.ts'
 
 /**
- * What a member holds: a number is a Reference (index into `targets`), `uri` a value of type uri or url, `xhtml` a
- * narrative, `*` any resource; anything else names a context.
+ * The content of a member: a number is a Reference (the number is an index into `targets`), `uri` a value of type uri or url,
+ * `xhtml` a narrative, `*` any resource. Any other string is the name of a context, see `ReferencePaths.contexts`.
  */
 export type ReferencePathNode = number | string
 
 export interface ReferencePaths {
-  /** Lists of types a reference may point at; an empty one allows all. */
+  /** Lists of allowed target types; an empty list allows all types. */
   readonly targets: readonly (readonly string[])[]
-  /** By context, a type (`HumanName`) or a path (`Patient.contact`): the members in JSON that lead to links. */
+  /**
+   * JSON members that are links or contain links, by context. A context is a type (`HumanName`) or the path of elements defined
+   * in place (`Patient.contact`).
+   */
   readonly contexts: Readonly<Record<string, Readonly<Record<string, ReferencePathNode>>>>
-  /** By context: members that are one type of a choice, and the name of the element: `valueReference`, `value`. */
+  /** By context: the element name for each member of a choice, e.g. `value` for `valueReference`. */
   readonly choices: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** By URL of an extension: what its valueReference may point at, and those of the extensions in it. */
+  /** Target types of extensions, by the extension's URL. */
   readonly extensions: Readonly<Record<string, ExtensionTargets>>
 }
 
 export interface ExtensionTargets {
+  /** Target types of valueReference, an index into `targets`; absent if all types are allowed. */
   readonly targets?: number
+  /** The same for the extensions inside this one, by their URL. */
   readonly nested?: Readonly<Record<string, number>>
 }
 
@@ -54,14 +60,14 @@ export const compileReferencePaths = (structures: readonly StructureDefinition[]
     return found
   }
 
-  /** What a value of one type is; undefined when no link is in it. */
+  /** The node for a value of this type; undefined if such a value cannot contain a link. */
   const toNode = ({ code, targetProfile }: TypeReference, path: string): ReferencePathNode | undefined => {
     if (code === 'Reference') return toTargets(targetProfile)
     if (URIS.has(code)) return 'uri'
     if (code === 'xhtml') return 'xhtml'
     if (ANY.has(code)) return '*'
     if (isInPlace(code)) return path
-    // FHIRPath's own types spell the values of id and url.
+    // Elements such as `id` and Extension.url have a FHIRPath type, and hold no link.
     return primitives.has(code) || code.startsWith('http://hl7.org/fhirpath/') ? undefined : code
   }
 
@@ -97,7 +103,7 @@ export const compileReferencePaths = (structures: readonly StructureDefinition[]
     }
     let own: number | undefined
     const nested: Record<string, number> = {}
-    /** `put` keeps what the value may point at; not called where that is anything. */
+    /** Calls `put` with the index into `targets` for each value[x] that restricts its target types. */
     const visit = (node: ElementNode, put: (found: number) => void): void => {
       for (const child of node.children)
         for (const one of [child, ...child.slices]) {

@@ -1,11 +1,11 @@
-/** A reference that names a resource by type and id. https://hl7.org/fhir/R4/references.html#literal */
+/** Parses references that name a resource by type and id. https://hl7.org/fhir/R4/references.html#literal */
 
 export interface Literal {
-  /** `https://example.org/fhir`; empty for a relative one. */
+  /** `https://example.org/fhir`; empty for a relative reference. */
   readonly base: string
   readonly type: string
   readonly id: string
-  /** Behind `/_history/`. */
+  /** The version after `/_history/`, as written. */
   readonly version: string | undefined
 }
 
@@ -15,7 +15,7 @@ const LITERAL =
 const isIn = (code: number, from: number, to: number): boolean => code >= from && code <= to
 const isLetter = (code: number): boolean => isIn(code | 32, 97, 122)
 
-/** `Patient/1`, which most references are. Undefined for what is something else, or no literal. */
+/** Parses `Patient/1`, the most frequent form, without a regular expression. Undefined for any other form. */
 const readRelative = (text: string): Literal | undefined => {
   const slash = text.indexOf('/')
   const { length } = text
@@ -29,7 +29,7 @@ const readRelative = (text: string): Literal | undefined => {
   return { base: '', type: text.slice(0, slash), id: text.slice(slash + 1), version: undefined }
 }
 
-/** Undefined for what is no literal: `#a`, `urn:uuid:…`, `Patient?name=x`, `../x`. */
+/** Undefined if the text is not a literal reference, such as `#a`, `urn:uuid:…`, `Patient?name=x` and `../x`. */
 export const readLiteral = (text: string): Literal | undefined => {
   const relative = readRelative(text)
   if (relative !== undefined) return relative

@@ -1,6 +1,6 @@
 /**
- * What a reference finds without leaving its resource: contained resources by `#id`, and in a Bundle the other entries by
- * fullUrl. https://hl7.org/fhir/R4/bundle.html#references
+ * Resolves references inside one resource: to contained resources by `#id`, and in a Bundle to other entries by fullUrl.
+ * https://hl7.org/fhir/R4/bundle.html#references
  */
 
 import { readLiteral } from './literal.ts'
@@ -9,9 +9,9 @@ import type { ContainerScope } from './reference-walker.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export interface LocalTargets {
-  /** The resource that `#id` names, `#` alone the one that contains the others; undefined when there is none. */
+  /** The contained resource that `#id` names, or the container itself for `#`; undefined if there is none. */
   contained(text: string, scope: ContainerScope): Json | undefined
-  /** The resource of the entry that a reference of a Bundle means. */
+  /** The resource of the Bundle entry that a reference names; undefined if there is none. */
   entry(text: string, scope: ContainerScope): Json | undefined
 }
 
@@ -27,7 +27,7 @@ const entriesOf = ({ entry }: Json): Map<string, Json> =>
     ),
   )
 
-/** For one resource: what it holds is listed once, when first asked for. */
+/** Use one object for one resource: it caches the maps of contained resources and entries, which it makes when needed. */
 export const createLocalTargets = (): LocalTargets => {
   const lists = new Map<Json, Map<string, Json>>()
   const listed = (holder: Json, list: (holder: Json) => Map<string, Json>): Map<string, Json> => {

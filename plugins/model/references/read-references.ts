@@ -1,4 +1,4 @@
-/** The References of a resource with where each points, told from the resource alone. https://hl7.org/fhir/R4/references.html */
+/** Reads the References of a resource and the target of each, without reading other resources. https://hl7.org/fhir/R4/references.html */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { isOwnBase } from './is-own-base.ts'
 import { readLiteral } from './literal.ts'
@@ -13,7 +13,7 @@ const TYPE_URL = 'http://hl7.org/fhir/StructureDefinition/'
 const typeOf = (resource: Json | undefined): string | undefined =>
   typeof resource?.resourceType === 'string' ? resource.resourceType : undefined
 
-/** In the order of the resource. `ownUrl` tells which absolute ones point at this server. */
+/** In the order of the resource. Absolute references whose base is `ownUrl` point at this server. */
 export const readReferences = (
   walker: ReferenceWalker,
   isType: (name: string) => boolean,

@@ -1,22 +1,22 @@
 /**
- * Finds the links of a resource by what its type says is one, at any depth: contained resources, extensions, also those
- * of primitives. https://hl7.org/fhir/R4/references.html
+ * Finds the links of a resource by the definition of its type, at any depth, including contained resources and extensions,
+ * also those of primitives. https://hl7.org/fhir/R4/references.html
  */
 import type { ReferencePathNode, ReferencePaths } from './compile-reference-paths.ts'
 
-/** Every type is allowed. */
+/** A list of target types that allows every type. */
 export const ANY_TYPE: readonly string[] = Object.freeze([])
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What a local link is read against: a resource that is no contained one, and the Bundle entry it stands in. */
+/** The scope of local references: the resource that is not contained in another one, and the Bundle entry that holds it. */
 export interface ContainerScope {
   readonly resource: Json
   /** Undefined outside of a Bundle. */
   readonly entry?: { readonly fullUrl: unknown; readonly bundle: Json } | undefined
 }
 
-/** A Reference and the types its element allows; none means all. */
+/** A Reference and the target types that its element allows; an empty list allows all. */
 export interface FoundReference {
   readonly value: Json
   readonly targets: readonly string[]
@@ -28,26 +28,26 @@ export type WalkNode = (
   | { readonly kind: 'reference'; readonly targets: readonly string[] }
   | { readonly kind: 'uri' | 'xhtml' | 'resource' }
 ) & {
-  /** Of a member that is one type of a choice: `value` of `valueReference`. */
+  /** For a member of a choice, the name of the element: `value` for `valueReference`. */
   readonly element?: string | undefined
 }
 
-/** Members that lead to links. */
+/** The members of a type, or of elements defined in place, that are links or contain links. */
 export interface WalkContext {
   readonly name: string
   readonly members: ReadonlyMap<string, WalkNode>
 }
 
 export interface ReferenceWalker {
-  /** What a type or element holds; undefined for one that no package brought. */
+  /** The context of a type or a path; undefined if no installed package defines it. */
   context(name: string): WalkContext | undefined
-  /** The context of the Extension `value`, by its URL and the one it is in. */
+  /** The context of the Extension `value`, found by its URL and by the context `inside` that holds it. */
   extension(value: Readonly<Record<string, unknown>>, inside: WalkContext): WalkContext
-  /** What a member holds. */
+  /** The node of a member; undefined if the member cannot contain a link. */
   member(context: WalkContext, key: string): WalkNode | undefined
   /** Every Reference, in the order of the resource. */
   references(resource: Readonly<Record<string, unknown>>): readonly FoundReference[]
-  /** FHIRPath of each Reference, in the same order: asked only when one has to be named. */
+  /** FHIRPath of each Reference, in the order of `references`. Only error messages need it. */
   paths(resource: Readonly<Record<string, unknown>>): readonly string[]
 }
 
@@ -64,7 +64,7 @@ export const createReferenceWalker = ({ targets, contexts, choices, extensions }
     const context = contextOf(stored)
     return context === undefined ? undefined : { kind: 'context', context }
   }
-  /** Made when first asked for: a server uses few of all types. */
+  /** Contexts are made at first use, because most servers use few types. */
   const contextOf = (name: string): WalkContext | undefined => {
     const found = made.get(name)
     if (found !== undefined) return found
@@ -72,7 +72,7 @@ export const createReferenceWalker = ({ targets, contexts, choices, extensions }
     if (stored === undefined) return undefined
     const members = new Map<string, WalkNode>()
     const context: WalkContext = { name, members }
-    // Before its members: types hold one another, and themselves.
+    // Stored before its members are made, because types refer to each other and to themselves.
     made.set(name, context)
     for (const [key, one] of Object.entries(stored)) {
       const node = toNode(one)
@@ -110,7 +110,7 @@ export const createReferenceWalker = ({ targets, contexts, choices, extensions }
 
   type Visit = (value: Json, allowed: readonly string[], scope: ContainerScope, path: string) => void
 
-  /** `path` stays empty unless paths are asked for. */
+  /** `path` stays empty unless `paths` runs the walk. */
   const walkValue = (
     value: unknown,
     node: WalkNode,
@@ -131,7 +131,7 @@ export const createReferenceWalker = ({ targets, contexts, choices, extensions }
       if (context !== undefined) walkObject(value, context, scope, path, visit)
     }
   }
-  /** A contained resource shares the scope of what contains it; one of a Bundle or Parameters has its own. */
+  /** A contained resource has the scope of its container; a resource in a Bundle or in Parameters has a scope of its own. */
   const scopeOf = (child: unknown, key: string, holder: Json, scope: ContainerScope): ContainerScope => {
     if (key === 'contained' || !isObject(child)) return scope
     const { resource } = scope

@@ -1,5 +1,5 @@
 /**
- * Replaces links in the text of a resource and in its parsed form at once; every other byte stays as it was sent.
+ * Replaces links in the text of a resource and in its parsed form. All other bytes of the text stay as they were sent.
  * https://hl7.org/fhir/R4/http.html#trules
  */
 
@@ -7,13 +7,13 @@ import { applyEdits, endOfValue, keyAt, skipSpace, type TextEdit } from '../json
 import { endOfString } from '../json/scan.ts'
 import type { ReferenceWalker, WalkContext, WalkNode } from './reference-walker.ts'
 
-/** Where a link stands: in a Reference, in an element of type uri or url, in a narrative. */
+/** What holds the link: a Reference, an element of type uri or url, or a narrative. */
 export type ReferenceKind = 'reference' | 'uri' | 'narrative'
 
-/** The link to put in place of `value`; undefined leaves it. */
+/** Returns the link that replaces `value`; undefined leaves it unchanged. */
 export type Resolve = (value: string, kind: ReferenceKind) => string | undefined
 
-/** The same, told the place too: `value` stands at `holder[key]` of the parsed resource. */
+/** The same with the location of the link: `value` is `holder[key]` in the parsed resource. */
 export type ResolveAt = (
   value: string,
   kind: ReferenceKind,
@@ -21,7 +21,7 @@ export type ResolveAt = (
   key: string | number,
 ) => string | undefined
 
-// Attributes cannot hold `<`, so a tag is looked through once.
+// `[^<]*` also passes over `>` inside of attribute values; a `<` cannot be in one, so no text is matched twice.
 const LINKING_TAG = /<(?:a|img)\s[^<]*/gi
 const ATTRIBUTE = /(\s(?:href|src)\s*=\s*)("[^"<]*"|'[^'<]*')/gi
 
@@ -35,7 +35,7 @@ const unescapeXml = (text: string): string =>
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 
-/** The narrative with links replaced in `<a href>` and `<img src>`; the same string when there is none. */
+/** The narrative with the links in `<a href>` and `<img src>` replaced; an equal string if there are none. */
 const rewriteNarrative = (div: string, resolve: Resolve): string =>
   div.replace(LINKING_TAG, (tag) =>
     tag.replace(ATTRIBUTE, (whole, before: string, quoted: string) => {
@@ -44,7 +44,7 @@ const rewriteNarrative = (div: string, resolve: Resolve): string =>
     }),
   )
 
-/** Whether any link is to be replaced: told from the parsed resource, which takes a tenth of walking its text. */
+/** Whether any link is to be replaced. Walks the parsed resource, which takes a tenth of the time of walking its text. */
 const holdsReplaced = (walker: ReferenceWalker, resource: Record<string, unknown>, resolve: ResolveAt): boolean => {
   const referenceContext = walker.context('Reference') ?? NOTHING
   const extensionContext = walker.context('Extension')
@@ -81,7 +81,7 @@ const holdsReplaced = (walker: ReferenceWalker, resource: Record<string, unknown
         : undefined
     return context !== undefined && inObject(object, context)
   }
-  // Looks at all of them: what resolves a link may remember that it was asked.
+  // Visits all links even after one was found: `resolve` may collect the links it is called with.
   const inObject = (object: Record<string, unknown>, context: WalkContext): boolean => {
     let found = false
     for (const key in object) {
@@ -99,7 +99,7 @@ const QUOTE = 34
 const COMMA = 44
 const CLOSE_ARRAY = 93
 
-/** The text with links replaced; `resource`, its parsed form, is changed in step. */
+/** Returns the text with links replaced. `resource`, its parsed form, is changed in the same way. */
 export const rewriteReferences = (
   walker: ReferenceWalker,
   text: string,
@@ -117,7 +117,7 @@ export const rewriteReferences = (
     ;(holder as Record<string | number, unknown>)[key] = to
     edits.push({ start: span[0], end: span[1], text: JSON.stringify(to) })
   }
-  /** A value at `at`, whose parsed form is `holder[key]`; gives the index after it. */
+  /** Walks the value at `at` of the text, whose parsed form is `holder[key]`. Returns the index after it. */
   const walkValue = (
     at: number,
     holder: Record<string, unknown> | unknown[],

@@ -1,6 +1,6 @@
 /**
- * What elements a type has, which of them repeat and which have a choice of types: from the StructureDefinitions, read
- * when a FHIRPath Patch first asks for a type.
+ * The elements of a type for FHIRPath Patch: which of them repeat, and which have a choice of types. The StructureDefinition
+ * of a type is read when a patch first needs it.
  */
 import type { Definitions } from '../../packages/service.ts'
 import { contentPath, type ElementNode, elementsBelow, isInPlace, isList, readSnapshot } from './read-snapshot.ts'
@@ -8,19 +8,19 @@ import { type ElementDefinition, type StructureDefinition, typeUrl } from './str
 
 export interface ElementShape {
   readonly repeats: boolean
-  /** Value types of an element `[x]`; undefined for one of a single type. */
+  /** Types of a choice element `[x]`; undefined for an element of one type. */
   readonly choice: readonly string[] | undefined
-  /** Where the elements in it are described. */
+  /** Where the child elements are defined; undefined for a choice, whose value decides, and if no type is given. */
   readonly inside: Place | undefined
 }
 
-/** A type, or elements defined in place: `contact` of Patient. */
+/** Where elements are defined: in a type (`path` is empty), or in place below one, e.g. `contact` of Patient. */
 export interface Place {
   readonly type: string
   readonly path: string
 }
 
-/** A type that was not read yet: to be loaded, then all is done again. */
+/** Thrown for a type that is not loaded yet: the caller calls `load` and then repeats the whole patch. */
 export class NotLoaded extends Error {
   readonly type: string
   constructor(type: string) {
@@ -31,11 +31,11 @@ export class NotLoaded extends Error {
 
 export interface Elements {
   load(type: string): Promise<void>
-  /** Undefined when there is no such element. Throws NotLoaded. */
+  /** Undefined if there is no such element. Throws NotLoaded. */
   find(place: Place, name: string): ElementShape | undefined
 }
 
-/** By path below the type: `contact.name`. */
+/** The key is the path below the type, e.g. `contact.name`. */
 type Shapes = ReadonlyMap<string, ElementShape>
 
 const placeInside = (element: ElementDefinition, type: string, name: string): Place | undefined => {

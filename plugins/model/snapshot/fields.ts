@@ -1,6 +1,6 @@
 /**
- * The shape of a type: its snapshot as a tree of fields, one block per element that has children of its own. What the
- * code generator reads. https://hl7.org/fhir/R4/json.html
+ * The fields of a type, from its snapshot: one block for the type and one for each element with children defined in place.
+ * The code generator of validation and the compiler of invariants read them. https://hl7.org/fhir/R4/json.html
  */
 
 import { choiceMember, contentPath, type ElementNode, isList, readSnapshot } from './read-snapshot.ts'
@@ -13,45 +13,48 @@ import {
 } from './structure-definition.ts'
 
 export type FieldType =
-  /** A primitive: `name` is a FHIR primitive, or `reference`, `resource-id`, `element-id` for strings that have a format. */
+  /**
+   * `name` is a FHIR primitive, or our own name for a string with a format: `reference`, `resource-id` or `element-id`. `suffix`
+   * is what a choice element appends to its name in JSON, such as `String`.
+   */
   | { readonly kind: 'primitive'; readonly name: string; readonly suffix: string }
-  /** A data type; `profile` when the element narrows it with one (Quantity to SimpleQuantity). */
+  /** A data type. `profile` is set if the element narrows the type with one, such as Quantity with SimpleQuantity. */
   | { readonly kind: 'complex'; readonly url: string; readonly profile?: string; readonly suffix: string }
-  /** Elements defined in place: the block with this path. */
+  /** Elements defined in place, in the block with this path. */
   | { readonly kind: 'block'; readonly path: string; readonly suffix: '' }
   | { readonly kind: 'resource'; readonly suffix: '' }
 
-/** What an element is held to besides its structure. The texts of the definition are not kept. */
+/** The rules of an element besides its structure. Descriptions are left out, to save memory. */
 export interface ElementRules {
   readonly constraints: readonly Constraint[]
-  /** Canonical of the value set of a required binding. */
+  /** Canonical URL of the value set of a required binding. */
   readonly required: string | undefined
 }
 
-/** A member of an object in JSON that a field may be in. */
+/** A JSON member in which the value of a field may be. */
 export interface FieldMember {
   readonly json: string
-  /** Where the extensions of a primitive are. */
+  /** Member with the extensions of a primitive: `_birthDate` for `birthDate`. */
   readonly under: string
   readonly type: FieldType
 }
 
 export interface FieldMembers {
   readonly all: readonly FieldMember[]
-  /** By both names. */
+  /** By `json` and by `under`. */
   readonly byName: ReadonlyMap<string, FieldMember>
 }
 
 export interface Field {
-  /** As in FHIRPath: `value` for value[x]. */
+  /** The name as in FHIRPath: `value` for value[x]. */
   readonly name: string
   readonly choice: boolean
-  /** An array in JSON, which the base decides, not the profile. */
+  /** True if JSON has an array. The base definition decides that; a profile that allows one item does not change it. */
   readonly list: boolean
   readonly min: number
   /** Infinity for `*`. */
   readonly max: number
-  /** An id or Extension.url: it takes no extensions, so no `_name`. */
+  /** True for an id and for Extension.url, which cannot have extensions and so no member `_name`. */
   readonly attribute: boolean
   readonly types: readonly FieldType[]
   readonly rules: ElementRules
@@ -68,14 +71,14 @@ export interface TypeFields {
   readonly url: string
   readonly type: string
   readonly kind: StructureDefinition['kind']
-  /** By path; the first is the type itself. */
+  /** By path; the first block is the type itself. */
   readonly blocks: ReadonlyMap<string, ElementBlock>
 }
 
 const SYSTEM = 'http://hl7.org/fhirpath/System.'
 const FHIR_TYPE = 'http://hl7.org/fhir/StructureDefinition/structuredefinition-fhir-type'
 
-/** R4's snapshots call the ids and Extension.url `System.String` and put the FHIR type into an extension. */
+/** R4's snapshots give ids and Extension.url the type `System.String`, and the FHIR type in an extension. */
 const systemType = (type: TypeReference, path: string, kind: string): string => {
   if (path.endsWith('.id')) {
     return kind === 'resource' && path.indexOf('.') === path.lastIndexOf('.') ? 'resource-id' : 'element-id'
@@ -122,7 +125,7 @@ const membersOf = (field: Omit<Field, 'members'>): FieldMembers => {
   return { all, byName: new Map(all.flatMap((one) => [[one.json, one] as const, [one.under, one] as const])) }
 }
 
-/** Without those that only slices are told of. */
+/** The nodes that have a definition of their own; of the others the snapshot defines slices only. */
 const toldIn = (nodes: readonly ElementNode[]): readonly ElementNode[] =>
   nodes.filter(({ definitions }) => definitions.length > 0)
 
@@ -148,7 +151,7 @@ const fieldFrom = ({ name, path, isChoice, definitions, children }: ElementNode,
   return { ...field, members: membersOf(field) }
 }
 
-/** Reads the snapshot; slices are left out, they are for profiles. The definition must have a snapshot. */
+/** Reads the fields from the snapshot, which the definition must have. Slices are left out: profiles.ts of validation checks them. */
 export const fieldsOf = ({ url, type, kind, snapshot }: StructureDefinition): TypeFields => {
   const blocks = new Map<string, ElementBlock>()
   const addBlock = ({ path, definitions, children }: ElementNode): void => {
@@ -161,7 +164,7 @@ export const fieldsOf = ({ url, type, kind, snapshot }: StructureDefinition): Ty
   return { url, type, kind, blocks }
 }
 
-/** The JSON names of a field with the type each stands for: `valueString`, `valueQuantity`… or just `name`. */
+/** The JSON names of a field and the type of each: `valueString`, `valueQuantity` … for a choice, else its one name. */
 export const jsonNames = (field: Omit<Field, 'members'>): readonly (readonly [name: string, type: FieldType])[] =>
   field.choice
     ? field.types.map((type) => [field.name + type.suffix, type] as const)

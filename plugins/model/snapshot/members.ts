@@ -1,37 +1,38 @@
 /**
- * Which members a type has in JSON, from the StructureDefinitions: choice elements under their real names, repeats,
- * elements that point at another one's content. https://hl7.org/fhir/R4/json.html
+ * The members that each type has in JSON, from the StructureDefinitions. Choice elements appear as their JSON members, and
+ * contentReference is resolved. https://hl7.org/fhir/R4/json.html
  */
 
 import { choiceMember, contentPath, type ElementNode, elementsBelow, isInPlace, readSnapshot } from './read-snapshot.ts'
 import type { ElementDefinition, StructureDefinition } from './structure-definition.ts'
 
-/** What a value is: a FHIR type by name, or an element with members of its own by its path (`Observation.component`). */
+/** The type of a value: the name of a FHIR type, or the path of an element defined in place (`Observation.component`). */
 export type ContextType = string
 
 export interface Member {
-  /** Member in JSON: `valueQuantity`. */
+  /** Name of the JSON member, e.g. `valueQuantity`. */
   readonly member: string
   readonly context: ContextType
+  /** True if JSON has an array. */
   readonly many: boolean
-  /** Value set a `code` must be from. */
+  /** Canonical URL of the value set of a `code` with a required binding. */
   readonly binding?: string
 }
 
 export interface Members {
-  /** Children an expression names: `value` gives every choice, `extension` works everywhere. Empty when there is none. */
+  /** The members that a name in an expression means: `value` means all of its choices, and every type has `extension`. */
   children(context: ContextType, name: string): readonly Member[]
-  /** True for a type or element whose definition is there. */
+  /** True if the definition of the type or element is installed. */
   has(context: ContextType): boolean
 }
 
-// FHIRPath types of `id` and `url` elements are spelled with a URI of the FHIRPath specification.
+// R4 gives elements such as `id` a type URL of the FHIRPath specification: http://hl7.org/fhirpath/System.String becomes string.
 const codeOf = (code: string): string =>
   code.startsWith('http://hl7.org/fhirpath/System.') ? code.slice(31).replace(/^./, (one) => one.toLowerCase()) : code
 
 type StoredChild = readonly [member: string, context: ContextType, many: 0 | 1, binding?: string]
 
-/** Members by context and name, as they are kept. */
+/** Members by context and element name, as they are stored in the catalog. */
 export type StoredMembers = Readonly<Record<ContextType, Readonly<Record<string, readonly StoredChild[]>>>>
 
 const storeChildren = ({ name, path, isChoice, definitions }: ElementNode): StoredChild[] => {
@@ -71,7 +72,7 @@ export const openMembers = (stored: StoredMembers): Members => {
   })
   const toChildren = (names: StoredMembers[string]): ReadonlyMap<string, readonly Member[]> => {
     const children = new Map<string, readonly Member[]>()
-    // Guides name a choice with its type too: `valueDateTime`.
+    // Implementation guides also name a choice with its type in expressions: `valueDateTime`.
     for (const list of Object.values(names)) for (const one of list) children.set(one[0], [toChild(one)])
     for (const [name, list] of Object.entries(names)) children.set(name, list.map(toChild))
     return children

@@ -1,25 +1,25 @@
 /**
- * The elements of a StructureDefinition as a tree. Types, members, reference paths, fields and profile trees are made from
- * it. https://hl7.org/fhir/R4/elementdefinition.html
+ * Reads the elements of a StructureDefinition as a tree. All other readers of definitions start from this tree.
+ * https://hl7.org/fhir/R4/elementdefinition.html
  */
 import type { ElementDefinition } from './structure-definition.ts'
 
-/** An element, or a slice of one. Its slices are told beside its children, which are those of the element itself. */
+/** An element, or a slice of one. `slices` are alternatives of the element itself; `children` are the elements below it. */
 export interface ElementNode {
-  /** As in FHIRPath: `value` for value[x]. */
+  /** The name as in FHIRPath: `value` for value[x]. */
   readonly name: string
-  /** As the definition spells it: `Observation.value[x]`. */
+  /** The path as in the definition: `Observation.value[x]`. */
   readonly path: string
   readonly isChoice: boolean
-  /** Name of the slice this is. */
+  /** Name of the slice; undefined for the element itself. */
   readonly slice: string | undefined
-  /** What is said of it: nothing where a differential only goes through it, and more than once in odd definitions. */
+  /** Its ElementDefinitions: none if a differential only defines elements below it, several if a definition repeats it. */
   readonly definitions: readonly ElementDefinition[]
   readonly children: readonly ElementNode[]
   readonly slices: readonly ElementNode[]
 }
 
-/** What a tree is grown of: nodes that are found by name and slice. */
+/** A node of a tree that `childOf` extends. */
 export interface TreeNode<T> {
   readonly name: string
   readonly slice: string | undefined
@@ -27,7 +27,7 @@ export interface TreeNode<T> {
   readonly slices: T[]
 }
 
-/** The child with this name, or the slice of it; made where there is none yet. */
+/** The child with this name, or its slice if `slice` is given. Adds the node if it is missing. */
 export const childOf = <T extends TreeNode<T>>(
   node: T,
   name: string,
@@ -40,7 +40,7 @@ export const childOf = <T extends TreeNode<T>>(
     node.children.push(child)
   }
   if (slice === undefined) return child
-  // A slice of a slice is called outer/inner.
+  // A slice inside of a slice is named outer/inner.
   const slash = slice.lastIndexOf('/')
   const outer = slash < 0 ? undefined : child.slices.find((one) => one.slice === slice.slice(0, slash))
   const among = (outer ?? child).slices
@@ -58,7 +58,7 @@ interface GrowingNode extends TreeNode<GrowingNode> {
   readonly definitions: ElementDefinition[]
 }
 
-/** `component:systolic` → name and slice for every step of the path. */
+/** Name and slice of each step of the path: an id part `component:systolic` gives `component` and `systolic`. */
 const stepsOf = ({ id, path, sliceName }: ElementDefinition): readonly (readonly [name: string, slice?: string])[] => {
   const names = path.split('.')
   const parts = id?.split('.')
@@ -79,7 +79,7 @@ const newNode = (name: string, path: string, slice: string | undefined): Growing
 
 /** The tree of the elements of a snapshot or differential. */
 export const readSnapshot = (type: string, elements: readonly ElementDefinition[]): ElementNode => {
-  // The type of a logical model is a URL, and its paths begin with a name.
+  // The type of a logical model is a URL, but its paths begin with a name, so the first path gives the name of the root.
   const start = elements[0]?.path.split('.')[0] ?? type
   const root = newNode(start, start, undefined)
   const byPath = new Map([[start, root]])
@@ -89,7 +89,7 @@ export const readSnapshot = (type: string, elements: readonly ElementDefinition[
   }
   const find = (element: ElementDefinition): GrowingNode => {
     const { id, path, sliceName } = element
-    // Most are children of an element that is no slice, and was told of before.
+    // Fast path for most elements: neither they nor their parents are slices, and the parent came before.
     const dot = path.lastIndexOf('.')
     const parent = id === path || (id ?? sliceName) === undefined ? byPath.get(path.slice(0, dot)) : undefined
     if (parent !== undefined && dot > 0) {
@@ -107,7 +107,7 @@ export const readSnapshot = (type: string, elements: readonly ElementDefinition[
   return root
 }
 
-/** All elements below a node that are told of, without slices, each before its own children. */
+/** All elements below a node that have a definition, without slices. Each comes before its own children. */
 export const elementsBelow = (node: ElementNode, into: ElementNode[] = []): readonly ElementNode[] => {
   for (const child of node.children) {
     if (child.definitions.length > 0) into.push(child)
@@ -116,20 +116,20 @@ export const elementsBelow = (node: ElementNode, into: ElementNode[] = []): read
   return into
 }
 
-/** Path of the elements this one has the content of: `Questionnaire.item`. */
+/** Path that contentReference names, e.g. `Questionnaire.item`: the element has the same children as that one. */
 export const contentPath = ({ contentReference }: ElementDefinition): string | undefined =>
   contentReference?.slice(contentReference.indexOf('#') + 1)
 
 const IN_PLACE = new Set(['BackboneElement', 'Element'])
 
-/** Whether the elements of a type are those told of below the element. */
+/** Whether an element of this type has its children defined in place, below the element. */
 export const isInPlace = (code: string): boolean => IN_PLACE.has(code)
 
-/** An array in JSON: what the base says, as a profile may say that there is one at most. */
+/** Whether JSON has an array. Decided by the base definition, since a profile may limit the element to one item. */
 export const isList = ({ base, max }: ElementDefinition): boolean => {
   const most = base?.max ?? max
   return most !== '0' && most !== '1'
 }
 
-/** Member in JSON of a choice with a value of a type: `valueQuantity`. */
+/** Name of the JSON member of a choice for a type: `valueQuantity` for `value` and `Quantity`. */
 export const choiceMember = (name: string, code: string): string => name + code.charAt(0).toUpperCase() + code.slice(1)

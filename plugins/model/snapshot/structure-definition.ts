@@ -1,4 +1,4 @@
-/** The part of a StructureDefinition that is read. https://hl7.org/fhir/R4/structuredefinition.html */
+/** The members of a StructureDefinition that this server reads. https://hl7.org/fhir/R4/structuredefinition.html */
 
 export interface TypeReference {
   readonly code: string
@@ -56,15 +56,16 @@ export interface StructureDefinition {
   readonly abstract: boolean
   readonly derivation?: 'specialization' | 'constraint'
   readonly baseDefinition?: string
-  /** Of an extension: where it may stand. */
+  /** For an extension: the elements that may have it. */
   readonly context?: readonly { readonly type: string; readonly expression: string }[]
   readonly snapshot?: { readonly element: readonly ElementDefinition[] }
   readonly differential?: { readonly element: readonly ElementDefinition[] }
 }
 
 /**
- * Where definitions come from. `undefined`: there is none with this canonical URL. `null`: it is not known yet; the
- * answer of the validation under way does not count, and nothing is compiled from the gap.
+ * Gives definitions to validation. `undefined`: none with this canonical URL is installed. `null`: it is not loaded yet; the
+ * caller then discards the result of this run, validates again after loading, and must not cache code that was compiled
+ * without the definition.
  */
 export interface DefinitionSource {
   definition(url: string): StructureDefinition | null | undefined

@@ -1,7 +1,10 @@
-/** Expressions that cannot be turned into paths are evaluated by fhirpath.js, which is loaded only when there is one. */
+/**
+ * Evaluates with fhirpath.js the search expressions that `toPaths` cannot turn into paths. The library is loaded only when
+ * there is such an expression.
+ */
 import { loadEngine } from '../load-engine.ts'
 
-/** A value an expression selects, with its FHIR type. */
+/** A value that an expression selects, with its FHIR type. */
 export interface TypedValue {
   readonly type: string
   readonly value: unknown
@@ -16,7 +19,7 @@ interface ResourceNode {
 
 const PRIMITIVES: Readonly<Record<string, string>> = { boolean: 'boolean', string: 'string', number: 'decimal' }
 
-/** The engine's numbers are objects of its own; JSON knows them as what they are. */
+/** fhirpath.js returns objects of its own for some values, such as numbers; `toJSON` gives the plain value. */
 const unwrap = (value: unknown): unknown => {
   const { toJSON } = (typeof value === 'object' && value !== null ? value : {}) as { toJSON?: () => unknown }
   return typeof toJSON === 'function' ? toJSON.call(value) : value
@@ -30,24 +33,24 @@ const toTyped = (node: unknown): TypedValue => {
   return { type: PRIMITIVES[typeof value] ?? 'string', value: typeof value === 'object' ? String(value) : value }
 }
 
-/** `refersTo('X')` stands for `resolve() is X`, told from the reference's text: nothing is fetched. */
+/** `refersTo('X')` replaces `resolve() is X`. It decides by the text of the reference, so that nothing is fetched. */
 const refersTo = (nodes: readonly unknown[], type: string): boolean[] =>
   nodes.map((node) => {
-    // A function of ours is given plain JSON, not the engine's nodes.
+    // fhirpath.js passes plain JSON to user functions, not its own nodes.
     const value = node as { reference?: string; type?: string } | string | undefined
     const text = typeof value === 'string' ? value : value?.reference
     if (typeof text === 'string' && new RegExp(`(^|/)${type}/[^/]+(/_history/[^/]+)?$`).test(text)) return true
     return typeof value === 'object' && value?.type === type
   })
 
-/** Loads the engine; compiled expressions answer at once from then on. */
+/** Loads fhirpath.js once; the functions compiled with it are synchronous. */
 export const loadPathInterpreter = async (): Promise<(expression: string) => InterpretedNodes> => {
   const engine = await loadEngine()
   return (expression) => {
     const text = expression
       .replace(/resolve\(\)\s+is\s+([A-Za-z]+)/g, "refersTo('$1')")
       .replace(/hasExtension\(/g, 'extension(')
-      // On a collection R4 means by `as` what FHIRPath calls ofType.
+      // R4 writes `as` for collections too, where FHIRPath would need `ofType`.
       .replace(/\bas\(/g, 'ofType(')
       .replace(/\(([A-Za-z.]+) as ([A-Za-z]+)\)/g, '$1.ofType($2)')
       .replace(/([A-Za-z.]+) as ([A-Za-z]+)/g, '$1.ofType($2)')

@@ -1,11 +1,12 @@
 /**
- * The FHIRPath of search parameters: paths, `as`, `is`, `ofType`, `where`, unions, comparisons, each in one spelling. What
- * else there is of the language is left to fhirpath.js. https://hl7.org/fhir/R4/searchparameter.html
+ * Reads the subset of FHIRPath that search parameters use: paths, `as`, `is`, `ofType`, `where`, unions and comparisons. It
+ * normalizes each construct to one spelling. Any other expression is evaluated by fhirpath.js.
+ * https://hl7.org/fhir/R4/searchparameter.html
  */
 import { type Expression, NotSupported, parse } from '../parse.ts'
 
 const LITERAL = /'(?:[^'\\]|\\.)*'|`[^`]*`/gs
-/** Comments, signs and operators of the rest of the language, and variables in quotes. */
+/** Matches what is outside of the subset: comments, other operators, braces, and variables in quotes. */
 const BEYOND = /[-+*/&<>~{}]|%['`]/
 const OPERATORS = new Set(['|', 'and', 'or', '=', '!='])
 
@@ -13,7 +14,7 @@ const isNoPath = (what: string): never => {
   throw new SyntaxError(`${what} is not read as a path`)
 }
 
-/** `FHIR.Patient` and `System.String` name the same as without their model. */
+/** Removes the namespace of a type: `FHIR.Patient` becomes `Patient`. */
 const bareType = (type: string): string => {
   const bare = type.replace(/^(?:(?:FHIR|System)\.)+/, '')
   return bare.includes('.') ? isNoPath(`the type ${type}`) : bare
@@ -21,7 +22,7 @@ const bareType = (type: string): string => {
 
 /** The argument of `ofType`. */
 const typeName = (expression: Expression | undefined): string => {
-  // No type is called so, and nothing is of it.
+  // `ofType(true)`: read as a type name that no type has, so it selects nothing.
   if (expression?.kind === 'literal' && typeof expression.value === 'boolean') return String(expression.value)
   if (expression?.kind !== 'member') return isNoPath('a type that is no name')
   return expression.on === undefined ? expression.name : `${typeName(expression.on)}.${expression.name}`
@@ -35,7 +36,7 @@ const isType = (on: Expression | undefined, type: string): Expression => ({
   ...{ kind: 'type', operator: 'is', on: on ?? { kind: 'this' }, type: bareType(type) },
 })
 
-/** `$this.name` and `name` mean the same; R4 means by `as` what FHIRPath calls `ofType`. */
+/** Rewrites the tree so that equal meanings have one form: `$this.name` becomes `name`, and `as` becomes `ofType`. */
 const canonical = (expression: Expression): Expression => {
   const onOf = (on: Expression | undefined): Expression | undefined => {
     const made = on && canonical(on)
@@ -74,8 +75,8 @@ const canonical = (expression: Expression): Expression => {
 }
 
 /**
- * `ofType` is the only word for it, `%resource` the only variable, and an index a number. Throws a SyntaxError for what is
- * outside this part of the language.
+ * In the tree that is returned types are selected by `ofType` only, `%resource` is the only variable, and every index is a
+ * number. Throws a SyntaxError for an expression outside of the subset.
  */
 export const readPathExpression = (text: string): Expression => {
   if (BEYOND.test(text.replace(LITERAL, (one) => one.charAt(0).repeat(2))))

@@ -1,29 +1,29 @@
 /**
- * An expression → the plain paths through JSON that it means, each with the FHIR type at its end. Made once, when a
- * parameter is installed; the result is data, kept in the catalog.
+ * Converts a search expression to plain paths through JSON, each with the FHIR type of the values at its end. This is done
+ * once, when a search parameter is installed; the result is plain data that is stored in the catalog.
  */
 
 import type { ContextType, Members } from '../../snapshot/members.ts'
 import type { Expression } from '../parse.ts'
 
-/** A test on the value a path has reached. */
+/** A condition on each value that a path has reached. */
 export type PathTest =
   | { readonly test: 'equals'; readonly member: string; readonly value: string | number | boolean }
   | { readonly test: 'extension'; readonly url: string }
-  /** The reference at hand points at a resource of this type. */
+  /** The value is a reference to a resource of this type. */
   | { readonly test: 'refers'; readonly type: string }
   | { readonly test: 'exists'; readonly member: string }
 
 export type PathStep =
   | { readonly step: 'member'; readonly name: string; readonly many: boolean }
   | { readonly step: 'where'; readonly where: PathTest }
-  /** Only the item at this place of all that the path reaches. */
+  /** Selects the item with this index, from 0, of all values that the path has reached. */
   | { readonly step: 'index'; readonly at: number }
 
-/** `exists` of some member, against a constant: makes one boolean of the whole resource. */
+/** An expression that gives one boolean for the whole resource: true if a member of `anyOf` exists, see `judge`. */
 export interface BooleanExpression {
   readonly anyOf: readonly string[]
-  /** A member whose value `false` counts as not there. */
+  /** Members whose value `false` counts as absent. */
   readonly notFalse: readonly string[]
 }
 
@@ -31,17 +31,17 @@ export interface ElementPath {
   readonly steps: readonly PathStep[]
   /** FHIR type of the values: `CodeableConcept`, `boolean`, `Observation.component`. */
   readonly type: ContextType
-  /** Value set that a `code` must be from: its systems are implied. */
+  /** Canonical URL of the value set that a `code` is bound to. The code systems of that set are the systems of the code. */
   readonly binding?: string
   readonly judgement?: BooleanExpression
-  /** Starts at the resource, not at the element a composite stands on. */
+  /** True if the path starts at the resource even when it belongs to a composite, whose paths start at an element. */
   readonly root?: true
 }
 
-/** Thrown for what cannot be turned into paths; fhirpath.js takes over. */
+/** Thrown for an expression that cannot be turned into paths; the caller evaluates it with fhirpath.js. */
 export class NeedsInterpreter extends Error {}
 
-/** Types that are specialised from another: `ofType(uri)` means them too. https://hl7.org/fhir/R4/datatypes.html */
+/** Types that specialize another one, in lower case: `ofType(uri)` selects these too. https://hl7.org/fhir/R4/datatypes.html */
 const PARENT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['canonical', 'url', 'oid', 'uuid'].map((one) => [one, 'uri'])),
   ...Object.fromEntries(['code', 'id', 'markdown'].map((one) => [one, 'string'])),
@@ -50,7 +50,7 @@ const PARENT: Readonly<Record<string, string>> = {
     ['age', 'duration', 'count', 'distance', 'simplequantity', 'moneyquantity'].map((one) => [one, 'quantity']),
   ),
 }
-/** R4 writes some names in another case (`DateTime`). */
+/** Ignores case, because R4 spells some type names differently in expressions (`DateTime`). */
 const isOfType = (type: string, wanted: string): boolean => {
   const [one, other] = [type.toLowerCase(), wanted.toLowerCase()]
   return one === other || PARENT[one] === other
@@ -60,7 +60,10 @@ const literalOf = (expression: Expression | undefined): string | number | boolea
   return expression.value
 }
 
-/** `expression` as `readPathExpression` gives it, `resource` is the type the expression starts from, `start` the branches its `$this` stands for. */
+/**
+ * `expression` must come from `readPathExpression`. `resource` is the type at which the expression starts; `start` are the
+ * paths that `$this` stands for. Throws NeedsInterpreter.
+ */
 export const toPaths = (
   expression: Expression,
   shapes: Members,
@@ -89,7 +92,7 @@ export const toPaths = (
     }
   }
   const member = ({ on, name }: Extract<Expression, { kind: 'member' }>): readonly ElementPath[] => {
-    // `Patient.name`: the type's own name at the start means the resource.
+    // In `Patient.name` the type name at the start means the resource itself.
     if (on === undefined && /^[A-Z]/.test(name)) {
       if (name === resource || name === 'Resource' || name === 'DomainResource') return [{ steps: [], type: resource }]
       return []
@@ -121,7 +124,7 @@ export const toPaths = (
     if (name === 'first') return indexed(from, 0)
     throw new NeedsInterpreter(`${name}()`)
   }
-  /** `A.exists() and A != false`: true when there is an A that is not false. */
+  /** Handles `A.exists() and A != false`, which is true if there is an A and it is not false. */
   const judge = (left: Expression, right: Expression): readonly ElementPath[] => {
     if (left.kind !== 'call' || left.name !== 'exists' || right.kind !== 'binary' || right.operator !== '!=')
       throw new NeedsInterpreter('and')

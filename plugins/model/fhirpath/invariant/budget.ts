@@ -1,20 +1,20 @@
-/** A bound on the work of evaluating expressions: some take the square of what a resource repeats. */
+/** Bounds the work of evaluating expressions: the time of some grows with the square of the number of repeated elements. */
 
 export interface EvaluationBudget {
-  /** Items that may still be looked at. */
+  /** Number of items that may still be processed. */
   left: number
 }
 
-/** About half a second. */
+/** Items per resource; processing this many takes about half a second. */
 export const MAX_COST = 10_000_000
 
-/** The work is used up. */
+/** Thrown when the budget is used up. */
 export class BudgetExceeded extends Error {}
 
-/** Comparing objects takes about as long as looking at this many plain items. */
+/** Comparing an object takes about as long as processing this many primitive items. */
 const OBJECT_COST = 30
 
-/** For items that are compared with one another. */
+/** Charges the budget for items that are compared with one another. Throws BudgetExceeded. */
 export const chargeComparison = (work: EvaluationBudget, items: readonly unknown[]): void =>
   charge(work, typeof items[0] === 'object' ? items.length * OBJECT_COST : items.length)
 

@@ -1,38 +1,41 @@
-/** A compiled FHIRPath expression: what it is evaluated in, and what is known of what it yields. */
+/** The parts of a compiled FHIRPath expression: its functions, the context they run in, and the static types of its result. */
 import type { ElementBlock, Field, TypeFields } from '../../snapshot/fields.ts'
 import type { EvaluationBudget } from './budget.ts'
 import { asBoolean, type Collection, toBoolean } from './values.ts'
 
-/** What an expression is evaluated in. */
+/** The context of an evaluation. */
 export interface EvaluationContext {
-  /** The resource the element is in: %resource. */
+  /** %resource: the resource that the element belongs to. */
   readonly resource: unknown
-  /** The resource that contains that one, or the same: %rootResource. */
+  /** %rootResource: the resource that contains `resource`, or `resource` itself. */
   readonly root: unknown
-  /** What the expression started from: %context. */
+  /** %context: the value at which the expression started. */
   readonly context: unknown
   readonly work: EvaluationBudget
 }
 
 export type Evaluate = (scope: EvaluationContext, focus: Collection) => Collection
-/** Three-valued, as `toBoolean` of what Run yields; the usual rules ask for no more, and lists are not made for it. */
+/**
+ * Gives the result of Evaluate as a boolean, undefined for an empty collection. It makes no list, and most invariants need
+ * nothing else.
+ */
 export type CompiledTest = (scope: EvaluationContext, focus: Collection) => boolean | undefined
 
-/** A type an expression may yield: a primitive, a data type, elements defined in place, or any resource. */
+/** A type of an expression's result: a primitive, a data type, elements defined in place (`block`), or any resource. */
 export type StaticType =
   | { readonly kind: 'primitive'; readonly name: string }
   | { readonly kind: 'complex'; readonly name: string }
   | { readonly kind: 'block'; readonly name: string; readonly shape: TypeFields; readonly block: ElementBlock }
   | { readonly kind: 'resource'; readonly name: string }
 
-/** `kinds` undefined: nothing is known, and what is asked of it is Unsupported. */
+/** `kinds` are the possible types of the result. If undefined they are unknown: most operations then throw NotSupported. */
 export interface CompiledExpression {
   readonly run: Evaluate
   readonly kinds: readonly StaticType[] | undefined
   readonly test?: CompiledTest
-  /** Whether anything is yielded. */
+  /** Whether the result has any item. */
   readonly exists?: (scope: EvaluationContext, focus: Collection) => boolean
-  /** The field this is the value of, when it is one: its types can be told apart by the names of its members. */
+  /** Set if the expression reads a field: the types of a choice can then be distinguished by their member names in JSON. */
   readonly field?: { readonly on: CompiledExpression; readonly fields: readonly FieldOf[] }
 }
 
@@ -43,7 +46,7 @@ export interface FieldOf {
 
 const BOOLEAN: readonly StaticType[] = [{ kind: 'primitive', name: 'boolean' }]
 
-/** What yields a Boolean or nothing. */
+/** Makes an expression of a test: its result is one boolean, or empty. */
 export const asTest = (test: CompiledTest): CompiledExpression => ({
   kinds: BOOLEAN,
   test,

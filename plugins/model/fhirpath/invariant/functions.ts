@@ -16,7 +16,7 @@ import { asBoolean, type Collection, ElementWithoutValue, EMPTY, single, toBoole
 
 export interface FunctionCompiler {
   (call: { readonly on: CompiledExpression; readonly of: readonly CompiledExpression[] }): CompiledExpression
-  /** Its arguments are evaluated for each item of the collection it is called on. */
+  /** True if the arguments are evaluated for each item of the collection that the function is called on. */
   each?: boolean
 }
 
@@ -25,7 +25,7 @@ const BOOLEAN = kinds('boolean')
 const STRING = kinds('string')
 const INTEGER = kinds('integer')
 
-/** A function of the whole collection; costly when it looks at every item. */
+/** Makes a function of the whole collection. `isCostly`: it processes every item, so the budget is charged for them. */
 const whole =
   (
     result: readonly StaticType[] | undefined,
@@ -44,7 +44,7 @@ const whole =
     },
   })
 
-/** A function of one string; empty for none. */
+/** Makes a function of a single string. The result is empty if the string or an argument is. */
 const text = (
   result: readonly StaticType[],
   of: (value: string, given: readonly unknown[]) => Collection,
@@ -70,7 +70,7 @@ const filter = (all: Collection, scope: EvaluationContext, criteria: CompiledTes
   return all.filter((item) => criteria(scope, [item]) === true)
 }
 
-/** The criterion among the arguments. */
+/** The first argument as a test. */
 const criterion = (given: readonly CompiledExpression[]): CompiledTest => {
   const [compiled] = given
   if (compiled === undefined) throw new NotSupported('an argument is missing')
@@ -96,12 +96,12 @@ const regex = (pattern: string, flags: string): RegExp => {
   for (const unicode of ['u', '']) {
     try {
       return new RegExp(pattern, `${flags}s${unicode}`)
-    } catch {} // `\\'` is nothing to escape in a Unicode expression, and is written in definitions all the same
+    } catch {} // Some definitions escape `'`, which only an expression without the flag `u` accepts.
   }
   throw new NotSupported('a regular expression')
 }
 
-/** A regular expression is nearly always a literal: made once per call in an expression. */
+/** Makes a function with a regular expression, which is compiled again only when the pattern changes: it is nearly always a literal. */
 const matching =
   (
     result: readonly StaticType[],
@@ -140,7 +140,7 @@ const combined =
 
 const INTEGER_TEXT = /^[+-]?[0-9]+$/
 
-/** Without prototype, so that no expression reaches Object's own. */
+/** Has no prototype: an expression could otherwise call the functions of Object. */
 export const FUNCTIONS: Readonly<Record<string, FunctionCompiler>> = Object.assign(Object.create(null), {
   // existence
   empty: ({ on }) => {

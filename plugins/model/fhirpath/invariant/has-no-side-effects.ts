@@ -1,6 +1,6 @@
 /**
- * Expressions that ask nobody but the resource. fhirpath.js fetches what resolve(), memberOf() and their like need, from
- * wherever the resource says; so only what is listed here is given to it.
+ * Decides whether an expression may be given to fhirpath.js. For functions such as resolve() and memberOf() the library
+ * fetches from URLs that the resource names, so only expressions of the functions and variables listed below are allowed.
  */
 
 const FUNCTIONS = new Set(
@@ -19,7 +19,7 @@ const CALL = /([A-Za-z_][A-Za-z0-9_]*)\s*\(/g
 const OPERATORS = new Set(['and', 'or', 'xor', 'implies', 'in', 'contains', 'div', 'mod', 'is', 'as'])
 const VARIABLE = /%\s*[`']?([A-Za-z_][A-Za-z0-9_-]*)/g
 
-/** Whether an expression uses nothing but functions and variables that need no other resource. */
+/** Whether an expression uses only listed functions and variables. Names in backticks are refused. */
 export const hasNoSideEffects = (expression: string): boolean => {
   const variables = Array.from(expression.matchAll(VARIABLE), ([, name]) => name!)
   const bare = expression.replaceAll(STRING, "''")

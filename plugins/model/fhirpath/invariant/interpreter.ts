@@ -1,4 +1,4 @@
-/** fhirpath.js as invariants use it. */
+/** Loads fhirpath.js for invariants. */
 import { loadEngine } from '../load-engine.ts'
 import type { Interpreter } from './invariants.ts'
 

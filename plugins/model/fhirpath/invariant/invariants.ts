@@ -1,6 +1,6 @@
 /**
- * Invariants: FHIRPath conditions of definitions, compiled once. Most become functions over JSON (compile.ts);
- * the rest is fhirpath.js's, which is loaded when the first of them is met.
+ * Compiles invariants, the FHIRPath conditions of definitions. Most become functions over JSON (compile.ts). The others are
+ * evaluated by fhirpath.js, which is loaded when a resource first needs one of them.
  * https://hl7.org/fhir/R4/conformance-rules.html#constraints
  */
 
@@ -17,26 +17,30 @@ export interface Interpreter {
   compile(expression: string, base: string): (value: unknown, variables: Record<string, unknown>) => unknown[]
 }
 
-/** What a condition is about. */
+/** The element that an invariant is defined on. */
 export interface InvariantSubject {
   readonly kinds: readonly StaticType[]
-  /** Name of the type it is defined in, e.g. `Patient` for Patient.contact. */
+  /** Name of the type that defines the element, e.g. `Patient` for Patient.contact. */
   readonly type: string
   readonly isResource: boolean
-  /** For fhirpath.js: the path of the element, e.g. `Patient.contact`. */
+  /** Path of the element, which fhirpath.js needs, e.g. `Patient.contact`. */
   readonly path: string
 }
 
-/** False: the element breaks it. Undefined: it says nothing of this element. Throws BudgetExceeded, and nothing else. */
+/**
+ * True: the element satisfies the invariant. False: it breaks it. Undefined: the invariant gives no result or could not be
+ * evaluated, and refuses nothing. Throws only BudgetExceeded.
+ */
 export type Invariant = (value: unknown, resource: unknown, root: unknown) => boolean | undefined
 
-/** Checked by hand where the structure is checked. */
+/** Keys of invariants that the structure check implements itself, so their expressions are not evaluated. */
 const NATIVE = new Set(['ele-1', 'ext-1', 'dom-2', 'dom-3', 'dom-4', 'dom-5', 'dom-6', 'txt-1', 'txt-2', 'ref-1'])
 const CORE = 'http://hl7.org/fhir/StructureDefinition/'
 
-/** Invariants of R4 that say something else than what they are meant to, each with the reason. They are left out. */
+/** Invariants of R4 whose expression does not do what their text says, with the effect it has. They are not evaluated. */
 const BROKEN: Readonly<Record<string, string>> = {
-  // Meant: only a problem list item needs a clinicalStatus. `select` gives a list of Booleans, which is never empty.
+  // Intended: only a problem list item needs a clinicalStatus. But `category.select(…).empty()` is false for every Condition
+  // with a category, because `select` gives a boolean for each of them.
   'con-3': 'warns of every Condition without clinicalStatus',
 }
 
@@ -47,14 +51,14 @@ export const isCheckedNatively = ({ key, source, expression }: Constraint): bool
 export interface InvariantTools {
   readonly typeFieldsOf: TypeFieldsOf
   readonly interpreter: () => Interpreter | null
-  /** Shared by all that is evaluated for one resource. */
+  /** The budget of one resource, shared by all its invariants. */
   readonly work: EvaluationBudget
 }
 
-/** fhirpath.js takes as long for one evaluation as we for that many items. */
+/** Items charged for one evaluation by fhirpath.js, which takes about as long as compiled code takes for this many. */
 const SLOW_COST = 1000
 
-/** `engine` answers null while fhirpath.js is not loaded; then the validation is run again. */
+/** `interpreter` returns null while fhirpath.js is not loaded; the caller then loads it and validates again. */
 export const createInvariants = ({ typeFieldsOf, interpreter, work }: InvariantTools) => {
   const slow = (expression: string, { path }: InvariantSubject): Invariant => {
     if (!hasNoSideEffects(expression)) return () => undefined
@@ -67,18 +71,18 @@ export const createInvariants = ({ typeFieldsOf, interpreter, work }: InvariantT
       try {
         evaluate ??= loaded.compile(expression, path)
       } catch {
-        isHopeless = true // not even fhirpath.js understands it
+        isHopeless = true // fhirpath.js cannot parse it either
         return undefined
       }
       try {
         return toBoolean(evaluate(value, { resource, rootResource: root, context: value }))
       } catch {
-        return undefined // an operator met what it is not defined for
+        return undefined // fhirpath.js throws when an operator is not defined for the values
       }
     }
   }
 
-  /** Throws Pending when the definition of a type it goes through is not known yet. */
+  /** Throws Pending if the definition of a type that the expression reads is not loaded yet. */
   const fast = (expression: string, { kinds, type, isResource }: InvariantSubject, fallback: Invariant): Invariant => {
     let compiled: CompiledExpression
     try {
@@ -99,7 +103,7 @@ export const createInvariants = ({ typeFieldsOf, interpreter, work }: InvariantT
     }
   }
 
-  /** Null when a definition it needs is not known yet. */
+  /** Returns null if a definition that the invariant needs is not loaded yet. */
   return (expression: string, subject: InvariantSubject): Invariant | null => {
     try {
       return fast(expression, subject, slow(expression, subject))

@@ -1,9 +1,9 @@
-/** JSON members as FHIRPath sees them: a primitive is its value together with its `_name`. */
+/** Reads elements from JSON members. A primitive is its value together with the sibling `_name`, which holds its extensions. */
 import { NotSupported } from '../parse.ts'
 import { charge, type EvaluationBudget } from './budget.ts'
 import { type Collection, ElementWithoutValue, EMPTY } from './values.ts'
 
-/** Adds the values of one JSON member. */
+/** Adds the values of one element to `into`. */
 const collect = (into: unknown[], object: Record<string, unknown>, name: string, siblingName: string): void => {
   const value = object[name]
   const sibling = object[siblingName]
@@ -21,7 +21,7 @@ const collect = (into: unknown[], object: Record<string, unknown>, name: string,
   }
 }
 
-/** Reads members with these names of every object of a collection. */
+/** Returns a function that reads the members with these names from every object of a collection. */
 export const reader = (names: readonly string[]): ((focus: Collection, work: EvaluationBudget) => Collection) => {
   const pairs = names.map((name) => [name, `_${name}`] as const)
   const [pair] = pairs
@@ -29,7 +29,7 @@ export const reader = (names: readonly string[]): ((focus: Collection, work: Eva
   const [first, firstSibling] = pair
   return (focus, work) => {
     if (focus.length === 0) return EMPTY
-    // The common case, without a copy: one object, one name, a list of complex values.
+    // The common case is one object and one name: the array of the resource is returned without a copy.
     if (focus.length === 1 && names.length === 1) {
       const object = focus[0] as Record<string, unknown>
       if (typeof object !== 'object' || object instanceof ElementWithoutValue) return EMPTY
@@ -48,7 +48,7 @@ export const reader = (names: readonly string[]): ((focus: Collection, work: Eva
   }
 }
 
-/** Whether `reader` of these names finds anything: undefined where that takes reading. */
+/** Whether `reader` with these names would find anything; undefined if only `reader` can decide that. */
 export const finder = (names: readonly string[]): ((focus: Collection) => boolean | undefined) => {
   const pairs = names.map((name) => [name, `_${name}`] as const)
   return (focus) => {

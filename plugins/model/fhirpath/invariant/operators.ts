@@ -1,4 +1,4 @@
-/** The binary operators of FHIRPath, three-valued. http://hl7.org/fhirpath/N1/#operations */
+/** The binary operators of FHIRPath, with its three-valued logic: undefined stands for empty. http://hl7.org/fhirpath/N1/#operations */
 
 import { NotSupported } from '../parse.ts'
 import { chargeComparison } from './budget.ts'
@@ -16,7 +16,7 @@ const stringOf = (value: unknown): string => {
   return value === undefined ? '' : String(value)
 }
 
-/** Throws Unsupported for an operator that is not one of these. */
+/** Throws NotSupported for any other operator. */
 export const binary = (operator: string, left: CompiledExpression, right: CompiledExpression): CompiledExpression => {
   const [a, b] = [left.run, right.run]
   const [leftNames, rightNames] = [namesOf(left.kinds), namesOf(right.kinds)]

@@ -1,11 +1,11 @@
 /**
- * Values of FHIRPath over parsed JSON: equality and order. A primitive is its JSON value; one that has extensions but no
- * value is a Valueless. http://hl7.org/fhirpath/N1/#operations
+ * Equality and order of FHIRPath values in parsed JSON. A primitive is represented by its JSON value, or by an
+ * ElementWithoutValue if it has only extensions. http://hl7.org/fhirpath/N1/#operations
  */
 import { compareDateTimes, isComparable } from '../../date/compare-date-times.ts'
 import { NotSupported } from '../parse.ts'
 
-/** A primitive element without a value: it exists, and equals nothing. */
+/** A primitive element with extensions but without a value: it exists, and equals no other value. */
 export class ElementWithoutValue {
   readonly element: unknown
 
@@ -23,7 +23,7 @@ export const FALSE: Collection = Object.freeze([false])
 export const asBoolean = (value: boolean | undefined): Collection =>
   value === undefined ? EMPTY : value ? TRUE : FALSE
 
-/** The evaluation of a singleton as a Boolean: anything there is true. */
+/** Evaluates a collection of one item as a boolean: an item that is not a boolean counts as true. Undefined if it is empty. */
 export const toBoolean = (collection: Collection): boolean | undefined => {
   if (collection.length === 0) return undefined
   if (collection.length > 1) throw new NotSupported('one value is expected')
@@ -51,7 +51,7 @@ export const deepEqual = (a: unknown, b: unknown): boolean => {
   )
 }
 
-/** A key under which equal values fall together, for collections too long to compare each with each. */
+/** A key that is the same for equal values. Sets of keys avoid comparing every item with every other. */
 export const valueKeyOf = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof ElementWithoutValue) return value
@@ -65,7 +65,7 @@ export const valueKeyOf = (value: unknown): unknown => {
 const TEMPORAL = new Set(['date', 'dateTime', 'instant', 'time'])
 const QUANTITY = /\/(?:Simple|Money)?Quantity$|\/(?:Age|Count|Distance|Duration)$/
 
-/** What the static type says of how two values compare. */
+/** How two values are compared, decided by their static types. */
 export type Order = 'temporal' | 'quantity' | 'plain' | 'unknown'
 
 export const orderOf = (kinds: readonly string[] | undefined): Order => {
@@ -88,7 +88,7 @@ const compareQuantities = (a: Record<string, unknown>, b: Record<string, unknown
   return a.value - b.value
 }
 
-/** Below, equal or above zero; undefined for no answer. */
+/** Negative, 0 or positive, as for `Array.sort`; undefined if the result is empty. Throws NotSupported. */
 export const compare = (left: Collection, right: Collection, order: Order): number | undefined => {
   const a = single(left)
   const b = single(right)
@@ -104,7 +104,7 @@ export const compare = (left: Collection, right: Collection, order: Order): numb
   throw new NotSupported('these cannot be compared here')
 }
 
-/** The operator =, three-valued. */
+/** The operator `=`; undefined if the result is empty. Throws NotSupported. */
 export const equal = (left: Collection, right: Collection, order: Order): boolean | undefined => {
   if (left.length === 0 || right.length === 0) return undefined
   if (left.length !== right.length) return false

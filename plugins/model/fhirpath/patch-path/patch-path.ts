@@ -1,6 +1,7 @@
 /**
- * The FHIRPath of a patch: steps to elements, indexes, and `where`, `first`, `last`, `single`, `extension`, `ofType`. A path
- * has to lead to places of a resource, so that more of the language would be of no use, and could be made to cost much.
+ * Parses and resolves the FHIRPath of a patch. It accepts element names, indexes, and `where`, `first`, `last`, `single`,
+ * `extension` and `ofType`. These suffice to select elements of a resource; the rest of FHIRPath is refused, because a client
+ * could use it for expensive evaluations.
  * https://hl7.org/fhir/R4/fhirpatch.html
  */
 
@@ -8,7 +9,7 @@ import { isObject } from '../../json/exact.ts'
 import type { Elements, Place } from '../../snapshot/element-index.ts'
 import { type Expression, NotSupported, parse } from '../parse.ts'
 
-/** A condition of `where`: elements compared with a literal, or there at all. */
+/** A condition of `where`: the elements that `steps` select equal a literal, differ from it, or exist. */
 export type PatchCriterion =
   | { readonly steps: readonly PatchStep[]; readonly operator: '=' | '!='; readonly literal: string | number | boolean }
   | { readonly steps: readonly PatchStep[]; readonly operator: 'exists' }
@@ -18,17 +19,20 @@ export type PatchStep =
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'first' | 'last' | 'single' }
   | { readonly kind: 'type'; readonly name: string }
-  /** All of one of them. */
+  /** A disjunction of conjunctions: an element matches if all criteria of one inner list hold. */
   | { readonly kind: 'where'; readonly any: readonly (readonly PatchCriterion[])[] }
 
 const MAX_CHARACTERS = 1_000
 const MAX_STEPS = 50
 
 const LITERAL = /'(?:[^'\\]|\\.)*'|`[^`]+`/g
-/** Signs of the rest of the language, and brackets that call nothing. A literal is a digit here, a name in backticks a letter. */
+/**
+ * Matches what the subset excludes: operators other than `=` and `!=`, and parentheses that are not those of a call. It is
+ * tested on the path after each string literal was replaced by `0` and each name in backticks by `a`.
+ */
 const BEYOND = /[^A-Za-z0-9_\s.$!=()[\]-]|-(?!\d)|(?:^|[^A-Za-z0-9_\s])\s*\(|\b(?:and|or)\s*\(/
 
-/** Thrown for what is no such path. */
+/** Thrown inside this file for a path outside of the subset. */
 class NoPath extends Error {}
 
 const isNoPath = (): never => {
@@ -41,9 +45,9 @@ const literalOf = (expression: Expression | undefined): string | number | boolea
   return typeof value === 'number' ? -value : isNoPath()
 }
 
-/** The argument of `ofType`: `Quantity`, or `FHIR.Quantity`. */
+/** The type that the argument of `ofType` names: `Quantity` or `FHIR.Quantity`. */
 const typeNameOf = (expression: Expression | undefined): string => {
-  // No type is called so, and nothing is of it.
+  // `ofType(true)`: read as a type name that no type has, so it selects nothing.
   if (expression?.kind === 'literal' && typeof expression.value === 'boolean') return String(expression.value)
   if (expression?.kind !== 'member') return isNoPath()
   const { on, name } = expression
@@ -69,7 +73,7 @@ const callSteps = (name: string, given: readonly Expression[]): readonly PatchSt
   ]
 }
 
-/** The steps of a chain of members, calls and indexes. `isStart` says what it may begin with instead of a step. */
+/** The steps of a chain of members, calls and indexes. `isStart` recognizes the node at which the chain may begin. */
 const stepsOf = (expression: Expression, isStart: (start: Expression) => boolean): readonly PatchStep[] => {
   const parts: (readonly PatchStep[])[] = []
   let one: Expression | undefined = expression
@@ -109,7 +113,7 @@ const operandsOf = (expression: Expression, operator: string): readonly Expressi
 const criteriaOf = (expression: Expression): readonly (readonly PatchCriterion[])[] =>
   operandsOf(expression, 'or').map((all) => operandsOf(all, 'and').map(criterionOf))
 
-/** Steps behind the name of the type; undefined for what is no such path. */
+/** The steps after the type name; undefined if the path is outside of the subset. */
 export const parsePatchPath = (path: string, type: string): readonly PatchStep[] | undefined => {
   if (path.length > MAX_CHARACTERS) return undefined
   if (BEYOND.test(path.replace(LITERAL, (one) => (one.startsWith('`') ? 'a' : '0')))) return undefined
@@ -128,15 +132,15 @@ export const parsePatchPath = (path: string, type: string): readonly PatchStep[]
   }
 }
 
-/** A place in a resource: names and indexes from its root, and what is there. */
+/** An element of a resource: `keys` are the member names and indexes from the root. */
 export interface PatchTarget {
   readonly keys: readonly (string | number)[]
   readonly value: unknown
-  /** Undefined for a primitive. */
+  /** Where the child elements are defined; undefined if the definition gives the element no type. */
   readonly inside: Place | undefined
 }
 
-/** `valueQuantity` for `value`, and its type. */
+/** Finds the member of a choice element that `holder` has: for `value` e.g. the key `valueQuantity` and the type `Quantity`. */
 export const choiceIn = (
   holder: Record<string, unknown>,
   name: string,
@@ -166,10 +170,10 @@ const childrenOf = (elements: Elements, spot: PatchTarget, name: string): readon
   return found.map((item, at) => ({ keys: [...keys, chosen.key, at], value: item, inside: within }))
 }
 
-/** How many elements the paths of one patch may still look at. */
+/** Number of elements that the paths of one patch may still visit. */
 export interface StepBudget {
   left: number
-  /** The error when nothing is left. */
+  /** Makes the error that is thrown when the budget is used up. */
   spent(): Error
 }
 
@@ -181,7 +185,10 @@ const holds = (elements: Elements, spot: PatchTarget, criterion: PatchCriterion,
   return (only.value === criterion.literal) === (criterion.operator === '=')
 }
 
-/** Where steps lead from some places, in a resource that was parsed plainly. Throws NotLoaded, and what `budget` says. */
+/**
+ * The elements that the steps select, starting at `from`. Throws NotLoaded if the definition of a type is not loaded yet, and
+ * the error of `budget.spent()`.
+ */
 export const resolve = (
   elements: Elements,
   from: readonly PatchTarget[],
