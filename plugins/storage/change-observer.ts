@@ -1,4 +1,4 @@
-/** Who keeps something beside the resources, such as an index: told of every version that is written. */
+/** The interface of a plugin that maintains data derived from resources, such as the search index. */
 import type { OwnUrl } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { Changed } from './change.ts'
@@ -7,8 +7,9 @@ import type { StoredVersion } from './version.ts'
 
 export interface ChangeObserver {
   /**
-   * Inside the transaction. `previous` is the version before; a deletion counts as none. `findings`: what a thread has
-   * found about both.
+   * Called inside the transaction for every version that is written. `resource` is undefined for a deletion. `previous` is the
+   * version before; if that is a deletion, there is no previous content. `findings` are those of a worker thread about both
+   * versions.
    */
   write(
     transaction: Transaction,
@@ -17,9 +18,9 @@ export interface ChangeObserver {
     previous: StoredVersion | undefined,
     findings?: Findings | undefined,
   ): MaybePromise<void>
-  /** After COMMIT: what was written with these versions is there. */
+  /** Called after COMMIT with the versions that the transaction has written. */
   committed(versions: readonly StoredVersion[]): void
-  /** For the trail: whose data a change is about, as `Patient/p1`, each once. */
+  /** For the audit trail: the patients whose data the change concerns, as `Patient/p1`, without duplicates. */
   patients(
     change: Pick<Changed, 'version' | 'previous' | 'resource' | 'patients'>,
     ownUrl: OwnUrl | undefined,

@@ -1,4 +1,4 @@
-/** A change of one resource, as it is asked for and as it was made. */
+/** A change of one resource: as requested (`Change`) and as made (`Changed`). */
 import type { Interaction } from '../../kernel/index.ts'
 import type { ResourceTemplate } from '../model/service.ts'
 import type { Findings } from './findings.ts'
@@ -6,29 +6,29 @@ import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'
 import type { WriteGuard } from './write-guard.ts'
 
-/** What If-Match and If-None-Match ask of the current version. */
+/** The conditions of If-Match and If-None-Match on the current version. */
 export interface Precondition {
-  /** Version numbers of If-Match; `'*'` asks that there is one. */
+  /** Version numbers of If-Match; `'*'` requires only that the resource exists. */
   readonly ifMatch?: readonly number[] | '*'
-  /** If-None-Match: * */
+  /** True for `If-None-Match: *`, which requires that the resource does not exist. */
   readonly ifNoneMatch?: boolean
 }
 
 interface ChangeBase {
-  /** What a thread has found about it, where its content does not carry that. */
+  /** Findings of a worker thread for a change whose content does not carry them, such as a deletion. */
   readonly findings?: Findings | undefined
   readonly interaction: Interaction
   readonly type: string
   readonly precondition?: Precondition | undefined
-  /** What the ruling on the interaction lets this change do. */
+  /** Enforces the ruling on the interaction. */
   readonly guard: WriteGuard
 }
 
-/** What a resource becomes. */
+/** The content that a resource gets. */
 export interface NewContent {
   readonly resource: Record<string, unknown>
   readonly template: ResourceTemplate
-  /** The JSON it was parsed from; that of a large one is decoded when it is asked for. */
+  /** The JSON that the resource was parsed from. For a large body `text` is a getter that decodes the bytes. */
   readonly sent: { readonly text: string }
 }
 
@@ -36,24 +36,27 @@ export type Change = ChangeBase & { readonly id: string } & (
     | ({ readonly kind: 'create' } & NewContent)
     | ({
         readonly kind: 'update'
-        /** May it make what is not there? [conformance] update_as_create */
+        /** Whether the update may create the resource. Setting: [conformance] update_as_create */
         readonly mayCreate: boolean
       } & NewContent)
     | {
         readonly kind: 'modify'
         /** The version that `content` was made from. */
         readonly base: StoredVersion
-        /** Undefined leaves it as it is. */
+        /** Undefined if the modification leaves the resource as it is. */
         readonly content: NewContent | undefined
-        /** Whose data `base` is, where a thread has found that `content` is to be undefined. */
+        /** The patients whose data `base` is. Set if a worker thread found that nothing changes, so that `content` is undefined. */
         readonly patients?: readonly string[] | undefined
-        /** Makes it from another version, when `base` was replaced meanwhile. Throws when that takes a promise. */
+        /**
+         * Makes the content again from the version that has replaced `base` meanwhile. It is synchronous: it throws if the
+         * content can only be made asynchronously.
+         */
         rebase(current: StoredVersion): NewContent | undefined
       }
     | { readonly kind: 'delete' }
   )
 
-/** What became of a change. `previous` is the version before, a deletion too. */
+/** The result of a change. `previous` is the version before; it may be a deletion. */
 export interface Changed {
   readonly interaction: Interaction
   readonly version: StoredVersion
@@ -61,15 +64,15 @@ export interface Changed {
   readonly resource: Record<string, unknown> | undefined
   /** True when the resource did not exist (or was deleted) before. */
   readonly created: boolean
-  /** False when nothing had to be written: deleting what is deleted, an update to what is stored. */
+  /** False if nothing was written: the resource was already deleted, or already had this content. */
   readonly written: boolean
-  /** Whose data it was and is, where a thread has found that out. */
+  /** The patients whose data the resource was and is; set if a worker thread has found them. */
   readonly patients?: readonly string[] | undefined
-  /** For checks: what a caller with limited access may know. */
+  /** Set for a caller with limited access: tells write checks what the caller may know. */
   readonly restricted?: RestrictedChange | undefined
 }
 
-/** Which change a step is about: set as they go, so that a Bundle can name the entry when one throws. */
+/** The change that is being applied. The write path sets it, so that a Bundle can name the entry when an error is thrown. */
 export interface CurrentChange {
   interaction: Interaction | undefined
 }

@@ -1,4 +1,4 @@
-/** Settings of the storage. */
+/** The settings of storage, in the section [fhir]. */
 import { Type } from '../../kernel/index.ts'
 
 export const fhirSection = Type.Object({

@@ -1,4 +1,4 @@
-/** What a read or a change of a resource meets: nothing, a deletion, another version. https://hl7.org/fhir/R4/http.html */
+/** Errors of reads and changes: missing and deleted resources, and conflicting versions. https://hl7.org/fhir/R4/http.html */
 import { defineError } from '../../kernel/index.ts'
 
 export const NotFound = defineError('fhir/not-found', 404, 'not-found', 'There is no %s/%s.')

@@ -1,22 +1,22 @@
 /**
- * What a thread has found about a large resource before its transaction, as far as the storage needs it. Others find more,
- * and extend this.
+ * Findings: what a worker thread has extracted from a large resource before its transaction. These are the members that
+ * storage reads; search extends the interface with its own.
  */
 import type { ReadReference } from '../model/service.ts'
 import type { PackedPart } from './body/compressed-parts.ts'
 
 export interface Findings {
-  /** The parts of its template, packed; undefined where it is packed as a whole. */
+  /** The fixed parts of the template, compressed; undefined if the body is to be compressed as a whole. */
   readonly parts: readonly PackedPart[] | undefined
-  /** Whose data it was and is. */
+  /** The patients whose data the resource was and is, as `Patient/p1`. */
   readonly patients: readonly string[]
-  /** The version that is replaced; undefined for what is not there yet, or was deleted. */
+  /** The version that is replaced; undefined if the resource does not exist or is deleted. */
   readonly before:
     | {
         readonly version: number
-        /** The next version has the same content. */
+        /** True if the next version has the same content. */
         readonly isSame: boolean
-        /** Undefined where nobody asked. */
+        /** References of this version; undefined if they were not requested. */
         readonly references: readonly ReadReference[] | undefined
       }
     | undefined
@@ -30,11 +30,11 @@ interface Carrier {
   [FINDINGS]?: Findings
 }
 
-/** From now on the resource carries them. */
+/** Attaches the findings to the parsed resource, from which `findingsOf` reads them. */
 export const carryFindings = (resource: Json, findings: Findings): void => {
   Object.defineProperty(resource, FINDINGS, { value: findings })
 }
 
-/** Undefined for a resource that was read on the main thread. */
+/** Undefined if the resource was parsed on the main thread. */
 export const findingsOf = (resource: Readonly<Json> | undefined): Findings | undefined =>
   (resource as Carrier | undefined)?.[FINDINGS]

@@ -1,7 +1,7 @@
 /**
- * Versions of a resource, a type or the whole server, newest first. https://hl7.org/fhir/R4/http.html#history
- * Pages go by the stamp of the last entry shown: versions never change their stamp, so pages do not shift while
- * others write.
+ * Reads the history of a resource, a type or the whole server, newest first. https://hl7.org/fhir/R4/http.html#history
+ * A page continues before the version time of the last entry of the page before. A version never changes its time, so pages
+ * do not shift when new versions are written.
  */
 import { type Sql, type SqlParam, sql } from '../database/service.ts'
 import type { RowSource } from './row-source.ts'
@@ -10,28 +10,28 @@ import type { TypeCodes } from './type-codes.ts'
 import { StoredVersion } from './version.ts'
 
 export interface HistoryQuery {
-  /** Unset: the whole server. */
+  /** Undefined for the history of the whole server. */
   readonly type?: string | undefined
   readonly id?: string | undefined
-  /** Only versions with a smaller stamp: the continuation of a page. */
+  /** Only versions before this time, in microseconds since the epoch: where the page before ended. */
   readonly before?: number | undefined
-  /** Only versions made at or after this stamp. */
+  /** Only versions made at or after this time, in microseconds since the epoch. */
   readonly since?: number | undefined
-  /** Only versions that were current at some moment of this half-open range of stamps. */
+  /** Only versions that were current at some time in this half-open range, in microseconds since the epoch. */
   readonly during?: { readonly from: number; readonly to: number } | undefined
   readonly count: number
 }
 
 export interface HistoryPage {
   readonly versions: readonly StoredVersion[]
-  /** Stamp to continue before, when there is more. */
+  /** `before` of the next page; undefined if this is the last one. */
   readonly next: number | undefined
 }
 
 const MAX_STAMP = Number.MAX_SAFE_INTEGER
-const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page: a thousand versions of the largest body would not fit in memory
+const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes per page, because a thousand versions of the largest size exceed the memory
 
-/** Superseded before the range began: then it was not current during it. */
+/** SQL condition: the version was not superseded before the range began. */
 const notReplaced = (alias: string): string =>
   `NOT EXISTS (SELECT 1 FROM history n WHERE n.rid = ${alias}.rid AND n.ver = ${alias}.ver + 1 AND n.upd <= ?)
    AND NOT EXISTS (SELECT 1 FROM resource n WHERE n.rid = ${alias}.rid AND n.ver = ${alias}.ver + 1 AND n.upd <= ?)`
@@ -41,7 +41,7 @@ interface Part {
   readonly params: readonly SqlParam[]
 }
 
-/** Keys of the versions of one scope (a condition on resource, and the same on history), newest first. */
+/** SELECT of the version keys of one scope, newest first. The scope is a condition on each of the two tables. */
 const scopeOf = (onResource: string, onHistory: string, keys: readonly SqlParam[], query: HistoryQuery): Part => {
   const { before = MAX_STAMP, since = 0, during, count } = query
   const bounds: SqlParam[] = [...keys, during === undefined ? before : Math.min(before, during.to), since]
@@ -56,7 +56,7 @@ const scopeOf = (onResource: string, onHistory: string, keys: readonly SqlParam[
   }
 }
 
-/** Rows of a page. Those behind the first PAGE_BYTES come without their body, which then is not read either. */
+/** SELECT of the rows of a page. Rows after the first PAGE_BYTES have `fits` 0 and no body, so their bodies are not read. */
 const withBodies = (parts: readonly Part[], count: number): string => {
   const keys = `SELECT * FROM (${parts.map(({ text }) => text).join(' UNION ALL ')}) AS k ORDER BY upd DESC LIMIT ${count + 1}`
   const joined = 'JOIN resource r ON r.rid = v.rid LEFT JOIN history h ON h.rid = v.rid AND h.ver = v.ver AND v.old = 1'
@@ -77,7 +77,7 @@ const readUsedTypes = sql(
 )
 
 export const createHistory = (codes: TypeCodes) => {
-  // One text per shape of query and number of types: there are few.
+  // Statements by text. There are few: the text depends only on which parameters are set, the count and the number of types.
   const made = new Map<string, Sql>()
   const statement = (text: string): Sql => {
     const found = made.get(text) ?? sql(`fhir.history.${made.size}`, text)
@@ -105,7 +105,7 @@ export const createHistory = (codes: TypeCodes) => {
     if (parts.length === 0) return { versions: [], next: undefined }
     const text = statement(withBodies(parts, query.count))
     const params = parts.flatMap((part) => part.params)
-    // A page of one resource or type is a few index steps; the rest may take longer than the main thread should.
+    // A page of one resource or type needs a few index steps. Other queries may take long and run off the main thread.
     const small = query.type !== undefined && query.during === undefined
     const rows = small ? await source.all<Row>(text, params) : await source.longQuery<Row>(text, params, signal)
     const tooMuch = rows.findIndex(({ fits }) => fits === 0)

@@ -1,4 +1,4 @@
-/** Resources as they are stored: versions, their history, the one write path. Knows no HTTP and no search. */
+/** Stores resources: their versions, the history, and the write path. It knows neither HTTP nor search. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Model } from '../model/service.ts'

@@ -1,25 +1,31 @@
-/** Stored versions that are too large for the main thread: whoever changes one has asked a thread before. */
+/**
+ * Stored versions that are too large to be processed on the main thread. A change of one is prepared by a worker thread
+ * before its transaction.
+ */
 import type { StoredVersion } from './version.ts'
 
 export interface LargeVersions {
-  /** Bytes: what has as many is large. */
+  /** Size in bytes from which a body or version is large. */
   readonly least: number
-  /** Is it large? */
+  /** Whether the version is large; false for a deletion. */
   concernsVersion(version: StoredVersion | undefined): boolean
-  /** A large version was met inside a transaction: the next attempt knows it before. */
+  /**
+   * Notes a resource whose current version turned out to be large inside a transaction. The change fails with Contended, and its
+   * retry is prepared by a worker thread.
+   */
   note(type: string, id: string): void
-  /** Was it noted? Of many only the latest are kept. */
+  /** Whether the resource was noted. All notes are dropped when there are MAX_NOTED. */
   isNoted(type: string, id: string): boolean
 }
 
 const MAX_NOTED = 10_000 // resources
 
-/** `least`: [fhir] large_body_bytes */
+/** `least`: the setting [fhir] large_body_bytes */
 export const createLargeVersions = (least: number): LargeVersions => {
   const noted = new Set<string>()
   return {
     least,
-    // What is packed takes about a quarter.
+    // `weight` estimates the size from the stored bytes, without decompressing them.
     concernsVersion: (version) => version !== undefined && !version.deleted && version.weight >= least,
     note(type, id) {
       if (noted.size >= MAX_NOTED) noted.clear()

@@ -1,4 +1,4 @@
-/** The version that a change makes: its number, stamp and bytes. */
+/** Makes the version that a change writes. */
 import type { Interaction } from '../../kernel/index.ts'
 import { compressBody } from './body/body.ts'
 import { joinParts, type PackedPart, packPart } from './body/compressed-parts.ts'
@@ -19,15 +19,15 @@ const methodOf = ({ interaction, kind }: Change): Method =>
   (interaction.kind !== 'operation' ? METHOD_OF[interaction.kind] : kind === 'modify' ? 'PATCH' : METHOD_OF[kind]) ??
   'PUT'
 
-/** Of the row of a change. */
+/** The column `flags` of the row that a change writes. `form`: the bit of the encoding. */
 export const versionFlags = (change: Change, form: number): number =>
   (VERSION_METHODS.indexOf(methodOf(change)) << METHOD_SHIFT) | form | (change.kind === 'delete' ? DELETED : 0)
 
-/** The parts of a large body that are packed already, and the values between them. */
+/** The compressed parts of a large body, with the values between them, which are compressed here. */
 const interleave = (parts: readonly PackedPart[], values: readonly string[]): readonly PackedPart[] =>
   parts.flatMap((part, at) => (at < values.length ? [part, packPart(values[at] as string)] : [part]))
 
-/** The next version as a row: its number, stamp and bytes. `rid` of a resource that is new, or of the version before. */
+/** The next version, with its number, version time and bytes. `rid` is the resource key: of `previous`, or a new one. */
 export const nextVersion = (
   { types, versionClock }: Pick<VersionStore, 'types' | 'versionClock'>,
   rid: number,
@@ -39,7 +39,7 @@ export const nextVersion = (
   const stamp = versionClock.next(previous?.versionTime)
   const instant = toInstant(stamp)
   const parts = findingsOf(content?.resource)?.parts
-  // What is packed already is not put together as text: whoever shows it unpacks it.
+  // The text of a body that was compressed in parts is not built here: the version decompresses it if it is needed.
   const text = parts === undefined ? content?.template.fill(change.id, version, instant) : undefined
   const body =
     content === undefined
@@ -59,6 +59,6 @@ export const nextVersion = (
   return new StoredVersion(change.type, row, text)
 }
 
-/** Stands for what never was, so that deleting it answers like deleting what is deleted. */
+/** A deletion as version 0, for a resource that never existed: deleting it is answered like deleting a deleted one. */
 export const absentVersion = (type: string, id: string): StoredVersion =>
   new StoredVersion(type, { rid: 0, type: 0, id, ver: 0, upd: 0, flags: DELETED, body: null })

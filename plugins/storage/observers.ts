@@ -1,16 +1,16 @@
-/** The one who keeps something beside the resources, and the checks of other plugins: added in their setups. */
+/** Collects the change observer and the write checks that other plugins add in their setup. */
 import type { ChangeObserver } from './change-observer.ts'
 import type { WriteCheck } from './write-check.ts'
 
 export interface Observers {
-  /** In setup only, once. */
+  /** Sets the observer. Throws after the setup, and if there is one already. */
   observe(observer: ChangeObserver): void
-  /** In setup only. */
+  /** Adds a check. Throws after the setup. */
   check(check: WriteCheck): void
   /** In the order in which they were added. */
   readonly checks: readonly WriteCheck[]
   readonly observer: ChangeObserver
-  /** From now on nothing is added. */
+  /** Ends the setup: `observe` and `check` throw from now on. */
   close(): void
 }
 

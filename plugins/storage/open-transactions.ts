@@ -1,13 +1,13 @@
 /**
- * Which transactions are under way: on PostgreSQL several are, and one that began before something changed may write as
- * if it had not. SQLite has one writer, behind which everything waits anyway.
+ * Tracks the open transactions, so that code that changes shared state can wait for those that began before: they may still
+ * write by the old state. Needed on PostgreSQL only, because SQLite runs one writing transaction at a time.
  */
 import type { Database } from '../database/service.ts'
 
 export interface OpenTransactions {
-  /** The database, whose transactions are counted. */
+  /** The database to use: transactions that are started through it are tracked. */
   readonly database: Database
-  /** Resolves when every transaction that is open now has ended. */
+  /** Resolves when every transaction that is open at the call has ended, whether by COMMIT or by failure. */
   whenDrained(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** The storage: what others add to it in their setup, and what it is once it was opened. */
+/** The service Storage: other plugins add to it in their setup, and use it after the start. */
 import { type Clock, defineService, type Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { ChangeObserver } from './change-observer.ts'
@@ -12,18 +12,18 @@ import { createWritePath, type WritePath } from './write-path.ts'
 interface Opened {
   readonly store: VersionStore
   readonly write: WritePath
-  /** Resolves when the transactions that are open now have ended. */
+  /** Resolves when the transactions that are open at the call have ended. */
   readonly settled: () => Promise<void>
 }
 
-/** What it is once it was opened is there when the plugin has started; asked for before, it throws. */
+/** The members of Opened throw until the plugin has started. */
 export interface Storage extends Opened {
-  /** [fhir] cache_bytes */
+  /** The setting [fhir] cache_bytes. */
   readonly cacheBytes: number
   readonly large: LargeVersions
-  /** In setup only, by one plugin: it is told of every version. */
+  /** Sets the observer that is called for every version. One plugin may call it, in its setup. */
   observe(observer: ChangeObserver): void
-  /** In setup only: a check of every write. */
+  /** Adds a check of every write. To be called in setup; throws later. */
   check(check: WriteCheck): void
   /** In the order in which they were added. */
   readonly checks: readonly WriteCheck[]
@@ -40,7 +40,7 @@ export interface StorageParts {
   readonly database: Database
   readonly clock: Clock
   readonly run: Runners
-  /** Types known from the installed packages. */
+  /** Names of the resource types of the installed packages. */
   readonly types: readonly string[]
 }
 

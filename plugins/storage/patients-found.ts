@@ -1,9 +1,9 @@
-/** Whose data a change is about, as a thread has found it. */
+/** The patients whose data a change concerns, if a worker thread has found them. */
 import type { Change } from './change.ts'
 import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
 
-/** Undefined where no thread has looked at the version that is replaced. */
+/** Undefined if no worker thread has read the version that is replaced. */
 export const patientsFound = (
   change: Change,
   findings: Findings | undefined,

@@ -1,10 +1,10 @@
-/** If-Match and If-None-Match against the current version. RFC 9110, section 13.1. */
+/** Checks If-Match and If-None-Match against the current version. RFC 9110, section 13.1. */
 
 import type { Change } from './change.ts'
 import { Exists, NoMatch, VersionConflict } from './errors.ts'
 import type { StoredVersion } from './version.ts'
 
-/** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
+/** Throws 412 if the current version does not meet the conditions of the request. */
 export const checkPrecondition = (
   change: Pick<Change, 'precondition' | 'type' | 'id'>,
   previous: StoredVersion | undefined,

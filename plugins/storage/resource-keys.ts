@@ -1,29 +1,29 @@
 /**
- * Numbers of resources. One writer counts them. On PostgreSQL, where several servers write, they come from a sequence of
- * the database, in blocks: a create takes one from memory, and the next blocks are fetched before the last is used up.
- * Two servers never have the same block. A block that was not used for a while is dropped, so that the numbers of a
- * server that was idle do not lie far behind those of the others.
+ * Gives out resource keys. A single writer counts them. On PostgreSQL, where several servers write, each server takes blocks
+ * of keys from a sequence of the database, so two servers never give out the same key. A create takes its key from memory;
+ * the next blocks are fetched before the last is used up. A server that was idle for IDLE_MS drops its blocks, so that its
+ * keys do not lie far behind those of the other servers.
  */
 import type { Clock } from '../../kernel/index.ts'
 import { type Database, type MaybePromise, sql } from '../database/service.ts'
 import { KEY_BLOCK } from './tables.ts'
 
-const IDLE_MS = 5_000 // then a block is dropped
-const QUICK_MS = 100 // blocks that are used up faster are too few: the next time twice as many are fetched
-const MAX_BLOCKS = 64
+const IDLE_MS = 5_000 // blocks that were not used for this long are dropped
+const QUICK_MS = 100 // if the blocks are used up within this time, twice as many are fetched the next time
+const MAX_BLOCKS = 64 // blocks per fetch
 
-/** Several blocks in one round trip. */
+/** Fetches several blocks in one round trip. SQLite never runs it. */
 const nextBlocks = sql('fhir.keys', {
   sqlite: 'SELECT 1 WHERE ? < 0',
   postgres: "SELECT nextval('resource_key') AS first FROM generate_series(1, ?::integer)",
 })
 
 export interface Keys {
-  /** A number that nobody else has or gets. A promise only where the database has to be asked. */
+  /** A key that no other resource has or will get. A promise only if keys must be fetched from the database. */
   take(): MaybePromise<number>
 }
 
-/** Counts from the newest one on. */
+/** Counts up from `newest`, the largest key in the database. */
 export const createCountedKeys = (newest: number): Keys => {
   let last = newest
   return {
@@ -35,7 +35,7 @@ export const createCountedKeys = (newest: number): Keys => {
 }
 
 export const createBlockKeys = (database: Pick<Database, 'all'>, clock: Clock): Keys => {
-  /** The next number, and the first that is not in the block any more. */
+  /** `next` is the next key of a block, `end` the first key after the block. */
   let blocks: { next: number; readonly end: number }[] = []
   let left = 0
   let waiting = 0
@@ -66,7 +66,7 @@ export const createBlockKeys = (database: Pick<Database, 'all'>, clock: Clock): 
     block.next += 1
     left -= 1
     if (block.next === block.end) blocks.shift()
-    // What fails is asked for again by whoever finds none.
+    // Fetches in the background. If it fails, the next create that finds no key fetches again and reports the error.
     if (left < (count * KEY_BLOCK) / 2 && fetching === undefined) fetch().catch(() => undefined)
     return key
   }

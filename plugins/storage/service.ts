@@ -1,4 +1,4 @@
-/** What storage offers to other plugins: versions, their reads, and the write path. */
+/** What other plugins may import from storage: versions, reads, and the write path. */
 export { decompressBody } from './body/body.ts'
 export { packPart } from './body/compressed-parts.ts'
 export { createAdmissionFilter } from './cache/admission-filter.ts'

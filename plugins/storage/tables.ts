@@ -2,16 +2,16 @@
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 
-/** Bits of the column `flags`: what a version is and how its body is stored. */
+/** Bits of the column `flags`. DELETED: the version is a deletion. GZIP: the body is stored as gzip. */
 export const DELETED = 1
 export const GZIP = 2
-/** Raw deflate with the dictionary of small bodies: what earlier builds wrote. */
+/** The body is raw deflate with the dictionary of small bodies, as earlier builds wrote it. */
 export const DEFLATED = 16
-/** See body/lz.ts. */
+/** The body has the format of body/lz.ts. */
 export const LZ = 32
-/** How a body is packed. */
+/** The bits that name the encoding of the body; none is set if the bytes are uncompressed. */
 export const FORM = GZIP | DEFLATED | LZ
-/** The interaction that made the version, for history: 0 POST, 1 PUT, 2 DELETE, 3 PATCH. */
+/** Two bits with the method that made the version, which history returns: an index into VERSION_METHODS. */
 export const METHOD_SHIFT = 2
 export const METHOD_BITS = 3
 export const VERSION_METHODS = ['POST', 'PUT', 'DELETE', 'PATCH'] as const
@@ -24,10 +24,10 @@ const history = (bytes: string): string =>
 const shared = [
   'CREATE TABLE resource_type (code integer PRIMARY KEY, name varchar(64) NOT NULL UNIQUE)',
   'CREATE UNIQUE INDEX resource_id ON resource (type, id)',
-  // The order of all versions of a type: _lastUpdated and the history of a type.
+  // Versions of a type by time: for the search parameter _lastUpdated and the history of a type.
   'CREATE INDEX resource_upd ON resource (type, upd)',
   'CREATE INDEX history_upd ON history (type, upd)',
-  // What was compiled from the installed packages, kept because compiling takes longer than starting should.
+  // Compiled definitions of the installed packages. The plugin model uses this table.
   'CREATE TABLE catalog (fingerprint varchar(128) PRIMARY KEY, body text NOT NULL)',
 ]
 
@@ -35,12 +35,12 @@ export const storageMigrations: readonly SchemaChange[] = [
   {
     name: 'fhir/0001-resources',
     sql: {
-      // INTEGER PRIMARY KEY is the row's own number in SQLite: one tree less.
+      // INTEGER PRIMARY KEY is the rowid in SQLite, which saves one B-tree.
       sqlite: [resource('blob', 'integer'), history('blob'), ...shared],
       postgres: [
         resource('bytea', 'bigint'),
         history('bytea'),
-        // The server compresses; PostgreSQL trying again would cost and save nothing.
+        // The bodies are compressed already: another attempt by PostgreSQL would cost time and save no space.
         'ALTER TABLE resource ALTER COLUMN body SET STORAGE EXTERNAL',
         'ALTER TABLE history ALTER COLUMN body SET STORAGE EXTERNAL',
         ...shared,
@@ -49,13 +49,16 @@ export const storageMigrations: readonly SchemaChange[] = [
   },
 ]
 
-/** Nothing to change; a build that cannot read SMALL must not open the database any more. */
+/**
+ * Changes no table. A build without this migration cannot read compressed small bodies; the recorded name stops it from
+ * opening the database.
+ */
 export const smallBodyMigrations: readonly SchemaChange[] = [{ name: 'fhir/0006-small-bodies', sql: [] }]
 
-/** Numbers of one block: what a server takes from the sequence at once. */
+/** Resource keys per block: a server takes a whole block from the sequence. */
 export const KEY_BLOCK = 64
 
-/** Several servers write on PostgreSQL: what each of them gives out alone comes from the database. */
+/** Sequences for PostgreSQL, where several servers write: of blocks of resource keys, and of numbers of servers. */
 export const keyMigrations: readonly SchemaChange[] = [
   {
     name: 'fhir/0008-keys',
@@ -90,9 +93,9 @@ const lock = (name: string, strength: string) =>
     sqlite: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`,
     postgres: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ? FOR ${strength}`,
   })
-/** The same inside a transaction; on PostgreSQL it holds the row until COMMIT against whoever would change it. */
+/** The same inside a transaction; on PostgreSQL it also locks the row against changes by others until COMMIT. */
 export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
-/** Against those too that make references to it. */
+/** The same before a deletion: the stronger lock also keeps others from adding references to the resource. */
 export const lockForDelete = lock('fhir.lock-doomed', 'UPDATE')
 export const readSuperseded = sql(
   'fhir.vread',
@@ -109,10 +112,10 @@ export const updateResource = sql(
 )
 export const readNewestKeys = sql(
   'fhir.newest',
-  // The newest of each type stands at an end of the index; the newest of all, in none.
+  // The newest time of a type is one step in the index resource_upd; no index gives the newest of all types.
   'SELECT (SELECT max(rid) FROM resource) AS rid, (SELECT max(newest) FROM (SELECT (SELECT max(r.upd) FROM resource r WHERE r.type = t.code) AS newest FROM resource_type t) each_type) AS upd',
 )
-/** Numbers the servers that were started on this database. */
+/** The next number of a server, by which servers on one database keep their version times apart. */
 export const nextWriter = sql('fhir.writer', {
   sqlite: 'SELECT 0 AS number',
   postgres: "SELECT nextval('resource_writer') AS number",

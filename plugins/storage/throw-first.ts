@@ -1,9 +1,9 @@
-/** The first refusal of a check, thrown with the issues of all. */
+/** Throws the error of the first rejected change, with the issues of all of them. */
 import type { Interaction, Issue, ServerError } from '../../kernel/index.ts'
 import type { CurrentChange } from './change.ts'
 import type { RejectedChange } from './write-check.ts'
 
-/** What is told of the refusal of a check, and where that lies in what was sent. */
+/** The issues for one error, with the location of the interaction in the request, such as the entry of a Bundle. */
 export type IssuesOf = (error: ServerError, interaction: Interaction) => readonly Issue[]
 
 export const throwFirst = (

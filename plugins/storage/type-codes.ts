@@ -1,14 +1,14 @@
-/** Resource types as small integers: given at start, when a package brings the type, and kept for good. */
+/** Numbers resource types. A type gets its code at the first start after a package with it was installed, and keeps it forever. */
 import type { Database, Transaction } from '../database/service.ts'
 import { insertType, readTypes } from './tables.ts'
 
 export interface TypeCodes {
-  /** The code of a type, or undefined when no package ever brought it. */
+  /** The code of a type; undefined if no package with it was ever installed. */
   code(name: string): number | undefined
   name(code: number): string
 }
 
-/** Loads the codes and gives new ones to those of `names` that have none. */
+/** Loads the codes and assigns one to each of `names` that has none. */
 export const loadTypeCodes = async (database: Database, names: readonly string[]): Promise<TypeCodes> => {
   const codeOf = new Map<string, number>()
   const nameOf = new Map<number, string>()
@@ -22,7 +22,7 @@ export const loadTypeCodes = async (database: Database, names: readonly string[]
   }
   if ((await read(database)).length > 0)
     await database.transact(async (transaction) => {
-      // Another server of the same database may be giving codes at this moment.
+      // Another server on the same database may be assigning codes too: wait for it, then read again.
       await transaction.hold('resource-types')
       codeOf.clear()
       nameOf.clear()

@@ -1,4 +1,4 @@
-/** FHIR storage: reads of current and past versions; writes go through write-path.ts inside a transaction. */
+/** Reads current and past versions, and provides locks, keys and version times to write-path.ts. */
 import type { Clock } from '../../kernel/index.ts'
 import { type Database, isHeldUp, type MaybePromise, type Transaction } from '../database/service.ts'
 import { createVersionCache } from './cache/version-cache.ts'
@@ -22,47 +22,50 @@ import { createVersionClock, type VersionClock } from './version-time.ts'
 export interface VersionStoreOptions {
   readonly database: Database
   readonly clock: Clock
-  /** Types known from the installed packages. */
+  /** Names of the resource types of the installed packages. */
   readonly types: readonly string[]
-  /** Most bytes of current versions kept in memory; 0 keeps none. */
+  /** Maximum size of the version cache in bytes; 0 disables it. */
   readonly cacheBytes: number
 }
 
 export interface Reads {
-  /** The current version, a deletion too; undefined when there never was one. */
+  /** The current version, which may be a deletion; undefined if the resource never existed. */
   read(type: string, id: string): StoredVersion | undefined | Promise<StoredVersion | undefined>
-  /** One version by number. */
+  /** One version by its number; undefined if there is none. */
   vread(type: string, id: string, version: number): Promise<StoredVersion | undefined>
   history(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>
 }
 
-/** Reads of what is committed, and what a write needs. */
+/** Reads of committed versions, and the functions that a write needs. */
 export interface VersionStore extends Reads {
   readonly database: Database
   readonly types: TypeCodes
   readonly versionClock: VersionClock
-  /** The same store whose reads are made inside a transaction and see what it has written. */
+  /** The same store with reads inside the transaction, which see what it has written. */
   within(transaction: Transaction): VersionStore
   /**
-   * The current version inside a transaction: nobody else changes it before COMMIT. `doomed`, to be deleted: nobody else
-   * makes a reference to it either. Throws Contended when others hold it for too long.
+   * Reads the current version and locks it until the end of the transaction, so that no other transaction changes it.
+   * `forDelete` also keeps others from adding references to it. Throws Contended if others hold the lock for too long.
    */
   lock(transaction: Transaction, type: string, id: string, forDelete?: boolean): Promise<StoredVersion | undefined>
-  /** Until COMMIT nobody else gets past here with the same name. SQLite has one writer, and lets nobody wait. Throws Contended. */
+  /**
+   * Takes a named lock until the end of the transaction. On SQLite it does nothing, because there is one writer. Throws
+   * Contended if others hold the lock for too long.
+   */
   advisoryLock(transaction: Transaction, name: string): Promise<void>
-  /** The number of the next resource. Never given again; in order where one server writes. */
+  /** The key of the next resource. It is never given out twice; keys ascend only if a single server writes. */
   nextResourceKey(): MaybePromise<number>
-  /** The number of the newest resource this process knows to be committed. */
+  /** The largest resource key that this process knows to be committed. */
   readonly newestResourceKey: () => number
-  /** What `read` would find in memory under `Type/id`, where it looks there. */
+  /** The cached current version of `Type/id`. Always undefined on PostgreSQL, where other servers may have replaced it. */
   getCurrent(path: string): StoredVersion | undefined
-  /** A version that is in memory; it may not be the current one. */
+  /** A cached version, which may no longer be current. */
   getVersion(rid: number, version: number): StoredVersion | undefined
-  /** Keeps a version for `held`. */
+  /** Offers a version to the cache of `getVersion`. */
   putVersion(version: StoredVersion): void
-  /** After COMMIT: what is current now. */
+  /** To be called after COMMIT with the written versions: updates the cache and the newest key. */
   committed(versions: readonly StoredVersion[]): void
-  /** Reads where the numbering stands: at start, and when this process becomes the one that writes. */
+  /** Reads the newest key and version time from the database: at start, and when this process becomes the writer. */
   reload(): Promise<void>
 }
 
@@ -74,7 +77,7 @@ export const openVersionStore = async ({
 }: VersionStoreOptions): Promise<VersionStore> => {
   const codes = await loadTypeCodes(database, types)
   const cache = cacheBytes > 0 ? createVersionCache(cacheBytes) : undefined
-  // With several servers what is kept is one version, and perhaps no longer the current one.
+  // On PostgreSQL other servers may write, so a cached version may no longer be current.
   const isAlone = database.kind !== 'postgres'
   let keys: Keys = createCountedKeys(0)
   let newestResourceKey = 0
@@ -105,7 +108,7 @@ export const openVersionStore = async ({
     const code = codes.code(type)
     if (code === undefined) return undefined
     const row = database.get<VersionRow>(readCurrent, [code, id])
-    // A read that had to wait may have been overtaken by a write: only what was read at once may be kept.
+    // Only the result of a synchronous read is cached: a write may have committed while a promise was pending.
     if (row instanceof Promise) return row.then((found) => toVersion(type, found))
     return offer(toVersion(type, row))
   }

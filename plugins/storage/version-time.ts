@@ -1,20 +1,20 @@
 /**
- * The moment of a version in microseconds since the epoch: unique and growing, so that it is also the order of all
- * versions. Its milliseconds are meta.lastUpdated.
+ * Version times in microseconds since the epoch. They are unique and ascending, so they also order all versions.
+ * meta.lastUpdated is the version time in milliseconds, rounded down.
  */
 import type { Clock } from '../../kernel/index.ts'
 
 export interface VersionClock {
-  /** Behind all that were given, and behind `after`, the stamp of the version before. */
+  /** A time after all times given before and after `after`, the time of the previous version. */
   next(after?: number): number
 }
 
-/** Servers that write at the same time give stamps that differ in the remainder by this. */
+/** Servers that write at the same time use version times with different remainders modulo this number. */
 const WRITERS = 16
 
 /**
- * `last` is the newest stamp in the database; a clock that went back does not go behind it. `writer`: the number of this
- * server where several write, so that no two give the same stamp.
+ * `last` is the newest version time in the database; all new times are later, even if the system clock was set back. `writer`
+ * is the number of this server if several write; its remainder modulo WRITERS keeps their times apart.
  */
 export const createVersionClock = (clock: Clock, last: number, writer?: number): VersionClock => {
   let newest = last

@@ -1,4 +1,4 @@
-/** One version of a resource as it is read: with its bytes as they lie in the database. */
+/** One version of a resource, with its body as the bytes that the database has. */
 import type { OwnUrl, ResourceVersion } from '../../kernel/index.ts'
 import { decompressBody, unpackLater } from './body/body.ts'
 import {
@@ -18,16 +18,19 @@ export class StoredVersion {
   readonly type: string
   readonly id: string
   readonly version: number
-  /** Microseconds: place in the order of all versions. */
+  /** Microseconds since the epoch; orders all versions. */
   readonly versionTime: number
   readonly deleted: boolean
-  /** The interaction that made it. */
+  /** The HTTP method that made the version, for history. */
   readonly method: Method
-  /** Bits of the column `flags` that say how the bytes are packed. */
+  /** The bit of the column `flags` that names the encoding of the bytes; 0 if they are uncompressed. */
   readonly encoding: number
-  /** As stored; empty for a deletion. */
+  /** The body as stored; empty for a deletion. */
   readonly bytes: Buffer
-  /** Of the index, under which it is written and its previous version was, until its transaction is committed: changes.ts */
+  /**
+   * Index keys of this version and of the one before it. Search sets them until COMMIT, when it counts the changes that
+   * invalidate cached pages: change-counters.ts
+   */
   keys: number[] | undefined
   #text: string | undefined
   #httpDate: string | undefined
@@ -39,7 +42,7 @@ export class StoredVersion {
   #presentation: object | undefined
   #presented: string | undefined
 
-  /** `text`: the body of a version made here, which is not unpacked to be sent. */
+  /** `text`: the body as text, if the caller has it; otherwise it is decompressed when it is needed. */
   constructor(type: string, row: VersionRow, text?: string) {
     this.rid = row.rid
     this.type = type
@@ -53,13 +56,13 @@ export class StoredVersion {
     this.#text = text
   }
 
-  /** The response body: JSON. Unpacked once. A string, because Node sends one together with the head. */
+  /** The body as JSON text, decompressed once. A string, because Node sends a string in one write with the headers. */
   get text(): string {
     this.#text ??= decompressBody(this.bytes, this.encoding).toString('utf8')
     return this.#text
   }
 
-  /** Unpacks the text away from the main thread, for a large one. */
+  /** Decompresses a large text off the main thread, so that `text` is there at once. */
   async decompress(): Promise<void> {
     if (this.#text !== undefined || this.deleted) return
     const plain = await unpackLater(this.bytes, this.encoding)
@@ -67,7 +70,7 @@ export class StoredVersion {
     this.#length = plain.length
   }
 
-  /** The text in another form, for who asked with this object. */
+  /** The text in another form, such as a summary, if `keepPresented` stored it for the same `presentation` object. */
   presented(presentation: object): string | undefined {
     return this.#presentation === presentation ? this.#presented : undefined
   }
@@ -77,13 +80,13 @@ export class StoredVersion {
     this.#presented = text
   }
 
-  /** Bytes of the text. */
+  /** Length of the text in bytes, as UTF-8. */
   get length(): number {
     this.#length ??= Buffer.byteLength(this.text)
     return this.#length
   }
 
-  /** Headers of an answer with its text, or with its bytes: made once, because a hot read sends them again and again. */
+  /** Headers of an answer that sends the text or the stored bytes. Made once, because frequent reads repeat them. */
   head(
     form: 'text' | 'bytes',
     make: (version: StoredVersion, form: 'text' | 'bytes') => readonly string[],
@@ -96,7 +99,7 @@ export class StoredVersion {
     return this.#bytesHead
   }
 
-  /** Whose data it is: worked out once, by what this server's own URL is. */
+  /** The patients whose data it is. Computed once for each `ownUrl`. */
   patients(ownUrl: OwnUrl | undefined, of: (version: StoredVersion) => readonly string[]): readonly string[] {
     if (this.#patients === undefined || this.#patientsFor !== ownUrl) {
       this.#patients = of(this)
@@ -105,17 +108,17 @@ export class StoredVersion {
     return this.#patients
   }
 
-  /** Are the bytes gzip, which a client may take as they are? */
+  /** Whether the bytes are gzip, so that they can be sent unchanged to a client that accepts it. */
   get gzip(): boolean {
     return this.encoding === GZIP
   }
 
-  /** About how many bytes it holds in memory, with its text. */
+  /** Estimated memory in bytes, including the decompressed text. */
   get weight(): number {
     return this.bytes.length * (this.encoding === GZIP ? 4 : this.encoding === 0 ? 2 : 6)
   }
 
-  /** Last-Modified. Made once: a hot read asks for it as often as for the text. */
+  /** The value of Last-Modified. Made once, because frequent reads repeat it. */
   get httpDate(): string {
     this.#httpDate ??= toHttpDate(this.versionTime)
     return this.#httpDate
@@ -126,7 +129,7 @@ export class StoredVersion {
     return toMillis(this.versionTime)
   }
 
-  /** What hooks are told of it. The text is decoded when asked for. */
+  /** The version as hooks get it. `json` is a getter, which decompresses the text when a hook reads it. */
   toFact(): ResourceVersion {
     const { type, id, version, lastUpdated, deleted } = this
     const stored = this

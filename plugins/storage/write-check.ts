@@ -1,4 +1,4 @@
-/** A check of what is written, as plugins add it, and what it is told. */
+/** The interface of write checks, which other plugins add, and the arguments that they get. */
 import type { Interaction, RequestContext, ServerError } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { ReadReference, Target } from '../model/service.ts'
@@ -13,54 +13,57 @@ export interface WriteCheckInput {
   readonly text: string
 }
 
-/** What a caller with limited access may know. */
+/** Tells a check what a caller with limited access may know. */
 export interface RestrictedChange {
-  /** The content before; undefined where there was none. */
+  /** The content before the change; undefined if there was none. Parsed at each access. */
   readonly previous: Readonly<Record<string, unknown>> | undefined
-  /** The references of `previous` where a thread has read it: then it need not be parsed. */
+  /** The references of `previous`, if a worker thread has read them; `previous` then need not be parsed. */
   readonly referred?: readonly ReadReference[] | undefined
-  /** Does the access itself name this resource, as its compartment or its user? Then only its existence counts. */
+  /**
+   * Whether the access itself names this resource, as a compartment or as the user. The caller then knows of it, so a check
+   * may tell whether it exists, without asking `sees`.
+   */
   names(target: Pick<Target, 'type' | 'id'>): boolean
-  /** May the caller see it? Call this for what `References.find` gave. */
+  /** Whether the caller may see the version. To be called for versions that `References.find` returned. */
   sees(found: StoredVersion): boolean
 }
 
 /** A change that was made inside a transaction which is still open. */
 export interface AppliedChange {
   readonly interaction: Interaction
-  /** The new version; of a deletion, the version without content. */
+  /** The new version; for a deletion the version without content. */
   readonly version: { readonly rid: number; readonly type: string; readonly id: string; readonly deleted: boolean }
   /** Undefined for a deletion. */
   readonly resource: Readonly<Record<string, unknown>> | undefined
-  /** False when nothing had to be written: deleting what is deleted, an update to what is stored. */
+  /** False if nothing was written: the resource was already deleted, or already had this content. */
   readonly written: boolean
-  /** Set when the caller's access is limited: a check tells it nothing of what it may not see. */
+  /** Set if the caller's access is limited. A check must then reveal nothing about resources that the caller may not see. */
   readonly restricted?: RestrictedChange | undefined
 }
 
-/** A change that must not stand, and why. */
+/** A change that a check rejects, and the error for it. */
 export interface RejectedChange {
   readonly interaction: Interaction
   readonly error: ServerError
 }
 
-/** A check of every write: single, in a Bundle, by a patch or an operation. */
+/** A check of every write, whether by a single request, a Bundle, a patch or an operation. */
 export interface WriteCheck {
   /** For messages: `references`. */
   readonly name: string
-  /** Resource type it is for; all when left out. */
+  /** Resource type that the check is for; all types if absent. */
   readonly type?: string
-  /** Before the transaction: throws 4xx for what the resource itself shows. */
+  /** Called before the transaction. Throws 4xx for an error that the resource itself shows. */
   checkContent?(incoming: WriteCheckInput): void | Promise<void>
   /**
-   * Inside the transaction, once all its changes are made: those that must not stand. One look-up for all of them; what
-   * it reads has to be read through `transaction`.
+   * Called inside the transaction after all its changes were made. Returns the rejected ones. It should look up data for all
+   * changes in one query, and must read through `transaction`.
    */
   checkInTransaction?(
     request: RequestContext,
     transaction: Transaction,
     changes: readonly AppliedChange[],
   ): MaybePromise<readonly RejectedChange[]>
-  /** After COMMIT, before the answer goes out. It must not throw: what was written stands. */
+  /** Called after COMMIT, before the answer is sent. It must not throw, because the changes are permanent. */
   afterCommit?(changes: readonly AppliedChange[]): MaybePromise<void>
 }

@@ -1,4 +1,4 @@
-/** What a ruling lets a change do: to which resource, and into what. Made before the transaction, asked inside it. */
+/** The interface of guards, which enforce a ruling on a change. A guard is made before the transaction and called inside it. */
 import type { Right } from '../../kernel/index.ts'
 import type { MaybePromise } from '../database/service.ts'
 import type { Findings } from './findings.ts'
@@ -8,12 +8,12 @@ import type { Reads } from './version-store.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export interface WriteGuard {
-  /** False when nothing is restricted. */
+  /** False if the ruling restricts nothing. */
   readonly restricts: boolean
   /**
-   * May the resource be changed? Throws 404 for what must not be seen, whether it is there, deleted or never was, and 403
-   * for what may be seen only. Asked before preconditions: they would tell the version. `findings`: of a thread about the
-   * current version.
+   * Checks that the caller may change the resource. Throws 404 if the caller may not see it, whether it exists, is deleted or
+   * never existed, and 403 if the caller may see but not change it. Called before preconditions, whose errors reveal the
+   * version. `findings` are those of a worker thread about the current version.
    */
   target(
     id: string,
@@ -21,28 +21,28 @@ export interface WriteGuard {
     reads: Pick<Reads, 'read' | 'vread'>,
     findings?: Findings,
   ): MaybePromise<void>
-  /** Throws 403 when the change would make a resource on which the right does not hold. Decided by the content alone. */
+  /** Throws 403 if the caller does not have the right on the new content. Decided by the content, without queries. */
   content(id: string, resource: Json): void
-  /** Compiles what `sees` needs to decide on resources of these types. Before the transaction. */
+  /** Compiles what `sees` needs for resources of these types. To be called before the transaction. */
   prepare(types: Iterable<string>): MaybePromise<void>
   /**
-   * May this version, which the change made or found, be read? What it takes the index to decide is not. The security
-   * context of a Binary is not asked: the caller has sent the content, or has seen it.
+   * Whether the caller may read this version, which the change has made or found. False if only the search index could
+   * decide. The security context of a Binary is ignored, because the caller has sent or seen the content.
    */
   reads(version: StoredVersion): boolean
   /**
-   * May this version be read or found by a search? Not a Binary with a security context, which takes a second look-up.
-   * Throws Contended for a type that was not prepared.
+   * Whether the caller may read this version or find it by a search. Always false for a Binary with a security context,
+   * which would need another query. Throws Contended for a type that was not prepared.
    */
   sees(version: StoredVersion): boolean
-  /** Is the id known to the caller from the access itself? Then only the existence of the resource counts. */
+  /** Whether the access itself names this resource, as a compartment or as the user, so that the caller knows of it. */
   names(type: string, id: string): boolean
 }
 
-/** The rights of a change; the first of them must hold on the new content. */
+/** The rights that a change needs. The first one is also checked on the new content. */
 export type ChangeRights = readonly [Right, ...Right[]]
 
-/** Nothing is restricted. */
+/** The guard of a caller without restrictions. */
 export const UNGUARDED: WriteGuard = Object.freeze({
   restricts: false,
   target: () => undefined,

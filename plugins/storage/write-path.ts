@@ -1,6 +1,6 @@
 /**
- * The one write path. Every change of a resource, single or in a Bundle, goes through `write` inside a transaction;
- * hooks see it there, and `onCommit` after COMMIT, in the order of commits.
+ * The write path. Every change of a resource, single or in a Bundle, is applied here inside a transaction. The hooks onWrite
+ * and onAudit are called in the transaction, and onCommit after COMMIT, in the order of commits.
  */
 import {
   type AuditFact,
@@ -28,7 +28,7 @@ import type { StoredVersion } from './version.ts'
 import type { VersionStore } from './version-store.ts'
 import type { WriteCheck } from './write-check.ts'
 
-/** What an address takes where no resource is: there is nothing to update or patch. RFC 9110, section 15.5.6. */
+/** The methods that remain for the address of a missing resource; a 405 must list them. RFC 9110, section 15.5.6. */
 const NOTHING_THERE = { headers: { allow: 'GET, HEAD, DELETE' } }
 
 export interface WriterParts {
@@ -46,7 +46,7 @@ const runAfter = (before: Promise<void> | undefined, next: () => MaybePromise<vo
   return made instanceof Promise ? made : undefined
 }
 
-/** Is one of the changes of the type that a check is for? */
+/** Whether a change has the type that the check is for. */
 const concerns = ({ type }: WriteCheck, changes: readonly Changed[]): boolean =>
   type === undefined || changes.some(({ version }) => version.type === type)
 
@@ -92,7 +92,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
   const tell = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> =>
     chain(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
 
-  /** What is to be stored; undefined for a deletion. Throws 404, 405, 410 where there is nothing to change. */
+  /** The content to store; undefined if a deletion or no change. Throws 404, 405 or 410 if there is no resource to change. */
   const contentOf = (change: Change, previous: StoredVersion | undefined): NewContent | undefined => {
     if (change.kind === 'delete') return undefined
     const { type, id } = change
@@ -107,7 +107,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     return previous.version === change.base.version ? change.content : change.rebase(previous)
   }
 
-  /** Throws Contended where a thread has to look first, or has looked at another version. */
+  /** Throws Contended, so that the change is prepared again, if it has no findings about a large current version. */
   const checkFindings = (
     findings: Findings | undefined,
     { type, id }: Change,
@@ -146,7 +146,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     const findings = change.findings ?? findingsOf(content?.resource)
     const takesFindings = change.kind === 'delete' || content !== undefined
     if (takesFindings && !isRehearsal) checkFindings(findings, change, previous)
-    // To a caller who may not read the resource, an unchanged version number would tell that the content was guessed.
+    // A caller who may not read the resource must not learn from an unchanged version number that it guessed the content.
     const mayCompare = (current: StoredVersion): boolean => content === undefined || guard.reads(current)
     if (change.kind !== 'delete' && previous !== undefined && !created && mayCompare(previous))
       if (isUnchanged(previous, content, findings))
@@ -173,7 +173,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     })
   }
 
-  /** Throws Contended where a thread has to extract first what the access is decided by. */
+  /** Calls the guard. Throws Contended if a worker thread must first extract the data by which access is decided. */
   const askGuard = (
     transaction: Transaction,
     change: Change,
@@ -183,26 +183,26 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     const { guard, id } = change
     const content = change.kind === 'delete' ? undefined : change.kind === 'modify' ? change.content : change
     const findings = change.findings ?? findingsOf(content?.resource)
-    // Findings about another version say nothing here, and it is no news yet that there is one: the guard decides itself.
+    // Findings about another version are ignored: Contended would reveal that the resource exists before the guard decides.
     const isUnknown = findings === undefined && (change.kind === 'delete' || content !== undefined)
     if (isUnknown && !isRehearsal) checkFindings(findings, change, previous)
     return guard.target(id, previous, store.within(transaction), findings)
   }
 
-  /** `isRehearsal`: it will be undone, so its rows of the index are left out. */
+  /** `isRehearsal`: the transaction will be rolled back, so no index entries are written. */
   const apply = (transaction: Transaction, change: Change, isRehearsal = false): MaybePromise<Changed> => {
     const { type, id, kind } = change
-    // A create has an id nobody else can know: there is nothing to look for.
+    // The id of a create is new, so there is no version to lock.
     if (kind === 'create') return applyTo(transaction, change, undefined, isRehearsal)
     return store.lock(transaction, type, id, kind === 'delete').then((previous) => {
-      // Before anything else is said of the resource: preconditions tell its version, refusals whether it is there.
+      // The guard comes first, because later errors reveal whether the resource exists, and preconditions its version.
       const { guard } = change
       const allowed = guard.restricts ? askGuard(transaction, change, previous, isRehearsal) : undefined
       return chain(allowed, () => applyTo(transaction, change, previous, isRehearsal))
     })
   }
 
-  /** Asks the checks about all changes at once: what one of them makes may be what another needs. `from` the first of them on. */
+  /** Runs the checks, from index `from`, each with all changes: one may create the resource that another one refers to. */
   const confirm = (
     request: RequestContext,
     transaction: Transaction,
@@ -224,7 +224,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     }
   }
 
-  /** Tells the hooks of each change, `from` one of them on. */
+  /** Calls the hooks for each change. `from`: index of the first change. */
   const tellAll = (
     request: RequestContext,
     transaction: Transaction,
@@ -244,9 +244,9 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     if (progress !== undefined) progress.interaction = undefined
   }
 
-  /** What an answer has to wait for after COMMIT, by its first change. */
+  /** The promise that an answer must wait for after COMMIT, by the first change of its transaction. */
   const waits = new WeakMap<Changed, Promise<void>>()
-  /** In the order of commits: caches must not be given an earlier version after a later one. */
+  /** Must be called in the order of commits, because caches must not get an earlier version after a later one. */
   const tellCommitted = (request: RequestContext, changes: readonly Changed[]): void => {
     const written = changes.filter((changed) => changed.written)
     const versions = written.map(({ version }) => version)
@@ -270,11 +270,11 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
   }
 
   return {
-    /** Applies one change; throws 4xx and leaves the transaction to be undone. */
+    /** Applies one change. Throws 4xx; the caller must then roll back the transaction. */
     apply,
-    /** Asks the checks only: nobody is told. Throws 4xx. */
+    /** Runs the checks without the hooks. Throws 4xx. */
     confirm,
-    /** Once the changes of a transaction are made: checks, then hooks. Throws 4xx. */
+    /** To be called when all changes of a transaction were applied: runs the checks, then the hooks. Throws 4xx. */
     complete(
       request: RequestContext,
       transaction: Transaction,
@@ -282,14 +282,14 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
       issuesOf: IssuesOf,
       progress?: CurrentChange,
     ): MaybePromise<void> {
-      // Refusals of a check name their entries themselves.
+      // Errors of checks name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
       transaction.afterCommit(() => tellCommitted(request, changes))
       return chain(confirm(request, transaction, changes, issuesOf, progress), () =>
         tellAll(request, transaction, changes, progress),
       )
     },
-    /** Once `transact` resolved. A promise when the answer has to wait for something. */
+    /** To be called when `transact` has resolved. Returns a promise if the answer must wait for a check's `afterCommit`. */
     committed: (changes: readonly Changed[]): Promise<void> | undefined =>
       changes[0] === undefined ? undefined : waits.get(changes[0]),
   }

@@ -1,6 +1,7 @@
 /**
- * A body as it lies in the database: packed where that saves room. A large one is gzip, and a client that accepts gzip
- * gets the stored bytes untouched; a small one, in which little repeats, is packed with what small ones have in common.
+ * Compresses bodies for the database, where that saves space. A body above SMALL_BYTES is stored as gzip, and a client that
+ * accepts gzip gets the stored bytes unchanged. A smaller one repeats too little for gzip, so it is compressed with a
+ * dictionary of text that small bodies have in common.
  */
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync, gzipSync } from 'node:zlib'
@@ -9,50 +10,50 @@ import { deflate } from './deflate.ts'
 import { lz } from './lz.ts'
 import { SMALL_BYTES } from './small-codec.ts'
 
-const MIN_BYTES = 96 // below this there is nothing to save
-// A small window and little memory: setting zlib up costs more than compressing a resource. An answer that is not longer
-// than SMALL_BYTES is one packet with gzip or without.
+const MIN_BYTES = 96 // a shorter body is stored as it is: compression would save nothing
+// A small window and little memory, because the setup of zlib takes longer than compressing a resource. Bodies up to
+// SMALL_BYTES need no gzip for the network either: such an answer fits into one packet.
 const GZIP_OPTIONS = { level: 1, windowBits: 12, memLevel: 5 } as const
 
-const MAX_CHUNK = 1024 * 1024 // bytes that are unpacked in one go; their copy is made on the main thread
+const MAX_CHUNK = 1024 * 1024 // bytes decompressed per step; the main thread copies each step, so this bounds its pause
 
 export interface StoredBody {
   readonly bytes: Buffer
-  /** Bits of the column `flags`: GZIP, that of a codec of small bodies, or none. */
+  /** The bit of the column `flags` that names the encoding: GZIP, the flag of a small codec, or 0 for uncompressed bytes. */
   readonly encoding: number
 }
 
-/** `codec`: of small bodies. */
+/** `codec` compresses bodies up to SMALL_BYTES. */
 export const compressBody = (text: string, codec = lz): StoredBody => {
   const plain = Buffer.from(text, 'utf8')
   if (plain.length < MIN_BYTES) return { bytes: plain, encoding: 0 }
   const isSmall = plain.length <= SMALL_BYTES
-  // Node makes room for 16 kB otherwise, and the packed bytes would hold all of it for as long as they are kept.
+  // Without `chunkSize` Node allocates 16 kB for the result, and a small result in a cache would retain all of it.
   const packed = isSmall ? codec.compress(plain) : gzipSync(plain, { ...GZIP_OPTIONS, chunkSize: plain.length })
   return packed.length < plain.length
     ? { bytes: packed, encoding: isSmall ? codec.flag : GZIP }
     : { bytes: plain, encoding: 0 }
 }
 
-/** The last four bytes of gzip say how much it unpacks to. RFC 1952, section 2.3.1. */
+/** Length of the decompressed bytes, which the last four bytes of gzip give. RFC 1952, section 2.3.1. */
 const sizeOf = (packed: Buffer): number => packed.readUInt32LE(packed.length - 4)
 
 const gunzipLater = promisify(gunzip)
 
-/** The same of gzip by another thread. */
+/** Like `decompressBody`, but gzip is decompressed in the thread pool of Node. */
 export const unpackLater = async (bytes: Buffer, flags: number): Promise<Buffer> =>
   (flags & GZIP) === 0
     ? decompressBody(bytes, flags)
     : gunzipLater(bytes, { chunkSize: Math.min(Math.max(sizeOf(bytes), 64), MAX_CHUNK) })
 
-/** Bytes of the body once it is unpacked; undefined where that is known only by unpacking it. */
+/** Length of the decompressed body in bytes; undefined if only decompressing would tell. `form`: bits of the column `flags`. */
 export const storedLength = (bytes: Buffer, form: number): number | undefined => {
   if ((form & lz.flag) !== 0) return lz.length(bytes)
   if ((form & GZIP) !== 0) return sizeOf(bytes)
   return (form & deflate.flag) === 0 ? bytes.length : deflate.length(bytes)
 }
 
-/** `flags` of its row. */
+/** `flags`: the column of the row. Throws if the bytes are damaged. */
 export const decompressBody = (bytes: Buffer, flags: number): Buffer => {
   if ((flags & lz.flag) !== 0) return lz.decompress(bytes)
   if ((flags & GZIP) !== 0) return gunzipSync(bytes, { chunkSize: Math.max(sizeOf(bytes), 64) })

@@ -1,12 +1,13 @@
 /**
- * The CRC-32 of two texts, one after the other, from the CRC of each: the first is moved on by as many zero bits as the
- * second is long, which is a matrix over the two-element field applied again and again. RFC 1952, section 8.
+ * Computes the CRC-32 of two concatenated texts from the CRC of each. The first CRC is advanced by as many zero bytes as the
+ * second text is long. Advancing is linear over the field of two elements, so it is a multiplication by a matrix, and
+ * squaring the matrix doubles the number of bytes. RFC 1952, section 8.
  */
 
 const POLYNOMIAL = 0xedb88320
 const BITS = 32
 
-/** A row for each bit of a CRC. */
+/** A 32×32 matrix over the field of two elements: one 32-bit number for each bit of a CRC. */
 type Matrix = Uint32Array
 
 const apply = (matrix: Matrix, vector: number): number => {
@@ -17,11 +18,11 @@ const apply = (matrix: Matrix, vector: number): number => {
 
 const square = (matrix: Matrix): Matrix => matrix.map((row) => apply(matrix, row))
 
-/** What one zero bit behind a text does to its CRC. */
+/** Advances a CRC by one zero bit. */
 const oneZero: Matrix = Uint32Array.from({ length: BITS }, (_, bit) => (bit === 0 ? POLYNOMIAL : 2 ** (bit - 1)))
 const oneZeroByte = square(square(square(oneZero)))
 
-/** `length`: bytes of the second text. */
+/** `length`: length of the second text in bytes. */
 export const combineCrc = (first: number, second: number, length: number): number => {
   let crc = first
   let zeros = oneZeroByte

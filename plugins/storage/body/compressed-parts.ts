@@ -1,25 +1,25 @@
 /**
- * A body packed in parts: what does not depend on the version is compressed before the transaction, by another thread,
- * and put together with the rest inside it. The result is one gzip member, as if it had been packed as a whole.
+ * Compresses a large body in parts. A worker thread compresses the parts that do not depend on the version before the
+ * transaction; inside it they are joined with the id and meta. The result is one gzip member, like that of a whole body.
  * RFC 1951, section 3.2.3: blocks that are not final may be followed by others. RFC 1952, section 2.3.
  */
 import { constants, crc32, deflateRawSync } from 'node:zlib'
 import { GZIP } from '../tables.ts'
 import { combineCrc } from './combine-crc.ts'
 
-/** Some text, compressed to blocks of which none is final. */
+/** A text compressed to deflate blocks, none of which is marked as final. */
 export interface PackedPart {
   readonly bytes: Uint8Array
-  /** CRC-32 and length of the plain bytes. */
+  /** CRC-32 of the uncompressed bytes; `length` is their number. */
   readonly crc: number
   readonly length: number
 }
 
-/** Ends at a byte and refers to nothing before it, so that any other part may come next. */
+/** With a full flush a part ends at a byte boundary, and the next part makes no references to it: any part may follow. */
 const OPTIONS = { level: 1, finishFlush: constants.Z_FULL_FLUSH } as const
-/** Deflate, no flags, no time, no name, system unknown. */
+/** Header of gzip: method deflate, no flags, no time, unknown system. */
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
-/** A final block without content. */
+/** An empty block that is marked as final. */
 const END = Buffer.from([0x03, 0x00])
 const TAIL_BYTES = 8
 const LENGTH_BITS = 2 ** 32
@@ -29,7 +29,7 @@ export const packPart = (text: string): PackedPart => {
   return { bytes: deflateRawSync(plain, OPTIONS), crc: crc32(plain), length: plain.length }
 }
 
-/** All parts in order as the bytes of a row, and the bits of its column `flags`. */
+/** Joins the parts in order to the bytes of a row. `encoding`: bit of its column `flags`. */
 export const joinParts = (parts: readonly PackedPart[]): { readonly bytes: Buffer; readonly encoding: number } => {
   let crc = 0
   let length = 0

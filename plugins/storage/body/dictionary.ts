@@ -1,12 +1,12 @@
 /**
- * What small resources have in common: members in the order they are written, and names that most of them hold. A small
- * body alone has little in it that repeats. Stored bodies can only be read with these very bytes: never change them; a
- * better dictionary is another one, with a flag of its own.
+ * The dictionary for the compression of small bodies: text that small resources have in common, such as their member names in
+ * the usual order. Never change its bytes, because stored bodies can be decompressed only with the same dictionary. A better
+ * one must be added beside it, with a flag of its own.
  */
 import { Buffer } from 'node:buffer'
 
 const TEXT = [
-  // What is met seldom first: what is near the end is told in fewer bits.
+  // Rare text comes first: deflate needs fewer bits for a match near the end of the dictionary.
   '"text":{"status":"generated","div":"<div xmlns=\\"http://www.w3.org/1999/xhtml\\"><p><b>","extension":[{"url":"http://hl7.org/fhir/StructureDefinition/","valueString":"","valueBoolean":true,"valueDecimal":"valueAddress":"valueCode":"',
   '"contained":[{"resourceType":"Practitioner","Organization","Location","Medication","Device","qualification":"intent":"order","priority":"routine","requester":{"reference":"Practitioner/',
   '"medicationCodeableConcept":{"coding":[{"system":"http://www.nlm.nih.gov/research/umls/rxnorm","dosageInstruction":[{"sequence":1,"text":"","timing":{"repeat":{"frequency":1,"period":1.0,"periodUnit":"d"}},"asNeededBoolean":false,"doseAndRate":[{"type":"doseQuantity":{"value":1.0}}]}]',

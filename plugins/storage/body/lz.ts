@@ -1,13 +1,17 @@
 /**
- * Packs small bodies: what the dictionary holds, or what came before, is told by its place, and a UUID by its bytes. Beside
- * zlib and zstd with the same dictionary, most of whose time goes into setting them up, it packs in a third of the time and
- * unpacks in a fourth and a seventh; it takes a fourth more room than zstd, and three eighths more than zlib (deflate.ts, the
- * plain way).
+ * Compresses small bodies with an LZ codec: text that the dictionary or the body has already is replaced by a copy command, and
+ * a UUID is stored as 16 bytes. zlib and zstd with the same dictionary spend most of their time on setup. Measured against
+ * them, this codec compresses in a third of the time and decompresses in a fourth (zlib) and a seventh (zstd); its result is
+ * three eighths larger than that of zlib (deflate.ts) and a fourth larger than that of zstd.
  *
- * The packed form: how many bytes it unpacks to, and of their CRC-32 the lower half, in two bytes each, low one first;
- * then commands of one byte each. Up to 126: so many bytes and one more follow as they are. 127: a UUID follows in sixteen
- * bytes. From 128: so many bytes, less 124, from a place in two bytes, low one first, counted from the start of the
- * dictionary on and behind it through what is unpacked already. Stored bodies can only be read with this very form.
+ * The format begins with two numbers of two bytes each, low byte first: the length of the uncompressed body, and the lower
+ * half of its CRC-32. Then come commands, each beginning with one byte c:
+ * - c ≤ 126: c + 1 literal bytes follow.
+ * - c = 127: a UUID follows in 16 bytes.
+ * - c ≥ 128: copy c − 124 bytes. Their position follows in two bytes, low byte first. It counts from the start of the
+ *   dictionary, and continues after its end through the bytes that are already decompressed.
+ *
+ * Never change the format, because bodies in the database have it.
  */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
@@ -19,9 +23,9 @@ const HEAD_BYTES = 4
 const MAX_PLAIN = 127
 const UUID = 127
 const COPY = 128
-const MIN_COPY = 4 // a shorter one takes as much room as it saves
+const MIN_COPY = 4 // a copy command takes three bytes, so a shorter copy saves nothing
 const MAX_COPY = 127 + MIN_COPY
-const WORTHY_COPY = 17 // of a UUID: takes no more room than its bytes
+const WORTHY_COPY = 17 // at a UUID a copy of at least this length is preferred to the command UUID, which takes 17 bytes
 const START = DICTIONARY.length
 const HASH_BITS = 13
 const OWN_BITS = 10
@@ -32,26 +36,29 @@ const HYPHEN = 0x2d
 const FIRST_HYPHEN = 8
 const DIGITS = Buffer.from('0123456789abcdef')
 const NO_DIGIT = 16
-/** What a letter counts as a hexadecimal digit, in lower case. */
+/** Value of a byte as a lower-case hexadecimal digit; NO_DIGIT for other bytes. Upper case would not survive the UUID command. */
 const VALUES = new Uint8Array(256).fill(NO_DIGIT)
 for (const [value, digit] of DIGITS.entries()) VALUES[digit] = value
 const valueAt = (bytes: Uint8Array, at: number): number => VALUES[bytes[at] as number] as number
 
-/** Of four bytes. */
+/** Hash of the four bytes at `at`, in HASH_BITS bits. */
 const hash = (bytes: Uint8Array, at: number): number => {
   const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8)
   const high = (bytes[at + 2] as number) | ((bytes[at + 3] as number) << 8)
   return Math.imul(low | (high << 16), 0x9e3779b1) >>> (32 - HASH_BITS)
 }
 
-/** Where bytes with a hash are in the dictionary: the last place, because what is common stands at the end. */
+/** Position in the dictionary by hash. The last position with a hash wins, because frequent text is at the end. */
 const KNOWN = new Uint16Array(2 ** HASH_BITS)
 for (let at = 0; at + MIN_COPY <= START; at += 1) KNOWN[hash(DICTIONARY, at)] = at
 
-/** One more than where bytes with a hash were, of the body that is being packed: making it anew takes as long as packing. */
+/**
+ * Position in the body that is being compressed, plus one, by hash; 0 for none. One array is shared by all calls, because
+ * allocating it would take as long as compressing a body.
+ */
 const SEEN = new Uint16Array(2 ** OWN_BITS)
 
-/** How many bytes of `bytes` from `at` to `end` are those of `others` from `from` on. */
+/** Number of equal bytes in `bytes` from `at` to `end` and in `others` from `from`, at most MAX_COPY. */
 const sameLength = (bytes: Uint8Array, at: number, end: number, others: Uint8Array, from: number): number => {
   const most = Math.min(end - at, others.length - from, MAX_COPY)
   let length = 0
@@ -68,7 +75,7 @@ const isUuid = (bytes: Uint8Array, start: number): boolean => {
   return true
 }
 
-/** Where the next UUID begins from `at` on, or the end. */
+/** Index of the first UUID at or after `at`; the length of `bytes` if there is none. */
 const nextUuid = (bytes: Buffer, at: number): number => {
   for (let from = at + FIRST_HYPHEN; ; ) {
     const hyphen = bytes.indexOf(HYPHEN, from)
@@ -78,7 +85,7 @@ const nextUuid = (bytes: Buffer, at: number): number => {
   }
 }
 
-// Each of these puts a command behind `length` bytes of what is packed, and returns how many there are then.
+// Each of the functions `put…` writes commands to `packed` at index `length`, and returns the index after them.
 
 const putPlain = (packed: Uint8Array, length: number, plain: Uint8Array, start: number, end: number): number => {
   let next = length
@@ -107,7 +114,7 @@ const putCopy = (packed: Uint8Array, length: number, size: number, place: number
   return length + 3
 }
 
-/** How many bytes before two places are the same, at most so many. */
+/** Number of equal bytes directly before two positions, at most `most`. */
 const sameBefore = (bytes: Uint8Array, at: number, others: Uint8Array, from: number, most: number): number => {
   let size = 0
   while (size < most && bytes[at - size - 1] === others[from - size - 1]) size += 1
@@ -119,13 +126,13 @@ const compress = (plain: Buffer): Buffer => {
   packed.writeUInt16LE(plain.length, 0)
   packed.writeUInt16LE(crc32(plain) & 0xffff, 2)
   let length = HEAD_BYTES
-  /** Up to there everything is packed. */
+  /** Index in `plain` up to which commands have been written. */
   let done = 0
   SEEN.fill(0)
   let uuid = nextUuid(plain, 0)
   for (let at = 0; at + MIN_COPY <= plain.length; ) {
     const isAtUuid = at === uuid
-    // No copy ends inside a UUID, of which the rest would be left.
+    // A copy must end before the next UUID: one that ends inside it would keep the rest of the UUID from being stored as bytes.
     if (isAtUuid) uuid = nextUuid(plain, at + UUID_CHARS)
     const key = hash(plain, at)
     const own = SEEN[key >>> (HASH_BITS - OWN_BITS)] as number
@@ -154,7 +161,7 @@ const compress = (plain: Buffer): Buffer => {
     }
   }
   length = putPlain(packed, length, plain, done, plain.length)
-  // Of its own size: it may be kept for long.
+  // Copied to a buffer of exactly its size, because a cache may hold it for long and would retain the larger one.
   const exact = Buffer.allocUnsafeSlow(length)
   packed.copy(exact, 0, 0, length)
   return exact
@@ -162,13 +169,13 @@ const compress = (plain: Buffer): Buffer => {
 
 const damaged = (): Error => new Error('a small body is damaged in the database')
 
-/** The dictionary, and behind it what is being unpacked: places count through both. Made once, as `SEEN`. */
+/** The dictionary, followed by the body that is being decompressed, so that one position addresses both. Shared by all calls. */
 const SPACE = Buffer.concat([DICTIONARY, Buffer.alloc(SMALL_BYTES)])
-/** Four bytes at a time. */
+/** A view of SPACE for copying four bytes at a time. */
 const WORDS = new DataView(SPACE.buffer, SPACE.byteOffset, SPACE.length)
 const WORD = 4
 
-/** Copies so many bytes of the space to a later place in it; what they overlap is repeated. */
+/** Copies `size` bytes inside SPACE to a later position. If source and target overlap, the copied bytes repeat. */
 const copyWithin = (place: number, to: number, size: number): void => {
   let from = place
   let at = to
@@ -183,7 +190,7 @@ const lengthOf = (packed: Buffer): number => {
   return packed.readUInt16LE(0)
 }
 
-/** Throws for bytes that are damaged: a digit that became another one must not pass for a value that was measured. */
+/** Throws for damaged bytes, detected by the CRC: a wrong digit must not be returned as a measured value. */
 const decompress = (packed: Buffer): Buffer => {
   if (packed.length < HEAD_BYTES) throw damaged()
   const end = START + packed.readUInt16LE(0)
@@ -205,7 +212,7 @@ const decompress = (packed: Buffer): Buffer => {
     } else {
       const place = (packed[at] as number) | ((packed[at + 1] as number) << 8)
       at += 2
-      // What no command has written yet is of another body.
+      // Bytes from `next` on are left over from another body and must not be copied.
       if (place >= next) throw damaged()
       copyWithin(place, next, size)
       next += size

@@ -1,14 +1,14 @@
-/** How small bodies are packed. Stored bodies can only be read by the one that packed them, so none of them ever goes. */
+/** A codec of small bodies. A codec is never removed, because bodies in the database can be read only with the one that wrote them. */
 export interface SmallCodec {
-  /** The bit of the column `flags` that says so. */
+  /** The bit of the column `flags` that marks bodies of this codec. */
   readonly flag: number
-  /** At most `SMALL_BYTES`. The result may be longer than they are. */
+  /** `plain` has at most SMALL_BYTES. The result may be longer than `plain`. */
   compress(plain: Buffer): Buffer
-  /** Throws for bytes that are damaged. */
+  /** Throws if the bytes are damaged. */
   decompress(packed: Buffer): Buffer
-  /** Bytes of the body; undefined where that is known only by unpacking it. */
+  /** Length of the decompressed body in bytes; undefined if only decompressing would tell. */
   length(packed: Buffer): number | undefined
 }
 
-/** Most bytes of a small body. */
+/** Maximum size of a small body in bytes, before compression. */
 export const SMALL_BYTES = 1_400

@@ -1,6 +1,9 @@
-/** Remembers what was met once: of what is asked for, most is not asked for again and not worth keeping. */
+/** Decides what enters a cache: only a key that is requested for the second time, since most are requested only once. */
 
-/** True for a whole number, not below 0, that was met before and not pushed out since by another of its place. */
+/**
+ * Returns true if the key was passed before and no other key has taken its place since. A key is an integer of at least 0. Of
+ * the keys with the same remainder by `places` only the latest is remembered.
+ */
 export const createAdmissionFilter = (places: number): ((key: number) => boolean) => {
   const door = new Float64Array(places)
   return (key) => {

@@ -1,28 +1,28 @@
 /**
- * Versions that are sent again and again, bounded by bytes, each once: by number and version for searches, which is true
- * for ever; by type and id for reads, where it is current. A write replaces its version here after COMMIT, so what is
- * found by id is what is current. Only where this process is the one writer.
+ * Caches versions that are sent repeatedly, at most one version per resource and a bounded number of bytes. Searches look up
+ * by resource key and version number, which can never be stale. Reads look up the current version by type and id: each write
+ * replaces the cached version after COMMIT, which keeps it current only if this process is the single writer.
  */
 import { LRUCache } from 'lru-cache'
 import type { StoredVersion } from '../version.ts'
 import { createAdmissionFilter } from './admission-filter.ts'
 
-const OVERHEAD_BYTES = 400 // the object, its key and its place in the list
+const OVERHEAD_BYTES = 400 // per version: the object, its key and the entry of the LRU list
 const MAX_VERSION_BYTES = 256 * 1024 // one large Binary must not push out everything else
-const ADMISSION_SLOTS = 65_536 // a power of two; each remembers one resource that was met once
+const ADMISSION_SLOTS = 65_536 // a power of two; each remembers one resource that was requested once
 
 export interface VersionCache {
   /** The current version. */
   get(type: string, id: string): StoredVersion | undefined
   /** The same by `Type/id`. */
   getCurrent(path: string): StoredVersion | undefined
-  /** One version by the number of its resource. */
+  /** The version with this number of the resource with this key. */
   getVersion(rid: number, version: number): StoredVersion | undefined
-  /** Found by no `get`, read from the database, and current now: kept when it comes a second time. */
+  /** Offers a current version that was read from the database. It is cached when the resource is offered a second time. */
   offer(version: StoredVersion): void
-  /** The same of one that may not be current any more: only `held` finds it. */
+  /** The same for a version that may no longer be current: only `getVersion` finds it. */
   putVersion(version: StoredVersion): void
-  /** Written: replaces what is kept. */
+  /** After a write: replaces an older cached version of the same resource. */
   replace(version: StoredVersion): void
 }
 
@@ -32,25 +32,25 @@ export const createVersionCache = (mostBytes: number): VersionCache => {
   const cache = new LRUCache<number, StoredVersion>({
     maxSize: mostBytes,
     maxEntrySize: MAX_VERSION_BYTES,
-    // The bytes, and the text they unpack to.
+    // The weight includes the text, which the version keeps once it was decompressed.
     sizeCalculation: ({ weight }) => OVERHEAD_BYTES + weight,
     dispose: (version) => {
       const key = keyOf(version)
       if (current.get(key) === version) current.delete(key)
     },
   })
-  // Most of what is read once or written once is not read again soon. Keeping it would push out what is, and objects
-  // that live just long enough to be moved by the garbage collector cost more than reading them again.
+  // Most versions that are read or written once are not read again soon. Caching them would evict those that are. Besides,
+  // objects that live just long enough to be moved by the garbage collector cost more than another read.
   const door = createAdmissionFilter(ADMISSION_SLOTS)
   const wasMet = ({ rid }: StoredVersion): boolean => door(rid)
   const put = (version: StoredVersion): void => {
     cache.set(version.rid, version)
-    // What is too large was not taken.
+    // The LRU cache ignores a version that is too large.
     if (cache.peek(version.rid) === version) current.set(keyOf(version), version)
   }
   const find = (path: string): StoredVersion | undefined => {
     const version = current.get(path)
-    // It was used.
+    // Marks the version as recently used.
     if (version !== undefined) cache.get(version.rid)
     return version
   }
