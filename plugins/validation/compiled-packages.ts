@@ -1,4 +1,4 @@
-/** All that is compiled from one set of installed packages, and goes when the set changes. */
+/** Everything that is compiled from one set of installed packages. It is discarded when the set changes. */
 
 import { loadInterpreter, type StructureDefinition } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
@@ -9,12 +9,12 @@ import { createValueSets } from './rules/value-set.ts'
 import { createStructureValidator, type StructureValidator } from './structure/validator.ts'
 
 export interface CompiledPackages {
-  /** Of the installed packages. */
+  /** Identifies the set of installed packages. */
   readonly fingerprint: string
   readonly source: DefinitionLoader
-  /** Structure only. */
+  /** Checks the structure only. */
   readonly structure: StructureValidator
-  /** Structure, invariants and required bindings. */
+  /** Checks the structure, invariants and required bindings. */
   readonly rules: StructureValidator
   readonly profiles: Profiles
 }

@@ -1,4 +1,7 @@
-/** How strict a write is. Our own addition to [conformance]: the specification says that writes are checked, not how far. */
+/**
+ * The setting for how far a write is checked. It is our own addition to [conformance]: the specification requires that writes
+ * are checked, and leaves open how far.
+ */
 import { Type } from '../../kernel/index.ts'
 
 export const validationConformance = Type.Object({

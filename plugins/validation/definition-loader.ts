@@ -1,31 +1,31 @@
 /**
- * The synchronous face of what is loaded asynchronously: definitions of installed packages, and fhirpath.js. What is not
- * there yet is noted while a validation runs, loaded, and the validation is run again. Parsed definitions are dropped as
- * soon as nothing is being compiled, because all of them together take more memory than the rest of the server.
+ * Lets synchronous validation use what is loaded asynchronously: definitions of installed packages, and fhirpath.js. A
+ * validation run records what is missing; the loader loads that and runs the validation again. Parsed definitions are dropped
+ * as soon as no run waits for any, because all of them together take more memory than the rest of the server.
  */
 import type { Definitions } from '../packages/service.ts'
 
-/** `undefined`: not installed. `null`: not known yet, and noted. */
+/** `undefined`: not installed. `null`: not loaded yet; the loader has recorded that it is needed. */
 type Found = Record<string, any> | null | undefined
 
 export interface DefinitionLoader {
-  /** A definition by canonical URL, with |version or without. */
+  /** A definition by its canonical URL, with or without |version. */
   find(type: string, canonical: string): Found
-  /** A value that is loaded once and kept, null until then. */
+  /** Returns a getter of a value that is loaded once, when the getter is first called. It returns null until then. */
   loadOnce<T>(load: () => Promise<T>): () => T | null
   /**
-   * Runs synchronous work until it asks for nothing that is not there. The result is a promise only if something had to
-   * be loaded.
+   * Runs synchronous work, and repeats it after loading until nothing that it needs is missing. The result is a promise only if
+   * something had to be loaded.
    */
   runLoaded<T>(work: () => T): T | Promise<T>
 }
 
-// A write that names thousands of types that do not exist must not become thousands of queries each time.
+// Canonical URLs remembered as not installed, so that repeated writes that name thousands of them do not query each time.
 const MAX_KNOWN_MISSING = 2000
-/** More than R4 has types and a profile has dependencies. */
+/** Definitions loaded for one validation: more than R4 has types and any profile has dependencies. Further ones count as not installed. */
 const MAX_LOADED = 3000
 
-/** No canonical is longer; what is longer is not looked for, and not remembered. */
+/** Maximum length of a canonical URL. A longer one counts as not installed, without a query. */
 const MAX_CHARACTERS = 1000
 
 const SEPARATOR = ' '
@@ -37,7 +37,7 @@ export const createDefinitionLoader = (definitions: Pick<Definitions, 'find'>): 
   const held = new Map<string, Record<string, any>>()
   const missing = new Set<string>()
   const loading = new Map<string, Promise<void>>()
-  /** Made when something is missing, which is seldom. */
+  /** What the current run is missing; undefined while nothing is, which is the usual case. */
   let wanted: Wanted | undefined
   let givenUp = NOTHING
   let running = 0
@@ -55,7 +55,7 @@ export const createDefinitionLoader = (definitions: Pick<Definitions, 'find'>): 
     }
   }
 
-  /** Validations that wait for the same thing wait for one loading of it. */
+  /** Starts loading, or joins a load of the same key that is already under way. */
   const loadOnce = (key: string, start: () => Promise<void>): Promise<void> => {
     let under = loading.get(key)
     if (under === undefined) {
@@ -70,7 +70,7 @@ export const createDefinitionLoader = (definitions: Pick<Definitions, 'find'>): 
     wanted.set(key, start)
   }
 
-  /** What `work` missed comes second. */
+  /** Runs `work` once. Returns its result and what it was missing. `without`: keys that count as not installed. */
   const attempt = <T>(work: () => T, without: ReadonlySet<string>): readonly [T, Wanted | undefined] => {
     wanted = undefined
     givenUp = without
@@ -91,7 +91,7 @@ export const createDefinitionLoader = (definitions: Pick<Definitions, 'find'>): 
       let loaded = 0
       for (;;) {
         for (const [key, start] of next) {
-          // Given up, for this run only: it is told as not installed.
+          // Too many definitions: this one counts as not installed, for this validation only.
           if (loaded++ >= MAX_LOADED) without.add(key)
           else if (!held.has(key)) await loadOnce(key, start)
         }

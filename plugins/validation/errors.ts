@@ -1,4 +1,4 @@
-/** Refusals of a write. All issues go with them. https://hl7.org/fhir/R4/http.html#create */
+/** Errors of refused writes. They carry all issues. https://hl7.org/fhir/R4/http.html#create */
 import { defineError } from '../../kernel/index.ts'
 
 export const StructureRefused = defineError(

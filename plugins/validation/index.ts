@@ -1,4 +1,4 @@
-/** Validation of every write against the installed StructureDefinitions. */
+/** Validates every write against the installed StructureDefinitions. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Definitions } from '../packages/service.ts'
 import { validationConformance } from './config.ts'

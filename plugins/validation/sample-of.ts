@@ -1,8 +1,8 @@
-/** A small part of a large resource that needs about the same definitions. */
+/** Makes a small sample of a large resource. Validating the sample loads most of the definitions that the whole needs. */
 
-const MAX_ITEMS = 8 // of a list: the first ones
+const MAX_ITEMS = 8 // items copied from each array
 
-/** A copy with the beginnings of all lists. */
+/** A deep copy with the first items of each array. */
 export const sampleOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(sampleOf)
   if (typeof value !== 'object' || value === null) return value

@@ -1,49 +1,52 @@
-/** What a validator is asked and answers. */
+/** The interface of the service Validator. */
 import { defineService, type Issue } from '../../kernel/index.ts'
 import type { Level } from './config.ts'
 
 export interface ValidationOptions {
-  /** The JSON the resource was parsed from: with it an integer spelled 1.0 is refused, which a parsed number cannot show. */
+  /** The JSON that the resource was parsed from. If given, an integer spelled 1.0 is refused, which a parsed number does not show. */
   readonly text?: string
-  /** Canonicals of profiles to check besides those in meta.profile. */
+  /** Canonical URLs of profiles to check besides those in meta.profile. */
   readonly profiles?: readonly string[]
-  /** What the same method of a validator in another thread has found, which did not refuse the resource: only added checks are left. */
+  /**
+   * Issues that the same method of a validator in another thread has found. If given, only the checks that plugins added are
+   * run.
+   */
   readonly found?: readonly Issue[]
 }
 
-/** Plain data that tells another thread how far to look. */
+/** Plain data with which another thread makes the same validator, see `openValidator`. */
 export interface RemoteValidator {
   readonly level: Level
 }
 
-/** A check of another plugin. It sees only resources whose structure is sound. */
+/** A check that another plugin adds. It gets only resources whose structure is valid. */
 export interface AddedCheck {
   /** For messages: `acme: patients have a phone`. */
   readonly name: string
-  /** Resource type it is for; all when left out. */
+  /** Resource type that the check is for; all types if absent. */
   readonly type?: string
-  /** Issues of severity `error` refuse the write with 422. */
+  /** Returns the issues. One of severity `error` or `fatal` refuses the write with 422. */
   check(resource: Readonly<Record<string, unknown>>): readonly Issue[] | Promise<readonly Issue[]>
 }
 
 export interface Validator {
   /**
-   * Lets a write pass or throws the refusal with its issues: 400 for the structure, 422 for rules. How far it looks is the
-   * setting `[conformance] validation`. Answers what does not refuse it: warnings and information. A promise only while
-   * definitions are still being loaded, or when an added check is asynchronous.
+   * Validates a resource that is to be written, as far as the setting `[conformance] validation` says. Throws 400 for errors of
+   * the structure and 422 for broken rules, with all issues. Returns warnings and information. The result is a promise only if
+   * definitions must be loaded, or if an added check is asynchronous.
    */
   validateWrite(
     resource: Readonly<Record<string, unknown>>,
     options?: ValidationOptions,
   ): readonly Issue[] | Promise<readonly Issue[]>
-  /** Everything there is to say, whatever the setting: for $validate. Refuses nothing. */
+  /** For $validate: checks everything, whatever the setting, and returns all issues. Throws for no issue. */
   check(
     resource: Readonly<Record<string, unknown>>,
     options?: ValidationOptions,
   ): readonly Issue[] | Promise<readonly Issue[]>
-  /** In setup only. */
+  /** Adds a check. To be called in setup. */
   addCheck(check: AddedCheck): void
-  /** For bodies that are too large for the main thread; without it they are validated there. */
+  /** Lets a worker thread validate large bodies. If undefined, they are validated on the main thread. */
   readonly remote?: RemoteValidator | undefined
 }
 

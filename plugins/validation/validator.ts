@@ -1,4 +1,4 @@
-/** The Validator service: structure and rules in one pass, then profiles, then what other plugins added. */
+/** The service Validator. It checks structure and rules in one pass, then profiles, then runs the checks that plugins added. */
 import { errorsFirst, type Issue } from '../../kernel/index.ts'
 import { chain } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
@@ -11,28 +11,28 @@ import type { AddedCheck, ValidationOptions, Validator } from './validator-contr
 type Resource = Readonly<Record<string, unknown>>
 type Issues = readonly Issue[]
 
-/** $validate lists every issue; this bounds the answer to a resource that is nothing but issues. */
+/** Maximum number of issues that $validate lists: all of them in practice, but the size of the answer is bounded. */
 const MAX_ISSUES_IN_FULL = 10_000
-/** The answer to a refused write. */
+/** Maximum number of issues in the answer to a refused write. */
 const MAX_ISSUES_OF_A_WRITE = 100
 
 const NO_PROFILES: readonly string[] = []
 
 const isError = ({ severity }: Issue): boolean => severity === 'error' || severity === 'fatal'
-/** Of what was found with the structure: a fault of it, as against a rule of the type that is broken. */
+/** Whether an issue of the first pass is an error of the structure, and not a broken invariant or binding. */
 const isStructural = (issue: Issue): boolean =>
   isError(issue) && issue.code !== 'invariant' && issue.code !== 'code-invalid'
 
-/** A text that is longer is of a resource that takes milliseconds to validate. */
+/** Length of the JSON from which a sample is validated first: validating such a resource takes milliseconds. */
 const SAMPLED_CHARS = 100_000
 
 interface Findings {
   readonly issues: Issues
-  /** The structure is broken, so that nothing else was looked at. */
+  /** True if the structure has errors, so that nothing else was checked. */
   readonly isBroken: boolean
 }
 
-/** dom-6, which recommends a narrative: worth saying to who asks, not at every write. */
+/** Checks dom-6, which recommends a narrative. Only $validate reports it: as a warning on every write it would be noise. */
 const narrativeHint = ({ resourceType, text }: Resource): Issues => {
   const isDomainResource = !['Bundle', 'Binary', 'Parameters'].includes(String(resourceType))
   if (!isDomainResource || (text as { div?: unknown } | undefined)?.div !== undefined) return []
@@ -50,7 +50,7 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     return compiled
   }
 
-  /** The checks of definitions up to a level; what comes later is left out where the structure is broken. */
+  /** Checks a resource against definitions, up to the level `upTo`. Rules of profiles are skipped if the structure has errors. */
   const defined = (
     resource: Resource,
     { text, profiles = NO_PROFILES }: ValidationOptions,
@@ -74,7 +74,7 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     }
     const whole = (): Findings | Promise<Findings> => source.runLoaded(() => validate(resource, text))
     if (text === undefined || text.length < SAMPLED_CHARS) return whole()
-    // Whatever is not loaded yet is met in a sample, which is validated again and again sooner than all of it.
+    // Missing definitions make the validation run again. A sample needs most of the definitions and takes less time to repeat.
     return chain(
       source.runLoaded(() => validate(sampleOf(resource) as Resource, undefined)),
       whole,

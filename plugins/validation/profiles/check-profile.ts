@@ -1,5 +1,5 @@
 /**
- * Follows the tree of a profile through an element: cardinality, slices, types, and the rules of each value.
+ * Checks an element and all elements below it against the tree of a profile: cardinality, slices, types, and value rules.
  * https://hl7.org/fhir/R4/profiling.html
  */
 import { type Issue, withArticle } from '../../../kernel/index.ts'
@@ -37,7 +37,7 @@ export interface ProfileSources {
 
 type Code = Issue['code']
 
-/** One visit of one resource by one profile. */
+/** The state of checking one resource against one profile. `depth` counts the profiles that led to this one. */
 export interface ProfileCheck {
   readonly profile: string
   readonly resource: unknown
@@ -46,10 +46,10 @@ export interface ProfileCheck {
   emit(severity: Severity, code: Code, path: LocationPath, text: string, profile: string): void
 }
 
-/** Profiles that lead to themselves on the same element end here. */
+/** Maximum nesting of profiles; ends the recursion when a profile leads to itself on the same element. */
 const MAX_DEPTH = 100
 const CORE_TYPE = /^http:\/\/hl7\.org\/fhir\/StructureDefinition\/([A-Z][A-Za-z]*)$/
-/** Profiles on data types in R4's own definitions, checked with the structure. */
+/** Profiles on data types in R4's own definitions. They are skipped here, because the structure check applies them. */
 const STRUCTURAL = /\/StructureDefinition\/(?:SimpleQuantity|MoneyQuantity)$/
 
 const bare = (canonical: string): string => canonical.replace(/\|.*$/, '')
@@ -58,11 +58,11 @@ const tail = (code: string): string => code.slice(code.lastIndexOf('/') + 1)
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
 
 export interface ProfileChecker {
-  /** The tree of an installed profile; undefined when it is not installed. */
+  /** The tree of a profile; undefined if it is not installed. Throws Pending. */
   tree(canonical: string): ProfileTree | undefined
-  /** Holds an element to a profile. */
+  /** Checks an element against a profile. Throws Pending if a definition is not loaded yet. */
   visit(target: ProfileTree, location: ElementLocation, as: ProfileCheck): void
-  /** Throws Pending. */
+  /** The fields of a type. Throws Pending. */
   readonly shapeOf: FieldsOf
 }
 
@@ -85,7 +85,10 @@ export const createProfileChecker = (
     return found as StructureDefinition | undefined
   }
 
-  /** Undefined: not installed. The trees of types themselves ask nothing. */
+  /**
+   * Undefined: not installed, or a profile that is derived from itself. `above`: the profiles derived from this one. The tree
+   * of a type that is not a profile has no rules, because the structure check has applied them.
+   */
   const tree = (canonical: string, above: readonly string[] = []): ProfileTree | undefined => {
     const known = trees.get(canonical)
     if (known !== undefined) return known
@@ -108,7 +111,7 @@ export const createProfileChecker = (
     return Array.isArray(list) ? list.find((one) => one?.id === reference.slice(1)) : undefined
   }
 
-  /** Whether an element conforms, without telling why not. */
+  /** Whether an element conforms to a profile. Its errors are not reported. */
   const conforms = (location: ElementLocation, canonical: string): boolean => {
     const outer = current!
     const target = tree(canonical)
@@ -158,7 +161,7 @@ export const createProfileChecker = (
     if (targets === undefined || targets.length === 0) return
     const named = typeof reference === 'string' ? REFERENCE_TYPE.exec(reference)?.[1] : undefined
     const name = named ?? (typeof type === 'string' ? tail(type) : undefined)
-    // Only a type that is one: `urn:…` and the addresses of other systems say nothing.
+    // The target is checked only if the reference names a resource type; `urn:…` and URLs of other systems do not.
     if (name === undefined || shapeOf(typeUrl(name))?.kind !== 'resource') return
     const allowed = targets.map((target) => typeOfProfile(target))
     if (allowed.includes(undefined) || allowed.includes('Resource') || allowed.includes(name)) return
@@ -179,7 +182,7 @@ export const createProfileChecker = (
     const isSystem = wanted.some(({ code }) => code.startsWith('http://hl7.org/fhirpath/'))
     const matching = wanted.filter(({ code }) => tail(code) === name || isAny(tail(code)))
     if (matching.length === 0) {
-      // Ids and the like are System.String in a snapshot, and go by names of our own.
+      // Accepted: a snapshot gives ids and Extension.url the type System.String, for which fields.ts uses names of our own.
       if (type.kind === 'primitive' && (isSystem || name.includes('-') || name === 'reference')) return
       const allowed = wanted.map(({ code }) => tail(code)).join(', ')
       tell('error', 'structure', path, `its type ${name} is not allowed; allowed are ${allowed}`)

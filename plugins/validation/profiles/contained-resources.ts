@@ -1,11 +1,11 @@
-/** The resources inside a resource: contained ones, entries of a Bundle, parameters. */
+/** Finds the resources inside a resource: contained resources, entries of a Bundle, and parameters. */
 import type { LocationPath } from './element-location.ts'
 
-/** Whether there may be any: most resources have none. */
+/** Quick test for whether there may be any, since most resources have none. */
 export const mayHoldResources = ({ contained, resourceType }: Readonly<Record<string, unknown>>): boolean =>
   contained !== undefined || resourceType === 'Bundle' || resourceType === 'Parameters'
 
-/** The resources directly inside a resource, with their places. */
+/** Yields each resource directly inside a resource, with its path and whether it is a contained resource. */
 export const containedResources = function* (
   resource: Readonly<Record<string, unknown>>,
   up: LocationPath,

@@ -1,4 +1,4 @@
-/** A place in a resource where an element stands: its value with its type, so that definitions can be followed from it. */
+/** An element of a resource together with its type and path, and functions to get from it to its child elements. */
 
 import {
   type ElementBlock,
@@ -12,7 +12,7 @@ import {
 export interface LocationPath {
   readonly up: LocationPath | undefined
   readonly name: string
-  /** -1 outside of an array. */
+  /** Index in the array; -1 if the element is not in an array. */
   readonly index: number
 }
 
@@ -20,20 +20,20 @@ export const pathText = ({ up, name, index }: LocationPath): string =>
   `${up === undefined ? '' : `${pathText(up)}.`}${name}${index < 0 ? '' : `[${index}]`}`
 
 export interface ElementLocation {
-  /** Undefined for a primitive that has extensions only. */
+  /** Undefined for a primitive that has only extensions. */
   readonly value: unknown
-  /** The `_name` of a primitive. */
+  /** Value of the member `_name` of a primitive, which holds its id and extensions. */
   readonly sibling: Record<string, unknown> | undefined
   readonly type: FieldType
-  /** The shape that `type` belongs to, for elements defined in place. */
+  /** The fields of the type in which `type` is defined; elements defined in place are looked up there. */
   readonly shape: TypeFields
   readonly path: LocationPath
 }
 
-/** Shapes by canonical URL; throws Pending when one is not known yet. */
+/** The fields of a type by its canonical URL; undefined if it is not installed. Throws Pending if it is not loaded yet. */
 export type FieldsOf = (url: string) => TypeFields | undefined
 
-/** Name of the type: `Quantity`, `code`, `Patient`; for elements defined in place `BackboneElement`. */
+/** Name of the type, e.g. `Quantity`, `code` or `Patient`; `BackboneElement` for elements defined in place. */
 export const typeNameOf = ({ type, value }: ElementLocation): string => {
   switch (type.kind) {
     case 'primitive':
@@ -57,7 +57,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 const first = (shape: TypeFields | undefined): ElementBlock | undefined => shape?.blocks.values().next().value
 
-/** The object in which the children of the element stand, and their definitions. */
+/** The JSON object with the child elements, and their definitions. Undefined if there is no object or its type is not installed. */
 export const contentOf = (location: ElementLocation, shapeOf: FieldsOf): ElementContent | undefined => {
   const { type, value, sibling } = location
   if (type.kind === 'primitive') {
@@ -72,7 +72,7 @@ export const contentOf = (location: ElementLocation, shapeOf: FieldsOf): Element
   return shape === undefined || block === undefined ? undefined : { object: value, shape, block }
 }
 
-/** The field a definition means by `name`, and which type of it: `valueQuantity` is value[x] as a Quantity. */
+/** The field that `name` in a definition means. `only` is set if the name includes a type: `valueQuantity` is value[x] as Quantity. */
 export const fieldOf = (
   { block }: ElementContent,
   name: string,
@@ -87,7 +87,7 @@ export const fieldOf = (
   return undefined
 }
 
-/** Of a choice between many types the members that are there; of another field the member it may be in. */
+/** The members in which a field may be. For a choice of many types only those that the object has, which is faster. */
 const present = (object: Record<string, unknown>, { members }: Field): Iterable<FieldMember> => {
   const { all, byName } = members
   if (all.length < 4) return all
@@ -99,7 +99,7 @@ const present = (object: Record<string, unknown>, { members }: Field): Iterable<
   return found
 }
 
-/** The elements of a field that are there. */
+/** The elements of a field that the object has. `only` limits a choice to one type. */
 export const locationsOf = (
   { object, shape }: ElementContent,
   field: Field,

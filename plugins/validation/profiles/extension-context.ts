@@ -1,4 +1,4 @@
-/** Where an extension may stand: the contexts of its definition. https://hl7.org/fhir/R4/defining-extensions.html#context */
+/** Checks that an extension is on an element that its definition allows. https://hl7.org/fhir/R4/defining-extensions.html#context */
 import type { ElementContent } from './element-location.ts'
 
 export interface ExtensionContext {
@@ -8,7 +8,7 @@ export interface ExtensionContext {
 
 const CORE = 'http://hl7.org/fhir/StructureDefinition/'
 
-/** Elements on which R4's own definitions have an extension, though the context in its definition leaves them out. */
+/** Elements on which R4's own resources have an extension although the context of its definition does not list them. */
 const USED_BY_R4: Readonly<Record<string, readonly string[]>> = {
   [`${CORE}regex`]: ['ElementDefinition.type'],
   [`${CORE}structuredefinition-fhir-type`]: ['ElementDefinition.type'],
@@ -22,20 +22,20 @@ const USED_BY_R4: Readonly<Record<string, readonly string[]>> = {
   [`${CORE}valueset-concept-comments`]: ['CodeSystem.concept'],
 }
 
-/** An element that holds extensions, with those it stands in up to its resource. */
+/** An element that has extensions. `up` leads through the elements around it to its resource. */
 export interface Holder {
   readonly up: Holder | undefined
-  /** Its name in `up`; '' for a resource. */
+  /** Name of the element in `up`; '' for a resource. */
   readonly name: string
-  /** What it is called where it is defined: `Patient`, `Patient.contact`, `HumanName`, `date`. */
+  /** Name of its type, or its path if it is defined in place: `Patient`, `HumanName`, `date`, `Patient.contact`. */
   readonly type: string
   readonly block: ElementContent['block'] | undefined
   readonly isResource: boolean
-  /** Of an extension. */
+  /** The URL if the element is itself an extension. */
   readonly url: string | undefined
 }
 
-/** Types that derive from another data type; all derive from Element. */
+/** Data types that specialize another data type. All of them also specialize Element. */
 const DERIVED: Readonly<Record<string, string>> = {
   ...{ Age: 'Quantity', Count: 'Quantity', Distance: 'Quantity', Duration: 'Quantity' },
   ...{ code: 'string', id: 'string', markdown: 'string', positiveInt: 'integer', unsignedInt: 'integer' },
@@ -52,8 +52,9 @@ const typesOf = (holder: Holder): readonly string[] => {
 }
 
 /**
- * Whether the path names the element, from any type around it: `Patient.contact.name.family`, `HumanName.family`, `string`.
- * Elements may be nested thousands deep, so what is longer than the path is not put together.
+ * Whether the path names the element, starting from any type around it: `Patient.contact.name.family`, `HumanName.family` and
+ * `string` can name the same element. The loop ends when its path is longer than `path`, because a client may nest elements
+ * thousands of levels deep.
  */
 const isNamedBy = (path: string, holder: Holder): boolean => {
   let below = ''
@@ -65,13 +66,13 @@ const isNamedBy = (path: string, holder: Holder): boolean => {
   return false
 }
 
-/** Without the profile it is from, names of slices, and [x]: what has to fit in any case. */
+/** Removes the URL of a profile, slice names and [x] from a context: only the path of the element is compared. */
 const bare = (expression: string): string => expression.replace(/^.*#/, '').replace(/:[^.]*|\[x\]/g, '')
 
 const isWithin = ({ url, up }: Holder, expression: string): boolean =>
   url !== undefined && (url === expression || (up?.url !== undefined && `${up.url}#${url}` === expression))
 
-/** Whether the extension may stand on the element. Conditions in FHIRPath are not tried: they refuse nothing. */
+/** Whether the element may have the extension. A context that is a FHIRPath expression is not evaluated, and allows every element. */
 export const isAllowedOn = (url: string, contexts: readonly ExtensionContext[], holder: Holder): boolean => {
   if (contexts.length === 0) return true
   if (Object.hasOwn(USED_BY_R4, url) && USED_BY_R4[url]!.some((path) => isNamedBy(path, holder))) return true

@@ -1,6 +1,7 @@
 /**
- * Holds extensions to their definitions, wherever they stand: on resources, elements and primitives, in contained resources
- * and in other extensions. Of a definition that is not installed nothing is said. https://hl7.org/fhir/R4/extensibility.html
+ * Checks all extensions of a resource against their definitions: those of resources, elements and primitives, also in contained
+ * resources and in other extensions. An extension whose definition is not installed is ignored.
+ * https://hl7.org/fhir/R4/extensibility.html
  */
 
 import {
@@ -27,7 +28,7 @@ interface Known {
   readonly tree: ProfileTree
   readonly contexts: readonly ExtensionContext[]
   readonly isModifier: boolean
-  /** How many of them one element may have. */
+  /** Maximum number of this extension on one element. */
   readonly max: number
 }
 
@@ -44,7 +45,7 @@ interface ElementMember {
   readonly type: FieldType
 }
 
-/** What a member of an object is by its name in JSON; of a primitive its `_name`, which is where extensions are. */
+/** The fields of a block by JSON member name. For a primitive it is the name `_name`, because that member has the extensions. */
 const membersOf = (block: ElementBlock): ReadonlyMap<string, ElementMember> =>
   new Map(
     block.fields.flatMap((field) =>
@@ -54,7 +55,7 @@ const membersOf = (block: ElementBlock): ReadonlyMap<string, ElementMember> =>
     ),
   )
 
-/** The resource a walk is in, and the one that contains it. */
+/** The resource that is being walked, and its container (`root`), which is the resource itself if it is not contained. */
 interface ExtensionScope {
   readonly resource: unknown
   readonly root: Json
@@ -62,9 +63,9 @@ interface ExtensionScope {
 }
 
 export interface ExtensionChecks {
-  /** Whether one of them is installed as the definition of an extension; undefined while that is not known of all. */
+  /** Whether the definition of at least one of these extensions is installed; undefined if some are not loaded yet. */
   anyKnown(urls: ReadonlySet<string>): boolean | undefined
-  /** Throws Pending. */
+  /** Checks the extensions of a resource and reports issues to `tell`. Throws Pending. */
   check(resource: Json, at: LocationPath, tell: Emit): void
 }
 
@@ -72,11 +73,11 @@ export const createExtensionChecks = (
   find: FindDefinition,
   { tree, visit, shapeOf }: ProfileChecker,
 ): ExtensionChecks => {
-  /** Null: installed, but not as an extension. */
+  /** Definitions by URL. Null: installed, but not the definition of an extension. */
   const known = new Map<string, Known | null>()
   const members = new WeakMap<ElementBlock, ReadonlyMap<string, ElementMember>>()
 
-  /** Undefined: not installed. Null: not known yet. */
+  /** `tree` is undefined if no extension with this URL is installed. Null: not loaded yet. */
   const definitionOf = (url: string): Known | { readonly tree: undefined } | null => {
     const before = known.get(url)
     if (before !== undefined) return before ?? { tree: undefined }
@@ -207,7 +208,7 @@ export const createExtensionChecks = (
     anyKnown(urls) {
       let any = false
       let isPending = false
-      // All are asked for before the definitions that lack are loaded.
+      // The loop does not stop early, so that all missing definitions are recorded and loaded together.
       for (const url of urls) {
         try {
           const definition = definitionOf(url)

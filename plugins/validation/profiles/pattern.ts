@@ -1,10 +1,10 @@
-/** fixed[x] and pattern[x]. https://hl7.org/fhir/R4/elementdefinition-definitions.html#ElementDefinition.pattern_x_ */
+/** Compares values with fixed[x] and pattern[x]. https://hl7.org/fhir/R4/elementdefinition-definitions.html#ElementDefinition.pattern_x_ */
 import { deepEqual } from '../../model/service.ts'
 
-/** The value is exactly the fixed one. */
+/** Whether the value is equal to the fixed value. */
 export const isFixed = (value: unknown, fixed: unknown): boolean => deepEqual(value, fixed)
 
-/** Everything the pattern has is in the value; items of arrays in any order, among others. */
+/** Whether the value has everything that the pattern has. Arrays may have more items, in any order. */
 export const fitsPattern = (value: unknown, pattern: unknown): boolean => {
   if (Array.isArray(pattern)) {
     return Array.isArray(value) && pattern.every((one) => value.some((item) => fitsPattern(item, one)))

@@ -1,7 +1,7 @@
 /**
- * Checks a resource against profiles: those in meta.profile, of it and of the resources inside it, and those asked for;
- * and its extensions against their definitions, which their URLs name.
- * The structure and the rules of the base definition are taken as checked. https://hl7.org/fhir/R4/profiling.html
+ * Checks a resource against profiles: those that the caller names, and those in meta.profile of the resource and of the
+ * resources inside it. Also checks extensions against their definitions. The structure and the rules of the type must have been
+ * checked before. https://hl7.org/fhir/R4/profiling.html
  */
 import type { Issue } from '../../../kernel/index.ts'
 import { BudgetExceeded, MAX_COST, Pending, typeUrl } from '../../model/service.ts'
@@ -11,18 +11,18 @@ import { type ElementLocation, type LocationPath, pathText } from './element-loc
 import { createExtensionChecks } from './extensions.ts'
 
 export interface Profiles {
-  /** Worthless when a definition turned out not to be known yet; the caller's source says so. */
+  /** The issues. If a definition was not loaded yet, they are incomplete: `runLoaded` discards them and calls again after loading. */
   check(resource: Readonly<Record<string, unknown>>, what: ProfileQuestion): readonly Issue[]
 }
 
 export interface ProfileQuestion {
-  /** Profiles to check besides those that are claimed. */
+  /** Canonical URLs of profiles to check besides those in meta.profile. */
   readonly profileUrls: readonly string[]
-  /** Whether profiles are checked at all, or the extensions only. */
+  /** False to check only the extensions. */
   readonly profiles: boolean
   /** The URLs of all extensions in the resource. */
   readonly extensions: ReadonlySet<string>
-  /** So many errors are listed, and as many warnings. */
+  /** Maximum number of errors, and also of warnings, that are returned. */
   readonly limit: number
 }
 
@@ -44,7 +44,7 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
     check(resource, { profileUrls, profiles, extensions, limit }) {
       const hasProfiles =
         profiles && !(profileUrls.length === 0 && claimsNothing(resource) && !mayHoldResources(resource))
-      // Undefined: definitions are to be loaded first, and then this is asked again.
+      // Undefined: definitions must be loaded first, and then the check runs again.
       const hasExtensions = extensions.size === 0 ? false : extensionChecks.anyKnown(extensions)
       if (hasExtensions === undefined || !(hasProfiles || hasExtensions)) return NONE
       const issues: Issue[] = []
@@ -54,7 +54,7 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
 
       const emit: ProfileCheck['emit'] = (severity, code, path, text, profile) => {
         const isError = severity === 'error'
-        // Counted apart, so that any number of warnings leaves room for the error that refuses a write.
+        // Errors and warnings are counted separately, so that warnings cannot displace the error that refuses a write.
         if ((isError ? errors : issues.length - errors) >= limit) return
         const expression = pathText(path)
         const key = `${severity} ${expression} ${text}`

@@ -1,5 +1,6 @@
 /**
- * Which slice an element belongs to: what its discriminators find in the element against what the slice fixes there.
+ * Decides which slice an element belongs to. A discriminator is a path: the values that it selects in the element are compared
+ * with what the slice requires at the same path.
  * https://hl7.org/fhir/R4/profiling.html#discriminator
  */
 
@@ -13,17 +14,17 @@ import type { ProfileNode, ProfileTree } from './tree.ts'
 export interface SlicingTools {
   readonly shapeOf: FieldsOf
   codes(canonical: string): BoundCodes | null | undefined
-  /** The tree of an installed profile. */
+  /** The tree of a profile; undefined if it is not installed. */
   tree(canonical: string): ProfileTree | undefined
-  /** Type that a profile or type definition is about. */
+  /** Name of the type that the definition with this URL constrains or defines. */
   typeOfProfile(canonical: string): string | undefined
   /** Whether the element conforms to the profile. */
   conforms(location: ElementLocation, canonical: string): boolean
-  /** The contained resource a local reference means. */
+  /** The contained resource that a local reference such as `#a` names. */
   contained(reference: string): unknown
 }
 
-/** True, false, or undefined when what the slice says there does not decide. */
+/** Whether an element matches one discriminator of a slice; undefined if the slice requires nothing that decides it. */
 type Matcher = (location: ElementLocation) => boolean | undefined
 
 type SlicingStep =
@@ -35,7 +36,7 @@ type SlicingStep =
 const STEP =
   /^(?:\$this|resolve\(\)|ofType\(([^)]+)\)|extension\(\s*(['"])(.*?)\2\s*\)|([A-Za-z][A-Za-z0-9]*)(?:\[x\])?)(?:\.|$)/
 
-/** The restricted FHIRPath of a discriminator; undefined when it is something else. */
+/** Parses the restricted FHIRPath of a discriminator; undefined if the path is outside of it. */
 const stepsOf = (path: string): readonly SlicingStep[] | undefined => {
   const steps: SlicingStep[] = []
   let rest = path
@@ -52,7 +53,7 @@ const stepsOf = (path: string): readonly SlicingStep[] | undefined => {
   return steps
 }
 
-/** What a slice says at a place: a node of it, or a piece of a fixed or pattern value above that place. */
+/** A requirement of a slice at a path: a node of its tree, or the part of a fixed or pattern value above that has this path. */
 type Said = { readonly node: ProfileNode } | { readonly pattern: unknown; readonly exact: boolean }
 
 const bare = (canonical: string): string => canonical.replace(/\|.*$/, '')
@@ -60,14 +61,14 @@ const bare = (canonical: string): string => canonical.replace(/\|.*$/, '')
 export const REFERENCE_TYPE = /(?:^|\/)([A-Z][A-Za-z]+)\/[A-Za-z0-9\-.]{1,64}(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/
 
 export const createSlicing = (tools: SlicingTools) => {
-  /** The children a node has itself or through the profiles of its types. */
+  /** The children with this name of a node itself, and of the profiles on its types. */
   const children = (node: ProfileNode, name: string): ProfileNode[] => {
     const own = node.children.filter((child) => child.name === name)
     const profiles = node.types?.flatMap(({ profile }) => profile ?? []) ?? []
     const theirs = profiles.flatMap(
       (one) => tools.tree(one)?.root.children.filter((child) => child.name === name) ?? [],
     )
-    // What a slice fixes that must be there is said of the element too: some item of it has that.
+    // A slice with a minimum above 0 must be present, so some item of the element meets its requirements: they count too.
     return [...own, ...theirs].flatMap((child) => [child, ...child.slices.filter(({ min }) => (min ?? 0) > 0)])
   }
 
@@ -103,7 +104,7 @@ export const createSlicing = (tools: SlicingTools) => {
           ] as const) {
             if (value !== undefined) nodes.push(...below([{ pattern: value, exact }], step))
           }
-          // The profile of an extension says its URL.
+          // The URL of an extension is that of its profile.
           const url = step.name === 'url' ? extensionUrl(node) : undefined
           if (url !== undefined) nodes.push({ pattern: url, exact: true })
           return nodes
@@ -139,7 +140,7 @@ export const createSlicing = (tools: SlicingTools) => {
       }
     })
 
-  /** The value and pattern discriminators, which R4 keeps apart and everybody mixes. */
+  /** Discriminators of type value and pattern. R4 distinguishes them, but profiles use either for the other. */
   const byValue = (steps: readonly SlicingStep[], slice: ProfileNode): Matcher => {
     const said = steps.reduce<Said[]>(below, [{ node: slice }])
     const tests: ((location: ElementLocation) => boolean | undefined)[] = []
@@ -225,7 +226,7 @@ export const createSlicing = (tools: SlicingTools) => {
     return steps === undefined || make === undefined ? () => undefined : make(steps, slice)
   }
 
-  /** R4 slices extensions by URL and choices by type without saying so. */
+  /** The discriminators of an element. R4's definitions may omit them for extensions, sliced by URL, and choices, sliced by type. */
   const discriminators = ({ name, slicing }: { name: string; slicing: Slicing | undefined }, isChoice: boolean) => {
     if (slicing?.discriminator !== undefined && slicing.discriminator.length > 0) return slicing.discriminator
     if (name === 'extension' || name === 'modifierExtension') return [{ type: 'value', path: 'url' } as const]
@@ -235,8 +236,8 @@ export const createSlicing = (tools: SlicingTools) => {
   const made = new Map<ProfileNode, readonly Matcher[]>()
 
   /**
-   * The slice of `among` an element belongs to; null when it belongs to none; undefined when that cannot be told.
-   * `sliced` is the node with the discriminators.
+   * Returns the slice in `among` that the element belongs to, null if it belongs to none, or undefined if that cannot be
+   * decided. `sliced` is the node with the discriminators.
    */
   return (
     sliced: ProfileNode,

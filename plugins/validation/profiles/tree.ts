@@ -1,6 +1,6 @@
 /**
- * A profile as a tree of what it asks: one node per element or slice. Made from the snapshot; without one, from the tree
- * of the base with the differential laid over it. https://hl7.org/fhir/R4/profiling.html
+ * A profile as a tree of requirements, with one node for each element and slice. It is made from the snapshot; if there is none,
+ * the differential is merged into the tree of the base. https://hl7.org/fhir/R4/profiling.html
  */
 import {
   type Constraint,
@@ -14,17 +14,17 @@ import {
 } from '../../model/service.ts'
 
 export interface ProfileNode {
-  /** As in FHIRPath, without [x]; a differential may say `valueQuantity` for value[x]. */
+  /** The name as in FHIRPath, without [x]. A differential may use `valueQuantity` for value[x]. */
   readonly name: string
   readonly path: string
-  /** Name of the slice this node is; undefined for the element itself. */
+  /** Name of the slice; undefined for the element itself. */
   readonly slice: string | undefined
   min: number | undefined
   max: number | undefined
   types: readonly TypeReference[] | undefined
-  /** The value of fixed[x] */
+  /** The value of fixed[x]. */
   fixed: unknown
-  /** The value of pattern[x] */
+  /** The value of pattern[x]. */
   pattern: unknown
   binding:
     | { readonly strength: string; readonly valueSet: string | undefined; readonly max: string | undefined }
@@ -42,7 +42,7 @@ export interface ProfileTree {
   readonly url: string
   readonly type: string
   readonly root: ProfileNode
-  /** What of it cannot be checked, as sentences. */
+  /** Sentences that say which parts of the profile cannot be checked. */
   readonly gaps: readonly string[]
 }
 
@@ -60,7 +60,7 @@ const copy = (node: ProfileNode): ProfileNode => ({
   slices: node.slices.map(copy),
 })
 
-/** The value of a choice such as fixed[x]. */
+/** The value of a choice element such as fixed[x]; `name` is `fixed`. */
 const choice = (element: ElementDefinition, name: string): unknown => {
   for (const key in element) {
     const next = key.charCodeAt(name.length)
@@ -73,7 +73,7 @@ const count = (max: unknown): number => (max === '*' ? Infinity : Number(max))
 
 const merge = (node: ProfileNode, element: ElementDefinition): void => {
   const { base, binding } = element
-  // What the base definition asks is checked with the structure.
+  // A cardinality that is the same as in the base definition is left out, because the structure check covers it.
   const isOwn = base === undefined || element.min !== base.min || element.max !== base.max || node.slice !== undefined
   if (isOwn && element.min !== undefined) node.min = element.min
   if (isOwn && element.max !== undefined) node.max = count(element.max)
@@ -97,7 +97,7 @@ const merge = (node: ProfileNode, element: ElementDefinition): void => {
   node.constraints = [...node.constraints.filter(({ key }) => !keys.has(key)), ...(element.constraint ?? [])]
 }
 
-/** Lays what is said of an element and all below it over what was said before. */
+/** Merges the definitions of an element, and of all elements and slices below it, into a node. */
 const layOver = (node: ProfileNode, { definitions, children }: ElementNode): void => {
   for (const element of definitions) merge(node, element)
   const layBelow = (one: ElementNode): void => {
@@ -112,8 +112,8 @@ const layOver = (node: ProfileNode, { definitions, children }: ElementNode): voi
 }
 
 /**
- * `base(url)` gives the tree of the base of a profile without snapshot: `undefined` when it is not installed, `null` when
- * it is not known yet; then so is this.
+ * `base(url)` returns the tree of the base of a profile without a snapshot: `undefined` if it is not installed, `null` if it is
+ * not loaded yet. In the latter case the result is null too.
  */
 export const treeOf = (
   profile: StructureDefinition,

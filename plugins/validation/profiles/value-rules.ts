@@ -1,4 +1,4 @@
-/** What a profile asks of one value: fixed and pattern values, bounds, bindings, its own invariants. */
+/** Checks one value against a profile: fixed and pattern values, bounds, bindings, and the invariants that the profile adds. */
 import { counted } from '../../../kernel/index.ts'
 import {
   type Constraint,
@@ -21,14 +21,14 @@ export type Emit = (severity: Severity, code: 'value' | 'invariant' | 'code-inva
 export interface ValueRuleTools {
   readonly invariants: ReturnType<typeof createInvariants>
   codes(canonical: string): BoundCodes | null | undefined
-  /** Called when an invariant cannot be compiled yet. */
+  /** Called if an invariant cannot be compiled because a definition is not loaded yet. Must throw. */
   pending(): never
 }
 
-/** Definitions of R4's types start with a capital; profiles among the core definitions do not. */
+/** Matches the source of an invariant of one of R4's types, whose names start with a capital; R4's own profiles start in lower case. */
 const TYPE_SOURCE = /^http:\/\/hl7\.org\/fhir\/StructureDefinition\/[A-Z][A-Za-z]*(?:\|.*)?$/
 
-/** Below, equal or above zero; undefined when they cannot be compared. */
+/** Negative, 0 or positive, as for `Array.sort`; undefined if the values cannot be compared. */
 const compare = (value: unknown, bound: unknown): number | undefined => {
   if (typeof value === 'number' && typeof bound === 'number') return value - bound
   if (typeof value === 'string' && typeof bound === 'string') return compareDateTimes(value, bound) ?? undefined
@@ -40,7 +40,7 @@ const compare = (value: unknown, bound: unknown): number | undefined => {
 export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools) => {
   const compiled = new Map<ProfileNode, Map<string, readonly { constraint: Constraint; holds: Invariant }[]>>()
 
-  /** Invariants the profile adds; those of the base are checked with the structure. */
+  /** The invariants that the profile adds; those of the type were checked with the structure. */
   const ownConstraints = ({ constraints }: ProfileNode, inherited: ReadonlySet<string>): readonly Constraint[] =>
     constraints.filter(
       (constraint) =>
@@ -112,7 +112,7 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
     check(bound.max, 'error', 'the largest that is allowed here')
   }
 
-  /** `base` is the element of the base definition: what it asks is not asked again. */
+  /** `base`: invariants and required binding of the element in the base definition, which were checked before and are skipped. */
   return (
     node: ProfileNode,
     location: ElementLocation,

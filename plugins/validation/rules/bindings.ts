@@ -1,5 +1,5 @@
 /**
- * Required bindings, for value sets whose codes are all known.
+ * Checks coded values against value sets whose codes are all known.
  * https://hl7.org/fhir/R4/terminologies.html#required
  */
 import { quoted } from '../structure/structure-issues.ts'
@@ -26,7 +26,7 @@ const TESTS: Readonly<Record<string, Test>> = {
   Quantity: (codes, value) => value.code === undefined || codes.has(value.code, value.system),
 }
 
-/** Whether a value of that type is one of the codes; undefined for a type that takes no binding. */
+/** The test for whether a value of this type is in a value set; undefined for a type that cannot have a binding. */
 export const bindingTest = (type: string): Test | undefined => (Object.hasOwn(TESTS, type) ? TESTS[type] : undefined)
 
 const codingOf = ({ system, code }: { readonly code?: string; readonly system?: string }): string => {
@@ -34,7 +34,7 @@ const codingOf = ({ system, code }: { readonly code?: string; readonly system?: 
   return system === undefined ? `${code} without a system` : `${system}#${code}`
 }
 
-/** A coded value for a message: its code with its system, its codings, or what it has instead of them. */
+/** Describes a coded value in a message: its code and system, its codings, or its text if it has none. */
 export const codedText = (value: any): string => {
   if (typeof value === 'string') return quoted(value)
   if (Array.isArray(value.coding)) return quoted(value.coding.map(codingOf).join(', '))

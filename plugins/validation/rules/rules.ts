@@ -1,4 +1,4 @@
-/** The rules of definitions beyond structure: invariants and required bindings, put into the generated checks. */
+/** Makes the rules that the generated checks call besides the structure: invariants and required bindings. */
 import {
   type Constraint,
   createInvariants,
@@ -18,9 +18,9 @@ import type { BoundCodes } from './value-set.ts'
 export interface RuleSources {
   /** Null while fhirpath.js is not loaded. */
   engine(): Interpreter | null
-  /** Undefined: cannot be enumerated. Null: not known yet. */
+  /** The codes of a value set. Undefined: cannot be enumerated. Null: a definition is not loaded yet. */
   codes(canonical: string): BoundCodes | null | undefined
-  /** How conditions are compiled; a test puts an oracle beside it. */
+  /** Compiles invariants. A test replaces it, to compare each result with that of fhirpath.js. */
   readonly compileWith?: typeof createInvariants
 }
 
@@ -57,7 +57,7 @@ export const createRules =
       }
     }
 
-    /** For fhirpath.js, which knows elements by the path where they are defined and data types by their name. */
+    /** The path that fhirpath.js needs: where the element is defined, or the name of its data type. */
     const pathOf = ({ block, field, type }: RuleLocation): string => {
       if (field === undefined) return block.path
       if (type?.kind === 'complex' || type?.kind === 'primitive') return typeOf(type)
@@ -99,7 +99,7 @@ export const createRules =
     }
 
     const constraintsOf = (site: RuleLocation): readonly Constraint[] => {
-      // An element with children of its own is a block, which has the same constraints.
+      // The block of an element with children defined in place has the same constraints, so they are checked there.
       if (site.field !== undefined && site.type?.kind === 'block') return []
       return site.rules.constraints.filter((constraint) => !isCheckedNatively(constraint))
     }

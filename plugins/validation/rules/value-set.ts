@@ -1,18 +1,18 @@
 /**
- * Value sets whose codes are all known: enumerated codes, whole code systems, is-a filters, other value sets, and what is
- * excluded. One that cannot be enumerated from the installed packages is no reason to refuse anything.
+ * Enumerates the codes of value sets: listed codes, whole code systems, filters on the hierarchy, other value sets, and
+ * exclusions. A value set that cannot be enumerated from the installed packages is not checked, so it refuses no write.
  * https://hl7.org/fhir/R4/valueset.html#compositions
  */
 
-/** `undefined`: not installed. `null`: not known yet. */
+/** `undefined`: not installed. `null`: not loaded yet. */
 export type FindDefinition = (type: string, canonical: string) => Record<string, any> | null | undefined
 
-/** Codes by system. */
+/** Codes by the URL of their code system. */
 export type Codes = ReadonlyMap<string, SystemCodes>
 
 interface SystemCodes {
   readonly codes: ReadonlySet<string>
-  /** The system says that case does not matter: codes are kept in lower case. */
+  /** True if the code system is not case-sensitive; `codes` then has them in lower case. */
   readonly folded: boolean
 }
 
@@ -21,13 +21,14 @@ export interface BoundCodes {
   readonly size: number
 }
 
-/** Larger sets are not worth their memory here. */
+/** Maximum number of codes of a code system; a larger one counts as not enumerable, to save memory. */
 const MAX_CODES = 50_000
-/** Of value sets that include value sets. */
+/** Maximum nesting of value sets that include value sets. */
 const MAX_LEVELS = 20
 
-/** The value set, or a part of it, is beyond what is installed. */
+/** Thrown if the value set cannot be enumerated from the installed packages. */
 class Unknown extends Error {}
+/** Thrown if a definition is not loaded yet. */
 class NotYet extends Error {}
 
 interface Concept {
@@ -50,10 +51,10 @@ const withVersion = (canonical: string, version: string | undefined): string =>
 
 export const createValueSets = (find: FindDefinition): ((canonical: string) => BoundCodes | null | undefined) => {
   const known = new Map<string, BoundCodes | undefined>()
-  /** Value sets met on the way to the one that is asked for: one that many others include is expanded once. */
+  /** Value sets that were expanded on the way to the requested one, so that one that many others include is expanded once. */
   const parts = new Map<string, Codes>()
 
-  /** The definition of that version, else the one that is installed. */
+  /** The definition in the version of the canonical URL; if that is not installed, in the installed version. */
   const definition = (type: string, canonical: string): Record<string, any> => {
     let found = find(type, canonical)
     const bar = canonical.indexOf('|')
@@ -71,7 +72,7 @@ export const createValueSets = (find: FindDefinition): ((canonical: string) => B
     }
   }
 
-  /** What a filter on the hierarchy leaves of the concepts. */
+  /** The codes that pass a filter on the hierarchy. */
   const filtered = (
     concepts: readonly Concept[],
     { property, op, value }: { readonly property: string; readonly op: string; readonly value: string },
@@ -111,7 +112,8 @@ export const createValueSets = (find: FindDefinition): ((canonical: string) => B
       return { codes: new Set(concept.map(({ code }) => code)), folded: false }
     }
     const codeSystem = definition('CodeSystem', withVersion(system, version))
-    // A property that gives a concept a second parent makes the nesting only half of the hierarchy.
+    // A property such as `parent` can give a concept a second parent, which the nesting of concepts does not show: a filter
+    // would miss codes.
     if (codeSystem.content !== 'complete' || (filter !== undefined && hasSecondParents(codeSystem))) {
       throw new Unknown(system)
     }
@@ -189,7 +191,7 @@ export const createValueSets = (find: FindDefinition): ((canonical: string) => B
     const codes = new Map<string, SystemCodes>()
     if (valueSet.compose === undefined) {
       const lists = new Map<string, Set<string>>()
-      // A page or a sample of an expansion leaves codes out.
+      // An expansion with an offset is one page, so it lacks codes.
       if (valueSet.expansion?.contains === undefined || valueSet.expansion.offset !== undefined)
         throw new Unknown(canonical)
       expanded(valueSet.expansion.contains, lists)
@@ -225,7 +227,7 @@ export const createValueSets = (find: FindDefinition): ((canonical: string) => B
     }
   }
 
-  /** `undefined`: not enumerable from what is installed. `null`: not known yet. */
+  /** `undefined`: cannot be enumerated from the installed packages. `null`: a definition is not loaded yet. */
   return (canonical) => {
     if (known.has(canonical)) return known.get(canonical)
     let result: BoundCodes | undefined

@@ -1,7 +1,11 @@
 /**
- * Turns the shape of a type into the source of its check: one function per block, each a loop over the members of the
- * object with a switch on their names. A function answers null for a valid object, else its faults with relative
- * paths, so that a valid resource costs no path, no array and no closure.
+ * Generates JavaScript source that checks the structure of a type: one function per block, with a loop over the members of the
+ * object and a switch on their names. A function returns null for a valid object, else faults with paths relative to it. The
+ * check of a valid resource therefore allocates no paths, arrays or closures.
+ *
+ * Variables in the source: o the object, k the name of a member, v its value, x an item of an array, f the faults so far, g the
+ * faults of a nested object, n the number of members, c the context of the run, r0… bits of the required elements that are
+ * present, t0… which type of a choice is present.
  */
 import {
   type ElementBlock,
@@ -14,7 +18,7 @@ import {
 
 const q = (text: string): string => JSON.stringify(text)
 
-/** The test of a value that makes it NOT the primitive, as an expression over `$`. */
+/** For each primitive, an expression that is true if the value `$` is NOT valid. */
 const NOT: Readonly<Record<string, string>> = {
   boolean: '($ !== true && $ !== false)',
   decimal: '!Number.isFinite($)',
@@ -41,7 +45,7 @@ const NOT: Readonly<Record<string, string>> = {
   xhtml: "(typeof $ !== 'string')",
 }
 
-/** What is noted of a valid value, as a statement over `$`. */
+/** For some primitives, a statement that records something about a valid value `$`. */
 const NOTE: Readonly<Record<string, string>> = {
   canonical: 'if ($.charCodeAt(0) === 35) c.local($, true);',
   integer: 'c.integers++;',
@@ -51,7 +55,7 @@ const NOTE: Readonly<Record<string, string>> = {
   url: 'if ($.charCodeAt(0) === 35) c.local($, false);',
 }
 
-/** Faults a valid JSON string can still have, as a statement over `$` and the path expression `%`. */
+/** For some primitives, a statement with further checks of a string `$` whose format is valid. `%` is the expression of its path. */
 const DEEPER: Readonly<Record<string, string>> = {
   reference:
     'if ($.charCodeAt(0) === 35) f = localReference(f, %, $); else if ($.charCodeAt(0) === 117 && !isUri($)) f = oddUrn(f, %, $);',
@@ -61,7 +65,7 @@ const DEEPER: Readonly<Record<string, string>> = {
 const ELEMENT = 'http://hl7.org/fhir/StructureDefinition/Element'
 const EXTENSION = 'http://hl7.org/fhir/StructureDefinition/Extension'
 
-/** Primitives without a built-in check are checked by the regular expression of their definition, through `other`. */
+/** A primitive without a test above is checked by the regular expression of its definition, through `other`. */
 const notPrimitive = (name: string, value: string): string =>
   (NOT[name] ?? `!other(${q(name)}, $)`).replaceAll('$', () => value)
 
@@ -70,20 +74,20 @@ const note = (name: string, value: string, path: string): string => {
   return statement === undefined ? '' : statement.replaceAll('$', () => value).replaceAll('%', () => path)
 }
 
-/** A rule of an element that the code calls as R[n](f, path, value, index), and what it says. */
+/** Where the generated code calls the rules of an element, as R[n](f, path, value, index), and which rules these are. */
 export interface RuleLocation {
   readonly rules: ElementRules
   readonly block: ElementBlock
-  /** Undefined: the rules of the block itself. */
+  /** Undefined for the rules of the block itself. */
   readonly field: Field | undefined
-  /** The type of the field that is met here. */
+  /** The type of the field at this location: one of several, if it is a choice. */
   readonly type: FieldType | undefined
 }
 
 interface Names {
-  /** The statements that hold a value to the rules of its element. */
+  /** The statement that calls the rules of an element; empty if it has none. */
   rules(site: RuleLocation, value: string, path: string, index: string): string
-  /** The variable that holds the function of a type; made on first use. */
+  /** The variable with the check function of a type. The generated code looks the function up when it is first called. */
   link(url: string, profile?: string): string
   block(path: string): string
 }
@@ -101,15 +105,15 @@ const caller = (type: FieldType, names: Names, contained: boolean): string => {
   }
 }
 
-/** What becomes of a primitive whose format is right. */
+/** The `else` branch with the statements for a primitive whose format is valid. */
 const otherwise = (...statements: readonly string[]): string => {
   const all = statements.filter((statement) => statement !== '')
   return all.length === 0 ? '' : ` else { ${all.join(' ')} }`
 }
 
 /**
- * What becomes of the faults of an inner object, and the rules that it is held to when it is sound: when what was found in it
- * are warnings at most.
+ * Statements after the check of a nested object: they add its faults, and run its rules only if it has no errors. Rules must not
+ * see an object whose structure is wrong.
  */
 const nested = (nest: string, rules: string): string =>
   rules === '' ? `if (g !== null) ${nest};` : `if (g === null || (${nest}, mild(g))) { ${rules} }`
@@ -168,7 +172,7 @@ const marks = (field: Field, index: number, locals: Locals): string => {
   return bit === undefined ? twice : `${twice}r${Math.floor(bit / 30)} |= ${2 ** (bit % 30)}; `
 }
 
-/** The cases of a block by the length of the member name: V8 compares strings one after the other. */
+/** The cases of the switch, by the length of the member name: V8 would compare the names themselves one after the other. */
 const cases = (block: ElementBlock, names: Names, locals: Locals): string => {
   const byLength = new Map<number, string[]>()
   const put = (name: string, body: string) => {
@@ -216,7 +220,7 @@ const block = (shape: TypeFields, block: ElementBlock, names: Names, isResource:
   const after = [
     incomplete === '' ? '' : `if (${incomplete}) f = missing(f, o, ${needs});`,
     isExtension ? 'if ((t0 !== 0) === (o.extension !== undefined)) f = valueXorExtension(f, o);' : '',
-    // An element needs a value or children besides its id (ele-1).
+    // ele-1: an element needs a value or children besides its id.
     isResource || shape.url === ELEMENT ? '' : 'if (n === 1 && o.id !== undefined) f = idOnly(f, "");',
     withRules === '' ? '' : `if (f === null || mild(f)) { ${withRules} }`,
   ].join(' ')
@@ -240,7 +244,7 @@ const block = (shape: TypeFields, block: ElementBlock, names: Names, isResource:
 }`
 }
 
-/** Names the generated code takes from its surroundings, see run.ts. */
+/** Names that the generated code uses; validator.ts passes their values as `surroundings`. */
 export const ENCLOSING_VALUES = [
   'c, isBase64, isUri, isCode, isDate, isDateTime, isId, isInstant, isElementId, isText, isOid, isReference, isResourceId, isTime, isUuid, other',
   'primitive, primitiveAt, nest, nestAt, mild, notObject, empty, notList, tooMany, unknown, twice, missing, idOnly, isFilled',
@@ -248,13 +252,13 @@ export const ENCLOSING_VALUES = [
 ].join(', ')
 
 export interface Generated {
-  /** The body of a function of `surroundings` and `R`, the rules, that returns the check of the type. */
+  /** Body of a function with the parameters `surroundings` and `R`, the rules. It returns the check of the type. */
   readonly source: string
-  /** For each function of R what it has to check. */
+  /** For each index of R the location whose rules it must check. */
   readonly sites: readonly RuleLocation[]
 }
 
-/** `hasRules` says whether a site has rules that are to be checked. */
+/** `hasRules` says whether there are rules to check at a location. */
 export const generate = (shape: TypeFields, hasRules: (site: RuleLocation) => boolean): Generated => {
   const sites: RuleLocation[] = []
   const links = new Map<string, string>()

@@ -1,15 +1,15 @@
-/** Names that are told apart byte by byte while a text is scanned, so that no string is made of them. */
+/** A finite automaton that recognizes names byte by byte while a text is scanned, so that no strings are made. */
 
 import { Buffer } from 'node:buffer'
 
 export interface Names {
-  /** The state after a byte: `next[(state << 8) | byte]`, from 0; 0 when no name goes on like that. */
+  /** The state after a byte is `next[(state << 8) | byte]`. State 0 is the start; as a result, 0 means that no name continues so. */
   readonly next: Uint16Array
-  /** The name that ends in a state. */
+  /** By state: the name that is complete in it, or undefined. */
   readonly ends: readonly (string | undefined)[]
 }
 
-/** Names of ASCII. */
+/** `names` must be ASCII. */
 export const createNameSet = (names: readonly string[]): Names => {
   const states: Map<number, number>[] = [new Map()]
   const ends: (string | undefined)[] = [undefined]
@@ -32,5 +32,5 @@ export const createNameSet = (names: readonly string[]): Names => {
   return { next, ends }
 }
 
-/** The state a name ends in. */
+/** The state in which a name is complete; -1 if the set does not have it. */
 export const stateOf = ({ ends }: Names, name: string): number => ends.indexOf(name)

@@ -1,4 +1,7 @@
-/** A number together with the way it is spelled in the JSON text, for the rules that a parsed number cannot show. */
+/**
+ * Stands for a number that JSON text spells with a fraction or an exponent. R4 forbids 1.0 for an integer, but a parsed number
+ * does not show its spelling.
+ */
 export class ParsedWithNumberText {
   readonly source: string
 
@@ -7,14 +10,17 @@ export class ParsedWithNumberText {
   }
 }
 
-/** A JSON number with a fraction of zeros or an exponent where an item or a member value can stand (or a string that looks like it). */
+/**
+ * Matches an item or member value that is a number with an exponent or with a fraction of zeros. It may also match inside of a
+ * string: then the text is only parsed again in vain.
+ */
 const SPELLED = /[:[,]\s*-?[0-9]+(?:\.0+|(?:\.[0-9]+)?[eE][+-]?[0-9]+)\s*[,\]}]/
 const PLAIN = /^-?[0-9]+$/
 
-/** Whether the text may hold a whole number that is spelled with a fraction or an exponent. */
+/** Whether the text may have a whole number that is spelled with a fraction or an exponent. */
 export const mayHoldDecimalIntegers = (text: string): boolean => SPELLED.test(text)
 
-/** Parses the text again with every number spelled with a fraction or an exponent as Written. */
+/** Parses JSON text; each number that is spelled with a fraction or an exponent becomes a ParsedWithNumberText. */
 export const parseWithNumberText = (text: string): unknown =>
   JSON.parse(text, (_key, value, context?: { source: string }) =>
     typeof value === 'number' && Number.isFinite(value) && context !== undefined && !PLAIN.test(context.source)

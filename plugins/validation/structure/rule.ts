@@ -1,21 +1,24 @@
-/** How rules beyond the structure are put into the generated checks. */
+/** The interface between the generated checks and the rules that they call besides the structure. */
 
 import type { TypeFields } from '../../model/service.ts'
 import type { RuleLocation } from './generate.ts'
 import type { StructureFaultFactory, StructureFaults } from './structure-issues.ts'
 import type { RunContext } from './validation-run.ts'
 
-/** Holds a value of sound structure to its rules. `index` is its place in an array, -1 outside of one. */
+/**
+ * Checks a value whose structure is valid, and returns `faults` with the new ones. `index` is its index in an array, -1 if it
+ * is not in one.
+ */
 export type Rule = (faults: StructureFaults, path: string, value: any, index: number) => StructureFaults
 
 export interface RuleMaker {
-  /** Whether the site has rules that are checked. */
+  /** Whether there are rules to check at the location. */
   hasRules(shape: TypeFields, site: RuleLocation): boolean
-  /** Null when a definition it needs is not known yet. */
+  /** Makes the rule for the location. Null if a definition that it needs is not loaded yet. */
   make(shape: TypeFields, site: RuleLocation): Rule | null
 }
 
-/** What rules are made with: where faults go, the resource under way, and the shapes of types. */
+/** What rules need: the factory of faults, the context of the run, and the fields of types. */
 export interface RuleTools {
   readonly faults: StructureFaultFactory
   readonly context: RunContext

@@ -1,6 +1,6 @@
 /**
- * What the generated code calls when something is wrong: builds the faults of one element with paths relative to it.
- * The caller puts its own element's name in front, so a valid resource never pays for a path.
+ * The functions that the generated code calls when it finds an error. They make faults with paths relative to one element; each
+ * caller adds the name of its element in front. So no path is built for a valid resource.
  */
 import { type IssueCode, withArticle } from '../../../kernel/index.ts'
 import { ParsedWithNumberText } from './number-text.ts'
@@ -10,14 +10,14 @@ export interface StructureFault {
   readonly code: IssueCode
   readonly severity: 'error' | 'warning' | 'information'
   readonly text: string
-  /** Relative to the element that found it, e.g. `.name[0].family`; '' for the element itself. */
+  /** Relative to the element that is being checked, e.g. `.name[0].family`; '' for the element itself. */
   path: string
 }
 
-/** The faults found so far in an element; null for none. */
+/** The faults found so far in an element; null if there are none. */
 export type StructureFaults = StructureFault[] | null
 
-/** What a primitive should be, for people. */
+/** Descriptions of the valid values of each primitive, for messages. */
 const EXPECTED: Readonly<Record<string, string>> = {
   base64Binary: 'base64: groups of four characters of A-Z a-z 0-9 + / with = at the end',
   boolean: 'true or false',
@@ -62,17 +62,18 @@ const kindOf = (value: unknown): string => {
   return withArticle(typeof value)
 }
 
-/** A value for a message, cut short. */
+/** A value as JSON for a message, shortened to 64 characters. */
 export const quoted = (value: unknown): string => {
   const text = value instanceof ParsedWithNumberText ? value.source : (JSON.stringify(value) ?? String(value))
   return (text.length > 64 ? `${text.slice(0, 61)}...` : text).toWellFormed()
 }
 
 export interface StructureFaultFactory {
-  /** How many faults were found since the last reset; errors above the limit, and warnings above it, are counted only. */
+  /** Number of faults since the last reset, including those that were not listed because of the limit. */
   readonly found: number
+  /** Starts a new validation. `limit`: maximum number of errors, and also of other faults, that are listed. */
   reset(limit: number): void
-  /** Whether nothing among these faults is an error: what they were found in is sound. */
+  /** Whether none of these faults is an error. Always false once the limit of errors is exceeded, as further ones are not listed. */
   mild(faults: StructureFault[]): boolean
   add(
     faults: StructureFaults,
@@ -81,12 +82,12 @@ export interface StructureFaultFactory {
     text: string,
     severity?: 'error' | 'warning' | 'information',
   ): StructureFault[]
-  /** Puts `path` before the inner faults and joins them. */
+  /** Puts `path` in front of the paths of the inner faults, and adds them to `faults`. */
   nest(faults: StructureFaults, inner: StructureFault[], path: string): StructureFault[]
   nestAt(faults: StructureFaults, inner: StructureFault[], path: string, index: number): StructureFault[]
-  /** A value that is not an object where one is expected. */
+  /** For a value that is not an object where one is expected. */
   notObject(value: unknown): StructureFault[]
-  /** An object without members. */
+  /** For an object without members, and for null and empty arrays. */
   empty(value: unknown): StructureFault[]
   notList(faults: StructureFaults, path: string, value: unknown): StructureFault[]
   tooMany(faults: StructureFaults, path: string, count: number, max: number): StructureFault[]
@@ -101,7 +102,7 @@ export interface StructureFaultFactory {
   ): StructureFaults
 }
 
-/** `formats[type]` says whether a value of the right JSON type has the format of the primitive. */
+/** `formats[type]` tests whether a value of the right JSON type has the format of the primitive `type`. */
 export const createStructureFaultFactory = (
   formats: Readonly<Record<string, (value: any) => boolean>>,
 ): StructureFaultFactory => {
@@ -109,7 +110,7 @@ export const createStructureFaultFactory = (
   let remarks = 0
   let limit = 0
 
-  // Errors and the rest are counted apart: any number of warnings must leave room for the error that refuses a write.
+  // Errors and other faults are counted separately, so that warnings cannot displace the error that refuses a write.
   const add: StructureFaultFactory['add'] = (faults, code, path, text, severity = 'error') => {
     const list = faults ?? []
     const count = severity === 'error' ? ++errors : ++remarks
@@ -126,7 +127,7 @@ export const createStructureFaultFactory = (
 
   const primitive: StructureFaultFactory['primitive'] = (faults, path, value, type) => {
     const wanted = JSON_TYPE[type] ?? 'string'
-    // A number read together with its spelling: fine as a decimal, never an integer (1.0, 1e2).
+    // A number spelled like 1.0 or 1e2 is a valid decimal, but not a valid integer.
     if (value instanceof ParsedWithNumberText) {
       if (type === 'decimal') return faults
       if (wanted === 'number') return add(faults, 'value', path, `${quoted(value)} is not ${EXPECTED[type]}`)
@@ -165,7 +166,7 @@ export const createStructureFaultFactory = (
       remarks = 0
       limit = most
     },
-    // A list without errors says nothing once errors are no longer listed.
+    // Once errors are no longer listed, a list without errors does not mean that there are none.
     mild: (faults) => errors <= limit && faults.every(({ severity }) => severity !== 'error'),
     add,
     nest,

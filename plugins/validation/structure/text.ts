@@ -1,5 +1,5 @@
 /**
- * The formats of string, markdown, code, id, uri and its kin, and base64Binary.
+ * Checks the formats of string, markdown, code, id, base64Binary, and of uri and the types that specialize it.
  * https://hl7.org/fhir/R4/datatypes.html#primitive
  */
 import { Buffer } from 'node:buffer'
@@ -7,16 +7,17 @@ import { Buffer } from 'node:buffer'
 /** R4: strings SHALL NOT exceed 1 MB (1024 * 1024 characters). */
 export const STRING_LIMIT = 1_048_576
 
-/** Up to it a loop is faster than entering a regular expression, which then takes a third of the time for a character. */
+/** Characters up to which a loop is faster than a regular expression. For longer text the expression is faster per character. */
 const SHORT = 12
 
-// R4 forbids code points below 32 except tab, line feed and carriage return; a lone surrogate is no character at all.
+// R4 forbids code points below 32 except tab, line feed and carriage return. A lone surrogate is not a character. SUSPECT also
+// matches surrogate pairs, so `isClean` decides about its matches.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
 const SUSPECT = /[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/
 const NOT_BLANK = /[^ \t\r\n]/
-/** What is no visible character of ASCII. */
+/** Matches any character that is not visible ASCII. */
 const UNUSUAL = /[^!-~]/
 const NOT_IN_ID = /[^A-Za-z0-9.-]/
 
@@ -26,10 +27,10 @@ const isLongText = (text: string): boolean => {
   return text.charCodeAt(0) > 32 || NOT_BLANK.test(text)
 }
 
-/** No forbidden control character and no lone surrogate. */
+/** Whether the text has neither forbidden control characters nor lone surrogates. */
 export const isClean = (text: string): boolean => !CONTROL.test(text) && text.isWellFormed()
 
-/** string and markdown: at most 1 MB, something other than white space, nothing forbidden. */
+/** string and markdown: at most 1 MB, not only white space, and no forbidden characters. */
 export const isText = (text: string): boolean => {
   const length = text.length
   if (length > SHORT) return isLongText(text)
@@ -44,7 +45,7 @@ export const isText = (text: string): boolean => {
   return !blank
 }
 
-/** code: no white space at either end, and single spaces only inside. */
+/** code: no white space at the ends, and only single white-space characters inside. */
 export const isCode = (text: string): boolean => {
   const length = text.length
   if (length === 0 || length > STRING_LIMIT) return false
@@ -76,14 +77,14 @@ export const isIdFormat = (text: string): boolean => {
   return true
 }
 
-/** The id of a resource: an id that can stand in a URL, where `.` and `..` mean something else. */
+/** The id of a resource. `.` and `..` are refused, because clients resolve them as path segments of a URL. */
 export const isResourceId = (text: string): boolean => isIdFormat(text) && text !== '.' && text !== '..'
 
 /** The id of an element: a string without white space. */
 export const isElementId = (text: string): boolean => isText(text) && !SPACE.test(text)
 
 const UUID = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-/** As a uri the case is free, and a canonical may carry |version and #fragment. */
+/** In a uri the UUID may have upper case; a canonical may append |version and #fragment. */
 const UUID_URI = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:[|#].*)?$/i
 const OID = /^urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+$/
 const OID_URI = /^urn:oid:[0-2](?:\.(?:0|[1-9][0-9]*))+(?:[|#].*)?$/
@@ -99,10 +100,10 @@ const isUrn = (text: string): boolean => {
 
 const isUnusualUri = (text: string): boolean => isReference(text) && isUrn(text)
 
-/** Reference.reference, which R4 types as a string that holds a URL: no white space, whatever comes after urn:uuid:. */
+/** Reference.reference, a string with a URL in R4: it must have no white space. The text after urn:uuid: is not checked here. */
 export const isReference = (text: string): boolean => text.length > 0 && !SPACE.test(text) && isClean(text)
 
-/** uri, url, canonical: no white space; a urn:uuid or urn:oid must be one. */
+/** uri, url and canonical: no white space. After urn:uuid: there must be a UUID, and after urn:oid: an OID. */
 export const isUri = (text: string): boolean => {
   const length = text.length
   if (length === 0) return false
@@ -128,10 +129,10 @@ for (const unit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 BASE64['='.charCodeAt(0)] = PADDING
 for (const unit of ' \t\r\n') BASE64[unit.charCodeAt(0)] = SPACE_BETWEEN
 
-/** Characters that are looked at in one go, so that a long text is not copied as a whole. A multiple of four. */
+/** Characters that are copied and checked at a time, so that a long text is not copied as a whole. A multiple of four. */
 const PART = 16_384
 
-/** Groups of four with white space between. */
+/** Whether the text is base64 in groups of four characters. White space may be anywhere. */
 const isSpacedBase64 = (text: string): boolean => {
   const bytes = Buffer.allocUnsafe(Math.min(text.length, PART) * 3) // as UTF-8
   let digits = 0
@@ -151,8 +152,9 @@ const isSpacedBase64 = (text: string): boolean => {
 }
 
 /**
- * Whether the text is groups of four characters without white space. What the decoder does not know it skips, so anything
- * wrong makes the bytes fewer; `-` and `_` it knows as well, and of a wide character it reads the lower half.
+ * Whether the text is base64 in groups of four characters without white space. Node's decoder skips invalid characters, so the
+ * number of decoded bytes shows whether there was one. Two cases need another test: the decoder accepts `-` and `_`, and of a
+ * character above 255 it reads the lower byte.
  */
 const isPlainBase64 = (text: string): boolean => {
   if (text.length % 4 !== 0) return false
@@ -166,5 +168,5 @@ const isPlainBase64 = (text: string): boolean => {
   return Buffer.byteLength(text) === text.length && !text.includes('-') && !text.includes('_')
 }
 
-/** base64Binary: groups of four; white space between characters is allowed, `=` only at the end. */
+/** base64Binary: groups of four characters; white space is allowed between characters, and `=` only at the end. */
 export const isBase64 = (text: string): boolean => (text.length >= 64 && isPlainBase64(text)) || isSpacedBase64(text)

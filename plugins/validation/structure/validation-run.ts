@@ -1,45 +1,46 @@
 /**
- * What the generated checks call besides the faults: nested resources, contained resources (dom-2 to dom-5, ref-1),
- * the `_name` siblings of primitives, the narrative. Holds the state of the validation that is under way.
+ * The functions that the generated checks call besides those for faults: for nested resources, contained resources (dom-2 to
+ * dom-5, ref-1), the siblings `_name` of primitives, and the narrative. Has the state of the current validation.
  */
 import { type EvaluationBudget, MAX_COST } from '../../model/service.ts'
 import { quoted, type StructureFaultFactory, type StructureFaults } from './structure-issues.ts'
 import { createNarrativeCheck } from './xhtml.ts'
 
-/** A generated function: the faults of an object, null when it is valid. */
+/** A generated check. Returns the faults of an object, or null if it is valid. */
 export type GeneratedCheck = (value: any) => StructureFaults
 
 interface Local {
   /** `#id` or `#` */
   readonly target: string
-  /** Reference or canonical; only these may mean the container by `#`. */
+  /** True for a Reference or canonical; only in these `#` means the container. */
   readonly strong: boolean
-  /** The index of the contained resource it was found in, -1 outside. */
+  /** Index of the contained resource that has the reference; -1 if the container itself has it. */
   readonly within: number
 }
 
 export interface RunContext {
-  /** Members of all objects seen. */
+  /** Number of members of all objects so far. */
   keys: number
-  /** Whole numbers of the types integer, positiveInt and unsignedInt seen. */
+  /** Number of values of the types integer, positiveInt and unsignedInt so far. */
   integers: number
-  /** For expressions: what may still be done. */
+  /** The budget for evaluating the invariants of the resource. */
   readonly work: EvaluationBudget
-  /** The resource that is being checked, contained or not: %resource. */
+  /** %resource: the resource that is being checked, which may be a contained one. */
   resource: unknown
-  /** The resource that is contained in none: %rootResource. */
+  /** %rootResource: the container of `resource`, or `resource` itself if it is not contained. */
   root: unknown
+  /** Records a local reference. */
   local(target: string, strong: boolean): void
-  /** An extension with that URL is met. */
+  /** Records the URL of an extension. */
   extension(url: string): void
-  /** The URLs of all extensions met. */
+  /** The URLs of all extensions so far. */
   readonly extensions: ReadonlySet<string>
 }
 
 export interface ValidationRun {
   readonly context: RunContext
   readonly functions: Readonly<Record<string, unknown>>
-  /** The check of any resource, by its resourceType. */
+  /** Checks a resource of any type, by its resourceType. */
   readonly anyResource: GeneratedCheck
   reset(): void
 }
@@ -47,7 +48,7 @@ export interface ValidationRun {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** `resource(type)`: the check of that resource type, undefined when there is no such type. */
+/** `resource(type)` returns the check of a resource type; undefined if the type is not known or not loaded yet. */
 export const createValidationRun = (
   faults: StructureFaultFactory,
   resource: (type: string) => GeneratedCheck | undefined,
@@ -57,7 +58,7 @@ export const createValidationRun = (
   let locals: Local[] = []
   let within = -1
   let isContained = false
-  /** Of most resources; a set is made for those that have extensions. */
+  /** The empty set, for resources without extensions. */
   const noUrls: ReadonlySet<string> = new Set()
   let extensions: Set<string> | undefined
 
@@ -97,8 +98,8 @@ export const createValidationRun = (
   }
 
   /**
-   * No two contained resources have one id (https://hl7.org/fhir/R4/references.html#contained), and dom-3: something refers
-   * to each, or it refers to its container.
+   * Checks that contained resources have different ids (https://hl7.org/fhir/R4/references.html#contained), and dom-3: each one
+   * is referred to, or refers to its container. `from`: index of the first local reference of this resource in `locals`.
    */
   const containment = (found: StructureFaults, resource: Record<string, unknown>, from: number): StructureFaults => {
     if (!Array.isArray(resource.contained)) return found
@@ -134,7 +135,7 @@ export const createValidationRun = (
     return list
   }
 
-  /** A resource that stands for itself: the root, an entry of a Bundle, a parameter. */
+  /** Checks a resource that is not contained: the whole body, or a resource in a Bundle or in Parameters. */
   const anyResource: GeneratedCheck = (value) => {
     const { resource, root } = context
     const outer = { ids, within, isContained }
@@ -182,7 +183,7 @@ export const createValidationRun = (
     return found
   }
 
-  /** Reference.reference is a string to R4: a urn that is no UUID or OID refers to nothing, but may stand there. */
+  /** Warns of a urn:uuid: or urn:oid: that is invalid. It is not an error, because R4 types Reference.reference as a string. */
   const oddUrn = (found: StructureFaults, path: string, target: string): StructureFaults =>
     faults.add(
       found,
@@ -192,7 +193,7 @@ export const createValidationRun = (
       'warning',
     )
 
-  /** ref-1: a local reference names a contained resource, or `#` the container. */
+  /** ref-1: a local reference must name a contained resource, or the container as `#`. */
   const localReference = (found: StructureFaults, path: string, target: string): StructureFaults => {
     context.local(target, true)
     if (target === '#') return found
@@ -211,10 +212,10 @@ export const createValidationRun = (
         )
   }
 
-  /** Whether `siblings[index]` stands in for a primitive that is null. */
+  /** Whether a null in an array of primitives is allowed, because `siblings[index]` is an object with its extensions. */
   const isFilled = (siblings: unknown, index: number): boolean => Array.isArray(siblings) && isObject(siblings[index])
 
-  /** `_name` of a repeating primitive: one Element or null for each value, in an array of the same length. */
+  /** Checks `_name` of a repeating primitive: an array as long as that of the values, with an Element or null for each. */
   const siblings = (
     found: StructureFaults,
     path: string,
@@ -237,7 +238,7 @@ export const createValidationRun = (
       const value: unknown = Array.isArray(values) ? values[index] : undefined
       const lacks = value === null || value === undefined
       if (one === null) {
-        if (!lacks || Array.isArray(values)) continue // the loop over the values tells of a hole there
+        if (!lacks || Array.isArray(values)) continue // the check of the values reports a null in both arrays
         all = faults.add(all, 'structure', `${path}[${index}]`, 'null stands neither for a value nor for an extension')
         continue
       }

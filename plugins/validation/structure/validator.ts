@@ -1,4 +1,4 @@
-/** Checks the structure of resources with code generated once per StructureDefinition, at the first use of a type. */
+/** Checks the structure of resources. The code for a type is generated from its StructureDefinition at the first use. */
 import { errorsFirst } from '../../../kernel/index.ts'
 import {
   BudgetExceeded,
@@ -31,26 +31,28 @@ import {
 } from './text.ts'
 import { createValidationRun, type GeneratedCheck } from './validation-run.ts'
 
-/** More faults than these are counted, not listed, unless asked for. */
+/** Default of StructureOptions.limit. */
 const MAX_ISSUES = 100
 
 export interface StructureOptions {
-  /** The JSON the resource was parsed from. With it an integer spelled 1.0 or 1e0 is refused too. */
+  /** The JSON that the resource was parsed from. If given, an integer spelled 1.0 or 1e0 is refused too. */
   readonly text?: string
-  /** Most issues to list (default 100). */
+  /** Maximum number of issues to list, by default 100. One more issue then gives the number of the others. */
   readonly limit?: number
 }
 
 export interface StructureValidator {
-  /** The issues of a resource, empty when it is fine. Never throws for what a client sent; a source that throws does. */
+  /** The issues of a resource; empty if there are none. Never throws for what a client sent, only if the source of definitions throws. */
   validate(resource: Record<string, unknown>, options?: StructureOptions): readonly StructureIssue[]
-  /** Members of all objects of the resource last validated, if it was valid: fewer than in its text means duplicate keys. */
+  /**
+   * Number of members of all objects in the last resource, if it was valid. If its text has more, it has duplicate keys.
+   */
   readonly keys: number
-  /** URLs of the extensions of the resource last validated, if it was valid. */
+  /** URLs of the extensions in the last resource, if it was valid. */
   readonly extensions: ReadonlySet<string>
-  /** Canonical URLs of the definitions that are compiled. */
+  /** Canonical URLs of the definitions that are compiled so far. */
   types(): readonly string[]
-  /** The shape of a type. Null: not known yet. */
+  /** The fields of a type. Undefined: not installed. Null: not loaded yet. */
   shape(url: string): TypeFields | null | undefined
 }
 
@@ -88,7 +90,7 @@ const FORMATS: Readonly<Record<string, (value: any) => boolean>> = {
 
 const REGEX = 'http://hl7.org/fhir/StructureDefinition/regex'
 
-/** The check of a primitive this file does not know, made from its definition. */
+/** Makes the check of a primitive that FORMATS lacks from its definition. Always false if there is no definition. */
 const primitiveCheck = (definition: StructureDefinition | null | undefined): ((value: unknown) => boolean) => {
   const type = definition?.snapshot?.element.find(({ path }) => path.endsWith('.value'))?.type?.[0]
   if (type === undefined) return () => false
@@ -98,10 +100,9 @@ const primitiveCheck = (definition: StructureDefinition | null | undefined): ((v
   return (value) => typeof value === json && (regex?.test(String(value)) ?? true) && (value !== '' || json !== 'string')
 }
 
-/** No rules: the structure only. */
 const STRUCTURE_ONLY = (): RuleMaker => ({ hasRules: () => false, make: () => null })
 
-/** `makeRules` adds what elements are held to besides their structure. */
+/** `makeRules` adds rules besides the structure, such as invariants. */
 export const createStructureValidator = (
   source: DefinitionSource,
   makeRules: (tools: RuleTools) => RuleMaker = STRUCTURE_ONLY,
@@ -135,7 +136,7 @@ export const createStructureValidator = (
     return shape
   }
 
-  /** Undefined when rules need a definition that is not known yet. */
+  /** Undefined if the rules need a definition that is not loaded yet. */
   const compile = (definition: StructureDefinition): GeneratedCheck | undefined => {
     const known = compiled.get(definition.url)
     if (known !== undefined) return known
@@ -144,7 +145,7 @@ export const createStructureValidator = (
     const rules: Rule[] = []
     for (const site of sites) {
       const rule = ruleMaker.make(shape, site)
-      // In a resource read with its numbers spelled out only the structure is looked at.
+      // The second run, with ParsedWithNumberText in place of numbers, checks only the structure: rules need numbers.
       if (rule !== null)
         rules.push((found, path, value, index) => (isSpelled ? found : rule(found, path, value, index)))
     }
@@ -157,7 +158,7 @@ export const createStructureValidator = (
   const link = (url: string, profile?: string): GeneratedCheck | undefined => {
     const known = compiled.get(profile ?? url)
     if (known !== undefined) return known
-    // A profile on a data type narrows its structure; one that is not installed leaves the type itself.
+    // A profile on a data type narrows its structure. If the profile is not installed, the type itself is checked.
     const narrow = profile === undefined ? undefined : source.definition(profile)
     if (narrow === null) return undefined
     if (narrow?.kind === 'complex-type' && narrow.snapshot !== undefined) return compile(narrow)

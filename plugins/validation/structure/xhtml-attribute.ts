@@ -1,5 +1,5 @@
 /**
- * Which attributes a narrative may have and with what values: nothing a browser would run.
+ * Checks the attributes of a narrative: their names, and that a browser would not execute their values.
  * https://hl7.org/fhir/R4/narrative.html
  */
 
@@ -7,7 +7,10 @@ import { createNameSet } from './name-set.ts'
 
 export const XHTML = 'http://www.w3.org/1999/xhtml'
 
-/** The XPath of txt-1 in the definition of Narrative; with xml:lang, which XHTML wants beside lang, and the namespace. */
+/**
+ * The attributes in the XPath of txt-1 in the definition of Narrative; also xml:lang, which XHTML recommends beside lang, and
+ * xmlns.
+ */
 const LISTED =
   `abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite
   class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev
@@ -15,8 +18,8 @@ const LISTED =
   xml:lang xmlns`.split(/\s+/)
 
 /**
- * What the text of narrative.html admits besides, with the chapters of HTML 4.0 it names (basefont and body apart), its
- * images and links: attributes of font, br, hr, img, map and area; and xml:space, which XHTML gives to pre.
+ * Attributes that txt-1 lacks but the text of narrative.html allows, because it names whole chapters of HTML 4.0: those of font,
+ * br, hr, img, map and area (basefont and body are not allowed), and xml:space, which XHTML defines for pre.
  */
 const UNLISTED = 'clear color face ismap nohref noshade size usemap xml:space'.split(' ')
 
@@ -26,7 +29,7 @@ const IS_UNLISTED = Uint8Array.from(ATTRIBUTE_NAMES.ends, (name) =>
   name !== undefined && UNLISTED.includes(name) ? 1 : 0,
 )
 
-/** Whether the attribute, by the state its name ends in, is beyond the list of txt-1. */
+/** Whether txt-1 lacks the attribute, given as the state of ATTRIBUTE_NAMES in which its name ends. */
 export const isUnlisted = (attribute: number): boolean => IS_UNLISTED[attribute] === 1
 
 const URLS = new Set(['href', 'src', 'cite', 'longdesc', 'usemap'])
@@ -35,7 +38,7 @@ const UNKNOWN = 0
 const FREE = 1
 const URL = 2
 const STYLE = 3
-/** What the value of an attribute is held to, by the state its name ends in. */
+/** How the value of an attribute is checked, by the state in which its name ends. */
 const KINDS = Uint8Array.from(ATTRIBUTE_NAMES.ends, (name) => {
   if (name === undefined) return UNKNOWN
   if (name === 'style') return STYLE
@@ -47,13 +50,16 @@ const ACTIVE_SCHEME = /^(?:javascript|vbscript|livescript|mocha|data|blob|filesy
 const IMAGE_DATA = /^data:image\/[a-z0-9.+-]+[;,]/
 const ACTIVE_STYLE = /expression\(|javascript:|vbscript:|behaviou?r:|-moz-binding|@import/
 
-/** What the path of a URL is made of. */
+/** Bytes that occur in paths of ordinary URLs. */
 const IN_PATH = new Uint8Array(256)
 for (const unit of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-') IN_PATH[unit.charCodeAt(0)] = 1
 
-/** Any byte after it makes a style dubious. */
+/** In DUBIOUS_BEFORE: the byte makes a style dubious, whatever comes after it. */
 const ANY = 255
-/** The byte (a letter as a small one) that makes a style dubious right after this one: exp, script, behav, -moz, a comment. */
+/**
+ * By byte: the byte (a letter in lower case) that makes a style dubious if it comes next. The pairs occur in `expression`,
+ * `script`, `behavior` and `-moz-binding`, and at the start of a comment. A dubious style is then checked fully.
+ */
 const DUBIOUS_BEFORE = new Uint8Array(256)
 for (const [first, second] of ['xp', 'Xp', 'cr', 'Cr', 'ha', 'Ha', '-m', '/*'] as const)
   DUBIOUS_BEFORE[first!.charCodeAt(0)] = second!.charCodeAt(0)
@@ -61,8 +67,8 @@ DUBIOUS_BEFORE.fill(ANY, 0, 32).fill(ANY, 127)
 for (const unit of '\\&@') DUBIOUS_BEFORE[unit.charCodeAt(0)] = ANY
 
 /**
- * Whether the bytes are plainly no URL that a browser would execute: a relative one, or a scheme with h, as none of those
- * begins. Most values are; the rest is looked at as a browser would read it.
+ * Quick test for a URL that a browser cannot execute: a relative URL, or one whose scheme begins with h, as no active scheme
+ * does. Most URLs pass; the others are checked by `activeFault`, which reads them as a browser would.
  */
 const isPlainUrl = (bytes: Uint8Array, from: number, to: number): boolean => {
   let at = from
@@ -72,7 +78,7 @@ const isPlainUrl = (bytes: Uint8Array, from: number, to: number): boolean => {
   return byte === 35 || byte === 63 || (byte === 58 && bytes[from] === 104)
 }
 
-/** Whether the bytes are plainly no style that a browser would execute. */
+/** Quick test for a style that a browser cannot execute. */
 const isPlainStyle = (bytes: Uint8Array, from: number, to: number): boolean => {
   for (let at = from; at < to; at++) {
     const second = DUBIOUS_BEFORE[bytes[at]!]!
@@ -81,7 +87,7 @@ const isPlainStyle = (bytes: Uint8Array, from: number, to: number): boolean => {
   return true
 }
 
-/** A code point XML allows. */
+/** Whether XML allows a code point. */
 export const isXmlCharacter = (point: number): boolean =>
   point === 9 ||
   point === 10 ||
@@ -92,7 +98,7 @@ export const isXmlCharacter = (point: number): boolean =>
 
 const character = (point: number): string => (isXmlCharacter(point) ? String.fromCodePoint(point) : '')
 
-/** Replaces XML's references. */
+/** Replaces the entity and character references of XML by their characters. */
 const decode = (text: string): string =>
   text.replace(ENTITY, (_, amp, lt, gt, quot, apos, decimal, hex) => {
     if (amp) return '&'
@@ -103,7 +109,7 @@ const decode = (text: string): string =>
     return character(decimal === undefined ? Number.parseInt(hex, 16) : Number.parseInt(decimal, 10))
   })
 
-/** Without the comments of CSS, in time linear in the text. */
+/** Removes the comments of CSS. Takes linear time, unlike a regular expression. */
 const withoutComments = (text: string): string => {
   let rest = ''
   let from = 0
@@ -116,7 +122,7 @@ const withoutComments = (text: string): string => {
   return rest + text.slice(from)
 }
 
-/** What a browser would make of it: what it skips removed, lower case. */
+/** The value as a browser reads it: in lower case, without the white space and control characters that a browser skips. */
 const bare = (value: string): string => value.replace(/[\0-\x20\x7f-\xa0\u200b\ufeff]+/g, '').toLowerCase()
 
 const styleText = (value: string): string =>
@@ -136,8 +142,8 @@ const activeFault = (name: string, value: string): string | null => {
 }
 
 /**
- * Why an attribute, by the state its name ends in, may not have the value between the two places, or null. The value's
- * references are well-formed.
+ * Why an attribute may not have the value in the bytes from `from` to `to`, as the end of a sentence; null if it may.
+ * `attribute`: the state in which its name ends. The references in the value must be well-formed.
  */
 export const valueFault = (bytes: Buffer, attribute: number, from: number, to: number): string | null => {
   switch (KINDS[attribute]) {

@@ -1,7 +1,8 @@
 /**
- * The narrative: one well-formed XHTML div with only the formatting elements and attributes of txt-1, nothing a browser
- * would run, no DOCTYPE and no entity but XML's own; and with something to see (txt-2). Scans UTF-8 bytes, which is
- * several times as fast as asking a string for its characters. https://hl7.org/fhir/R4/narrative.html
+ * Checks the narrative. It must be one well-formed XHTML div with allowed elements and attributes only (txt-1), with content to
+ * show (txt-2), without anything that a browser would execute, without a DOCTYPE, and with no entities except XML's own. The
+ * check scans UTF-8 bytes, which is several times as fast as the characters of a string.
+ * https://hl7.org/fhir/R4/narrative.html
  */
 import { Buffer } from 'node:buffer'
 import { createNameSet, stateOf } from './name-set.ts'
@@ -9,13 +10,13 @@ import { ATTRIBUTE_NAMES, isUnlisted, isXhtml, isXmlCharacter, valueFault, XHTML
 
 const BAD_CHARACTER = 'it has a character XML does not allow'
 
-/** The XPath of txt-1 in the definition of Narrative. */
+/** The elements in the XPath of txt-1 in the definition of Narrative. */
 const LISTED = `a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5
   h6 hr i img li ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var`.split(/\s+/)
 
 /**
- * What the text of narrative.html admits besides: the chapters 7 to 11 of HTML 4.0 without ins and del, chapter 15, and
- * image maps. Of elements that HTML 4.0 deprecates only those that mark text.
+ * Elements that txt-1 lacks but the text of narrative.html allows: it names the chapters 7 to 11 of HTML 4.0 without ins and
+ * del, chapter 15, and image maps. Of the elements that HTML 4.0 deprecates only those that format text are allowed.
  */
 const UNLISTED = 'address area bdo font kbd map s strike u'.split(' ')
 
@@ -28,12 +29,12 @@ const IS_UNLISTED = Uint8Array.from(ELEMENT_OF, (name) => (name !== undefined &&
 const SRC = stateOf(ATTRIBUTE_NAMES, 'src')
 const XMLNS = stateOf(ATTRIBUTE_NAMES, 'xmlns')
 
-/** A scratch buffer larger than this is not kept. */
+/** Maximum size of the scratch buffer that is reused; for a longer narrative one is allocated. */
 const KEPT_BYTES = 262_144
 
 const REFERENCE = /^&(?:amp|lt|gt|quot|apos|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));/
 
-/** Marks the end of the bytes. */
+/** The byte that marks the end of the text. */
 const END = 0
 const LESS = 60
 const MORE = 62
@@ -41,36 +42,36 @@ const SLASH = 47
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
 
-/** Letters, digits, `:`, `-`, `_`, `.` */
+/** Bytes of names: letters, digits, `:`, `-`, `_` and `.` */
 const IN_NAME = new Uint8Array(256)
 for (const name of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.') IN_NAME[name.charCodeAt(0)] = 1
-/** White space, and everything from 32 up that is neither `<` nor `&`. */
+/** Bytes of text: white space, and all bytes from 32 on except `<` and `&`. */
 const IN_TEXT = new Uint8Array(256).fill(1, 32)
 for (const space of '\t\n\r') IN_TEXT[space.charCodeAt(0)] = 1
 for (const markup of '<&') IN_TEXT[markup.charCodeAt(0)] = 0
 
-/** A position in the bytes, or FAILED: why is in `problem`. Positions are passed on, not kept: that is what makes it fast. */
+/** An index into the bytes, or FAILED with the reason in `problem`. Passed as argument and result, since a closure variable is slower. */
 type Position = number
 const FAILED = -1
 
 export interface NarrativeCheck {
-  /** `null` when the narrative is fine, else `txt-1: why` or `txt-2: why`. */
+  /** Returns null if the narrative is valid, else a message that begins with `txt-1:` or `txt-2:`. */
   (text: string): string | null
-  /** Of the narrative checked last: the remark that it uses what the list of txt-1 lacks. */
+  /** A warning if the last narrative uses an element or attribute that txt-1 lacks; else undefined. */
   readonly unlisted: string | undefined
 }
 
-/** A check with its own scratch space. */
+/** Makes a check, which has its own scratch buffer. */
 export const createNarrativeCheck = (): NarrativeCheck => {
   const encoder = new TextEncoder()
-  /** Elements that are open, by the state their name ends in; those from `depth` on are of the past. */
+  /** Stack of the open elements, as the states in which their names end. Items from index `depth` on are no longer valid. */
   const open: number[] = []
   let depth = 0
   const attributes: number[] = []
   let kept = Buffer.alloc(4096)
   let problem = ''
   let hasContent = false
-  /** The first element or attribute beyond the list of txt-1. */
+  /** Describes the first element or attribute that txt-1 lacks; empty if there is none. */
   let beyond = ''
 
   const fail = (why: string): Position => {
@@ -93,7 +94,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     return at
   }
 
-  /** Moves over one of XML's own references. */
+  /** Returns the position after an entity or character reference of XML. */
   const reference = (bytes: Buffer, at: Position): Position => {
     const [text, decimal, hex] = REFERENCE.exec(bytes.toString('latin1', at, at + 12)) ?? []
     if (text === undefined) return fail('it has an entity that XML does not define; write the character itself')
@@ -104,7 +105,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     return at + text.length
   }
 
-  /** Moves over text up to the next tag, which must come. */
+  /** Returns the position of the next `<` after text. Fails if the bytes end before. */
   const content = (bytes: Buffer, from: Position): Position => {
     let at = from
     for (;;) {
@@ -119,7 +120,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     }
   }
 
-  /** Moves over an attribute's value up to its closing quote. */
+  /** Returns the position of the closing quote of an attribute's value. `start` and `end`: range of the attribute's name. */
   const quoted = (bytes: Buffer, from: Position, quote: number, start: Position, end: Position): Position => {
     let at = from
     for (;;) {
@@ -167,7 +168,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     return fault === null ? at + 1 : fail(`the attribute ${shown(bytes, from, end)} of <${nameOf(element)}> ${fault}`)
   }
 
-  /** Moves over a tag from the end of its name. */
+  /** Reads the rest of a start tag after its name: attributes and end. Returns the position after the tag. */
   const restOfTag = (bytes: Buffer, from: Position, element: number): Position => {
     if (depth === 0 && element !== DIV) return fail(`it is a <${nameOf(element)}> where a <div> is expected`)
     let at = from
@@ -189,7 +190,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     return bytes[at + 1] === MORE ? at + 2 : fail(`the tag <${nameOf(element)}> is not well-formed`)
   }
 
-  /** The end of the element's name that starts there; the element itself is left in `element`. */
+  /** The state in which the last name that `elementName` has read ends. `elementName` returns the position after the name. */
   let element = 0
   const elementName = (bytes: Buffer, from: Position): Position => {
     let at = from
@@ -237,7 +238,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
       const byte = bytes[at++]!
       if (byte < 32 && !isSpace(byte)) return fail(BAD_CHARACTER)
     }
-    // A browser that reads this as HTML ends `<!-->` and `<!--->` at once.
+    // Refused: `<!-->` and `<!--->` are complete comments in HTML, so a browser would show what follows.
     const endsEarly = bytes[start] === MORE || (bytes[start] === 45 && bytes[start + 1] === MORE)
     if (bytes[at] === END || bytes[at + 2] !== MORE || endsEarly) {
       return fail('it has a comment that is not well-formed')
@@ -272,7 +273,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
   }
 
   const check = (text: string): string | null => {
-    const needed = text.length * 3 + 1 // three bytes at most for a UTF-16 unit, and the end mark
+    const needed = text.length * 3 + 1 // at most three bytes for each UTF-16 code unit, and the byte END
     if (kept.length < needed && needed <= KEPT_BYTES) kept = Buffer.alloc(needed)
     const bytes = kept.length < needed ? Buffer.alloc(needed) : kept
     const { written } = encoder.encodeInto(text, bytes)
@@ -280,10 +281,10 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     depth = 0
     hasContent = false
     beyond = ''
-    // As many bytes as characters: there is no surrogate.
+    // If there are as many bytes as characters, the text is ASCII and has no surrogates.
     if ((written === text.length || text.isWellFormed()) && document(bytes) === written)
       return hasContent ? null : 'txt-2: The narrative has no text and no image to show.'
-    // U+0000 looks like the end.
+    // U+0000 has stopped the scan, because it looks like END.
     if (text.includes('\0') || !text.isWellFormed()) return `txt-1: The narrative must be XHTML, but ${BAD_CHARACTER}.`
     return `txt-1: The narrative must be one XHTML div of basic formatting, but ${problem}.`
   }
