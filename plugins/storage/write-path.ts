@@ -92,7 +92,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
   const tell = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> =>
     chain(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
 
-  /** The content to store; undefined if a deletion or no change. Throws 404, 405 or 410 if there is no resource to change. */
+  /** The content to store; undefined if the change deletes or changes nothing. Throws 404, 405 or 410 if no resource is there. */
   const contentOf = (change: Change, previous: StoredVersion | undefined): NewContent | undefined => {
     if (change.kind === 'delete') return undefined
     const { type, id } = change
@@ -107,7 +107,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     return previous.version === change.base.version ? change.content : change.rebase(previous)
   }
 
-  /** Throws Contended, so that the change is prepared again, if it has no findings about a large current version. */
+  /** Throws Contended, so that the change is prepared again, if findings are about another version, or missing for a large one. */
   const checkFindings = (
     findings: Findings | undefined,
     { type, id }: Change,
