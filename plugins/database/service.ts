@@ -24,6 +24,8 @@ export {
   type TransactOptions,
 } from './contract.ts'
 
+export { Outdated } from './errors.ts'
+export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
 
 /** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
