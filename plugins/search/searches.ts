@@ -81,7 +81,7 @@ export const createSearches = (): LateSearches => {
       write: (transaction, next, resource, previous, findings) =>
         written().observer.write(transaction, next, resource, previous, findings),
       committed: (versions) => written().observer.committed(versions),
-      lookAgain: () => written().observer.lookAgain(),
+      lookAgain: async () => written().observer.lookAgain?.(),
       patients: (change, ownUrl) => written().observer.patients(change, ownUrl),
     },
     posted: {

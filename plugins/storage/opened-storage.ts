@@ -72,7 +72,7 @@ export const createStorage = ({ cache_bytes: cacheBytes, large_body_bytes }: Sto
     },
     async open({ database, clock, run, types }) {
       const store = await openVersionStore({
-        database: repeatOutdated(database, () => observers.observer.lookAgain()),
+        database: repeatOutdated(database, async () => observers.observer.lookAgain?.()),
         clock,
         types,
         cacheBytes,
