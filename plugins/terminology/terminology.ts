@@ -17,6 +17,7 @@ export interface ExpansionService extends Terminology {
   /** All of a value set that is at hand. */
   of(valueSet: Readonly<Record<string, unknown>>, pin?: Pin): Promise<Expansion>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
+  readonly readName: DefinitionFinder['readName']
   /** A value set or code system was written. */
   forget(): void
 }
@@ -58,6 +59,7 @@ export const createTerminology = (find: DefinitionFinder, clock: Clock): Expansi
       return telling(name, () => expandResource(valueSet, name, pin))
     },
     codeSystem: find.codeSystem,
+    readName: find.readName,
     async expand(valueSet, most) {
       const expansion = await all(valueSet)
       if (expansion === undefined) return undefined
