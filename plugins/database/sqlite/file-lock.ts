@@ -4,7 +4,7 @@
  * it when the process ends, however it ends, so a lock file that was left behind refuses nobody. The file says who holds
  * it, and can be read while the lock is held. https://sqlite.org/lockingv3.html#reserved_lock
  */
-import { realpathSync, rmSync, statSync } from 'node:fs'
+import { readlinkSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
@@ -27,13 +27,29 @@ interface Holder {
   readonly token: string
 }
 
-/** The path under which SQLite keeps the log: symbolic links are followed, also for a file that is not there yet. */
-export const realPath = (path: string): string => {
+const LINKS = 40 // as many as Linux follows
+
+const linkTarget = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined // no link
+  }
+}
+
+/**
+ * The path under which SQLite keeps the log: symbolic links are followed, also for a file that is not there yet, and links
+ * that lead to where SQLite will make one.
+ */
+export const realPath = (path: string, links = LINKS): string => {
   try {
     return realpathSync(path)
   } catch {
     try {
-      return join(realpathSync(dirname(resolve(path))), basename(path))
+      const folder = realpathSync(dirname(resolve(path)))
+      const named = join(folder, basename(path))
+      const target = links > 0 ? linkTarget(named) : undefined
+      return target === undefined ? named : realPath(resolve(folder, target), links - 1)
     } catch {
       return resolve(path)
     }
