@@ -120,6 +120,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
   }
   const interactions = createInteractions({
     catalog,
+    owned,
     reads: {
       read: read('read', common),
       vread: read('vread', common),
