@@ -1,7 +1,10 @@
-/** Which command the arguments ask for. Without one, or starting with a flag, `serve`: oclif has no default command. */
+/**
+ * Finds the command in the arguments. Without one, or when a flag comes first, it is `serve`: oclif has no default
+ * command.
+ */
 
 export interface ParsedArguments {
-  /** `serve`, `config`, `migrate` …, or undefined: help about the whole. */
+  /** `serve`, `config`, `migrate` …, or undefined for help about the whole program. */
   readonly command: string | undefined
   /** The arguments after the command's name. */
   readonly rest: readonly string[]

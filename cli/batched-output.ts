@@ -1,9 +1,9 @@
-/** Output for what no person watches is written in batches; a terminal is written to at once. */
+/** Output in batches where standard output is not a terminal; a terminal is written to at once. */
 import { createBatch } from '../kernel/batch.ts'
 import type { Output } from '../kernel/command.ts'
 
 export interface BatchedOutput extends Output {
-  /** Writes what waits; to be called at exit. */
+  /** Writes the buffered text; call it at exit. */
   flush(): void
 }
 

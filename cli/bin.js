@@ -1,7 +1,10 @@
 #!/usr/bin/env node
-/* The program's entry: plain JavaScript that an old Node can read, so that it can say what it needs instead of crashing. */
+/**
+ * The program's entry: plain JavaScript that an old Node can read, so that it can name the required version instead of
+ * crashing.
+ */
 var have = process.versions.node.split('.').map(Number)
-// In these a server can choose which requests leave HTTP for another protocol.
+// From these versions on a server can choose which requests leave HTTP (shouldUpgradeCallback).
 var isNewEnough = (have[0] === 22 && have[1] >= 21) || (have[0] === 24 && have[1] >= 9) || have[0] > 24
 if (!isNewEnough) {
   process.stderr.write(

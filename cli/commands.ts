@@ -1,4 +1,4 @@
-/** serve, config and plugins, and every command that a plugin brings, first-party or not. */
+/** The commands serve, config and plugins, and those of all plugins. */
 import type { Command } from '@oclif/core'
 import { defineError } from '../kernel/define-error.ts'
 import type { AnyPlugin } from '../kernel/index.ts'
@@ -10,11 +10,11 @@ export const CommandTwice = defineError(
   'The plugins "%s" and "%s" both bring the command "%s".',
 )
 
-/** Loads the class; asked only for the command that runs, or for all of them by help. */
+/** Loads the class of a command. Called only for the command that runs, or for all of them by help. */
 export type LoadCommand = () => Promise<Command.Class>
 
 const ours: Readonly<Record<string, LoadCommand>> = {
-  serve: async () => (await import('./serve.ts')).Serve,
+  serve: async () => (await import('./serve-command.ts')).Serve,
   config: async () => (await import('./config.ts')).ShowConfig,
   plugins: async () => (await import('./plugins.ts')).ShowPlugins,
 }
@@ -28,7 +28,7 @@ export const commandsOf = (plugins: readonly AnyPlugin[]): ReadonlyMap<string, L
     commands.set(name, { owner, load })
   }
   for (const [name, load] of Object.entries(ours)) add('cli', name, load)
-  add('cli', 'help', ours.serve!) // taken: `server help` never gets here
+  add('cli', 'help', ours.serve!) // reserves the name; `server help` is handled before
   for (const plugin of plugins)
     for (const [name, load] of Object.entries(plugin.commands ?? {})) add(plugin.name, name, load as LoadCommand)
   commands.delete('help')

@@ -6,7 +6,7 @@ import { ownContext } from './context.ts'
 import { keyLine } from './toml.ts'
 import { unknownVariables } from './unknown-variables.ts'
 
-const NOTE_COLUMN = 48 // characters; where the origins line up
+const NOTE_COLUMN = 48 // column, in characters, at which origins are aligned
 
 const originOf = ({ origin }: Reported): string => (origin.source === 'default' ? 'default' : describeOrigin(origin))
 

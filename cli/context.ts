@@ -1,19 +1,19 @@
-/** The context of one command: the layers with the flags it was given, the plugins, a kernel on demand. */
+/** The context of one command: settings with the flags that were given, the plugins, and a kernel when requested. */
 import { type CommandContext, commandContext } from '../kernel/command.ts'
 import { createKernel } from '../kernel/index.ts'
 import { type DecodedSettings, decode } from '../kernel/settings/decode.ts'
 import { fromSources, type Layered } from '../kernel/settings/layer.ts'
-import type { GivenFlags } from './flags.ts'
 import type { Gathered } from './gather.ts'
+import type { GivenFlags } from './given-flags.ts'
 import type { World } from './world.ts'
 
-/** For our own commands: what plugins' commands have no use for. */
+/** What our own commands get in addition to those of plugins. */
 export interface OwnContext extends CommandContext {
   readonly world: World
   readonly gathered: Gathered
-  /** For the wrapper around a command: the flags of settings that were parsed. */
+  /** Called by the wrapper around a command with the parsed flags of settings. */
   given(flags: GivenFlags): void
-  /** Values that no line may show, as far as the settings can be read. */
+  /** Values to mask in output, as far as the settings can be read. */
   secrets(): readonly string[]
 }
 
@@ -22,7 +22,7 @@ export const ownContext = (command: object): OwnContext => commandContext(comman
 export const createContext = (world: World, gathered: Gathered): OwnContext => {
   let flags: GivenFlags | undefined
   const layered = (): Layered => {
-    // Not an empty set: `--sqlite path` would silently be another database.
+    // An error, because without the parsed flags `--sqlite path` would be ignored and another database would be used.
     if (flags === undefined) throw new TypeError('The command asks for settings before this.parse(...).')
     return fromSources({ file: gathered.file, environment: world.environment, flags })
   }
@@ -40,7 +40,7 @@ export const createContext = (world: World, gathered: Gathered): OwnContext => {
       try {
         return settings().secrets()
       } catch {
-        return [] // refused settings are told without their values
+        return [] // messages about refused settings do not show values
       }
     },
     kernel: ({ log = { stream: { write: (line: string) => void world.stderr.write(line) } }, ...options } = {}) =>

@@ -1,12 +1,11 @@
 /** Command-line flags, made from the settings' annotations. Spec: Command line; every flag has a place in the file. */
-import { Errors, Flags, type Interfaces } from '@oclif/core'
+import { Flags, type Interfaces } from '@oclif/core'
 import { choices } from '../kernel/settings/allowed.ts'
-import { commandLineFlagsOf, type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
+import { type Setting, type SettingSchema, variablesOf } from '../kernel/settings/annotation.ts'
 
 export type FlagDefinitions = Interfaces.FlagInput
-export type GivenFlags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
-/** `strict|fhir`, `n`, `path`: what stands for the value in help. */
+/** The placeholder of the value in help: `strict|fhir`, `n`, `path`. */
 const valueWord = (key: string, schema: SettingSchema): string => {
   const of = schema.type === 'array' ? (schema.items ?? {}) : schema
   const literals = choices(of)
@@ -32,7 +31,7 @@ export const configFlag: FlagDefinitions = {
   }),
 }
 
-/** One flag per annotation; `hidden` keeps them out of the help of commands that are not about them. */
+/** One flag for each annotation. `hidden` leaves them out of a command's help page. */
 export const settingsFlags = (settings: readonly Setting[], hidden = false): FlagDefinitions => {
   const flags: FlagDefinitions = {}
   for (const { key, section, schema } of settings) {
@@ -48,28 +47,4 @@ export const settingsFlags = (settings: readonly Setting[], hidden = false): Fla
     else flags[schema.flag] = Flags.string(text)
   }
   return flags
-}
-
-/** What a given flag says: its own setting, and those it implies. */
-const sayings = ({ path, schema }: Setting, flag: string, value: unknown): readonly [string, unknown][] => {
-  const values = schema.flagValues ?? {}
-  if (flag !== schema.flag) return [[path, values[flag]]]
-  return [[path, value], ...Object.entries(schema.flagSets ?? {})]
-}
-
-/** Refuses two flags that say different things of one setting, such as `--memory --sqlite path`. */
-export const refuseContradictions = (settings: readonly Setting[], given: GivenFlags): void => {
-  const said = new Map<string, { readonly flag: string; readonly value: unknown }>()
-  for (const setting of settings)
-    for (const flag of commandLineFlagsOf(setting.schema)) {
-      if (given[flag] === undefined) continue
-      for (const [path, value] of sayings(setting, flag, given[flag])) {
-        const before = said.get(path)
-        if (before !== undefined && before.value !== value)
-          throw new Errors.CLIError(
-            `--${before.flag} and --${flag} contradict one another on ${path}; give one of them`,
-          )
-        said.set(path, { flag, value })
-      }
-    }
 }

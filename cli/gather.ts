@@ -1,4 +1,4 @@
-/** What must be known before the flags are: the settings file, the third-party plugins it loads, and all declared settings. */
+/** Reads what determines the flags: the settings file, the third-party plugins it loads, and all declared settings. */
 import { dirname, resolve } from 'node:path'
 import type { AnyPlugin } from '../kernel/index.ts'
 import { loadPlugins } from '../kernel/load.ts'
@@ -26,7 +26,7 @@ const askedFor = (config: string | undefined, { environment }: World): SettingsI
 
 const referencesIn = (file: SettingsFile | undefined): readonly string[] => {
   const section = file?.values.plugins
-  // What is no list of strings is refused when all settings are checked.
+  // A value that is not a list of strings is refused later, when all settings are checked.
   const load = isTable(section) ? section.load : undefined
   return Array.isArray(load) ? load.filter((one) => typeof one === 'string') : []
 }
@@ -41,7 +41,7 @@ export const gather = async (world: World, config: string | undefined): Promise<
   return { file, thirdParty, folder, sections, settings: settingsOf(sections) }
 }
 
-/** As if there were no settings file: what help falls back to. */
+/** The same without a settings file: help falls back to it. */
 export const gatherFirstParty = (world: World): Gathered => {
   const sections = sectionsOf(world.firstParty, [])
   return { file: undefined, thirdParty: [], folder: world.folder, sections, settings: settingsOf(sections) }

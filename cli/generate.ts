@@ -1,4 +1,4 @@
-/** `npm run generate`: writes what the repository holds of generated files. test/generated.test.ts fails when one is stale. */
+/** `npm run generate`: writes the generated files of the repository. test/generated.test.ts fails when one is stale. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { firstParty } from '../plugins/index.ts'
 import { generatedFiles } from './docs/files.ts'

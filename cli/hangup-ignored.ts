@@ -1,7 +1,8 @@
 /**
- * Was SIGHUP ignored when this process was started, as under nohup? Node sets every signal back to its default before it
- * runs a program, so that has to be told by other traces: the variable that a shell leaves with the command it runs, and
- * the signals that the parent process ignores, which a child inherits. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/nohup.html
+ * Whether SIGHUP was ignored when this process was started, as under nohup. Node resets all signals before it runs a
+ * program, so this is inferred from other traces: the variable `_`, in which a shell leaves the command it runs, and
+ * the signals that the parent process ignores, which a child inherits.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/nohup.html
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -13,7 +14,7 @@ const ignoredByParent = (parent: number): boolean => {
     const [, mask] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${parent}/status`, 'utf8')) ?? []
     return mask !== undefined && ((BigInt(`0x${mask}`) >> HANGUP_BIT) & 1n) === 1n
   } catch {
-    return false // no Linux, or no such process any more
+    return false // not Linux, or the process has ended
   }
 }
 

@@ -8,7 +8,7 @@ interface HelpStyle {
   readonly color: boolean
 }
 
-/** oclif's formatting, without its own idea of what a page holds. */
+/** Uses oclif's formatting, but not its layout of a page. */
 class Page extends Help {
   about(command: Command.Loadable): string {
     return this.formatCommand(command)
@@ -27,10 +27,10 @@ const page = (oclif: Config, { color }: HelpStyle, sections?: string[]): Page =>
   } as ConstructorParameters<typeof Help>[1])
 
 const loadable = (name: string, Loaded: Command.Class, settings: readonly Setting[]): Command.Loadable => {
-  // Every command takes the flags of settings; only serve, which is about them, shows them all.
+  // Every command takes the flags of settings; only the help of serve shows them all.
   const flags = { ...Loaded.flags, ...configFlag, ...settingsFlags(settings, name !== 'serve') }
   const { summary, description, examples, hidden } = Loaded
-  // oclif's pages ask each argument for its name, which only the key says.
+  // oclif's pages read the name of each argument from it; ours have it as the key only.
   const args = Object.fromEntries(Object.entries(Loaded.args ?? {}).map(([key, arg]) => [key, { ...arg, name: key }]))
   return {
     id: name,

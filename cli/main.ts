@@ -1,4 +1,7 @@
-/** The command line of this process: the only place that hands out argv, environment, signals and the exit. */
+/**
+ * The entry that runs the command line with argv, environment, signals and exit of this process; nothing else touches
+ * them.
+ */
 import { firstParty } from '../plugins/index.ts'
 import { batchedOutput } from './batched-output.ts'
 import { isHangupIgnored } from './hangup-ignored.ts'
@@ -12,10 +15,11 @@ if (isIgnoring) process.on('SIGHUP', () => undefined)
 const listeners = new Set<(name: SignalName) => void>()
 let readerGone = false
 
-// `server config | head`: nobody is left to say anything to. A server whose log nobody takes stops as at a signal.
+// EPIPE, as with `server config | head`: nothing reads the output any more. A command ends; a server stops as at a
+// signal.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
-  if (readerGone) return // a second time would count as a second signal
+  if (readerGone) return // a second error would count as a second signal
   readerGone = true
   if (listeners.size === 0) process.exit(0)
   for (const listener of listeners) listener('SIGTERM')

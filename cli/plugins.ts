@@ -1,4 +1,4 @@
-/** `server plugins`: all plugins in the order they are set up, with what each adds. Nothing is opened or started. */
+/** `server plugins`: lists all plugins in the order of set-up, with what each adds. Opens and starts nothing. */
 import { Command, Flags } from '@oclif/core'
 import type { PluginDescription } from '../kernel/index.ts'
 import { ownContext } from './context.ts'

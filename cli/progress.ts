@@ -1,17 +1,17 @@
-/** Long work on a terminal: one line that is written over while packages are downloaded and read. */
+/** Shows progress on a terminal: one line that is overwritten while packages are downloaded and read. */
 
 import type { Output } from '../kernel/command.ts'
 import { type Clock, counted, type Kernel, systemClock } from '../kernel/index.ts'
 import { InstallProgress, type InstallStep } from '../plugins/packages/service.ts'
 
-/** Back to the start of the line and clear it: whatever is written next takes the place of the progress line. */
+/** Moves to the start of the line and clears it, so that the next text replaces the progress line. */
 export const CLEAR_LINE = '\r\u001B[K'
 
-const LINE_MS = 80 // faster than an eye follows; slower than a terminal suffers
+const LINE_MS = 80 // milliseconds between two updates, so that a slow terminal can keep up
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1)
 
-/** A folder or archive by its last word: the whole path is wider than a terminal. */
+/** The last segment of a path to a folder or archive: the whole path is wider than a terminal. */
 const named = (label: string): string => label.split('/').at(-1) ?? label
 
 const describe = (step: InstallStep): string => {
@@ -23,7 +23,7 @@ const describe = (step: InstallStep): string => {
   return ''
 }
 
-/** Shows what is being installed until the returned function is called. Nothing where no plugin installs. */
+/** Shows what is being installed until the returned function is called. Does nothing without the plugin packages. */
 export const showProgress = (kernel: Kernel, stdout: Output, clock: Clock = systemClock): (() => void) => {
   let progress: InstallProgress
   try {

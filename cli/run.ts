@@ -1,30 +1,33 @@
 /** One run of the command line, from arguments to exit code. Spec: Command line. */
 import { fileURLToPath } from 'node:url'
-import { type Command, Config } from '@oclif/core'
+import type { Command, Config } from '@oclif/core'
 import { giveContext } from '../kernel/command.ts'
 import { BUILD } from '../kernel/index.ts'
 import { closestKey } from '../kernel/settings/closest-key.ts'
 import { MASK } from '../kernel/settings/secrets.ts'
 import { configIn, type ParsedArguments, readArgv } from './argv.ts'
 import { commandsOf, type LoadCommand } from './commands.ts'
-import { createContext } from './context.ts'
-import { configFlag, type FlagDefinitions, type GivenFlags, refuseContradictions, settingsFlags } from './flags.ts'
+import { createContext, type OwnContext } from './context.ts'
+import type { FlagDefinitions } from './flags.ts'
 import { type Gathered, gather, gatherFirstParty } from './gather.ts'
-import { helpAbout, helpOverall } from './help.ts'
+import { type GivenFlags, refuseContradictions } from './given-flags.ts'
+import { plainFlags } from './plain-flags.ts'
+import { serve } from './serve.ts'
 import { missingArguments, REFUSED, type StartFailure, startFailureOf } from './start-failure.ts'
 import type { World } from './world.ts'
 
 const DESCRIPTION = 'A FHIR R4 server.'
 
-/** oclif's view of this program: no manifest, no plugins of its own kind. */
-const loadConfig = (): Promise<Config> => {
+/** oclif's configuration of this program: no manifest, no oclif plugins. */
+const loadConfig = async (): Promise<Config> => {
+  const { Config } = await import('@oclif/core')
   const root = fileURLToPath(new URL('..', import.meta.url))
   const oclif = { bin: 'server', dirname: 'server', topicSeparator: ' ' }
   const pjson = { name: 'server', version: BUILD, description: DESCRIPTION, oclif }
   return Config.load({ root, isRoot: true, pjson: pjson as never, userPlugins: false, devPlugins: false })
 }
 
-/** The part of oclif's `parse` that a command's own flags come in by. */
+/** The part of oclif's `Command` that is wrapped to add flags of settings. */
 interface Parsing {
   parse(options?: { flags?: FlagDefinitions }, argv?: string[]): Promise<{ flags: Record<string, unknown> }>
   _run(): Promise<unknown>
@@ -39,7 +42,13 @@ const masked = (line: string, secrets: readonly string[]): string =>
     .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, MASK), line)
 
-/** Runs the class with the flags of settings beside its own; a flag of its own with such a name is its own. */
+/** Messages of drivers quote their input, which may hold secrets. */
+const maskedFailure = (error: unknown, context: OwnContext): StartFailure => {
+  const { lines, code } = startFailureOf(error)
+  return { lines: lines.map((line) => masked(line, context.secrets())), code }
+}
+
+/** Runs the class with the flags of settings added to its own, which win where names are equal. */
 const runCommand = async (
   Loaded: Command.Class,
   { command: name = 'serve', rest }: ParsedArguments,
@@ -50,6 +59,7 @@ const runCommand = async (
   const Concrete = Loaded as unknown as new (argv: string[], config: Config) => Command
   const command = giveContext(new Concrete([...rest], await loadConfig()), context) as unknown as Parsing
   const parse = command.parse.bind(command)
+  const { configFlag, settingsFlags } = await import('./flags.ts')
   const ofSettings = settingsFlags(gathered.settings)
   command.parse = async (options = Loaded as { flags?: FlagDefinitions }, argv) => {
     const own = options.flags ?? {}
@@ -68,13 +78,31 @@ const runCommand = async (
     const missing = missingArguments(error)
     if (missing !== undefined) {
       const look = { color: world.stderr.isTTY === true }
+      const { helpAbout } = await import('./help.ts')
       world.stderr.write(`server: server ${name} needs an argument: ${missing}\n\n`)
       world.stderr.write(helpAbout(await loadConfig(), name, Loaded, gathered.settings, look))
       return { lines: [], code: REFUSED }
     }
-    // Messages of drivers quote what they were given.
-    const { lines, code } = startFailureOf(error)
-    return { lines: lines.map((line) => masked(line, context.secrets())), code }
+    return maskedFailure(error, context)
+  }
+}
+
+/** What `server` without a command is started with, nearly always. Undefined where its arguments are oclif's to read. */
+const runServe = async (
+  { rest }: ParsedArguments,
+  world: World,
+  gathered: Gathered,
+): Promise<StartFailure | undefined> => {
+  const given = plainFlags(gathered.settings, rest)
+  if (given === undefined) return undefined
+  const context = createContext(world, gathered)
+  try {
+    refuseContradictions(gathered.settings, given)
+    context.given(given)
+    await serve(context)
+    return NOTHING
+  } catch (error) {
+    return maskedFailure(error, context)
   }
 }
 
@@ -84,7 +112,7 @@ const find = (commands: ReadonlyMap<string, LoadCommand>, name: string): LoadCom
   return commands.get(name) ?? `there is no command ${name}; ${hint}`
 }
 
-/** Help needs no valid settings: it falls back to what is there without the file, and says so. */
+/** Help must work with invalid settings: it then prints the fault and describes the first-party plugins. */
 const gatherForHelp = async (world: World, config: string | undefined): Promise<Gathered> => {
   try {
     return await gather(world, config)
@@ -101,9 +129,13 @@ const dispatch = async (world: World): Promise<StartFailure> => {
   const commands = commandsOf([...world.firstParty, ...gathered.thirdParty])
   const load = asked.command === undefined ? undefined : find(commands, asked.command)
   if (typeof load === 'string') return { lines: [load], code: REFUSED }
-  if (load !== undefined && !asked.help) return runCommand(await load(), asked, world, gathered)
+  if (load !== undefined && !asked.help) {
+    const served = asked.command === 'serve' ? await runServe(asked, world, gathered) : undefined
+    return served ?? runCommand(await load(), asked, world, gathered)
+  }
   const oclif = await loadConfig()
   const look = { color: world.stdout.isTTY === true }
+  const { helpAbout, helpOverall } = await import('./help.ts')
   world.stdout.write(
     load === undefined
       ? await helpOverall(oclif, commands, gathered.settings, look)
@@ -112,7 +144,7 @@ const dispatch = async (world: World): Promise<StartFailure> => {
   return NOTHING
 }
 
-/** Never throws, and ends the process only at a second signal. Returns the exit code. */
+/** Returns the exit code. Never throws. A second signal ends the process at once. */
 export const run = async (world: World): Promise<number> => {
   const before = process.exitCode // oclif sets it when a command throws
   const { lines, code } = await dispatch(world).catch(startFailureOf)

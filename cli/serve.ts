@@ -1,13 +1,12 @@
 /**
- * `server`: sets up, listens, says where, and serves until a signal, or until a plugin gives the server up. Exit code 0 after
- * a graceful stop at a signal.
+ * `server`: sets up, listens, prints its address, and serves until a signal, or until a plugin reports that the server
+ * cannot continue. Exit code 0 after a graceful stop at a signal.
  */
-import { Command } from '@oclif/core'
 import { PluginStart } from '../kernel/errors.ts'
 import { BUILD, type Failure, type Kernel, type LogOptions } from '../kernel/index.ts'
 import { messageOf } from '../kernel/message-of.ts'
 import { ServerError } from '../kernel/server-error.ts'
-import { type OwnContext, ownContext } from './context.ts'
+import type { OwnContext } from './context.ts'
 import { CLEAR_LINE, showProgress } from './progress.ts'
 import { StartFailed } from './start-failure.ts'
 import { unknownVariables } from './unknown-variables.ts'
@@ -15,7 +14,7 @@ import type { SignalName, World } from './world.ts'
 
 const SIGNAL_CODE: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } // 128 + number of the signal
 
-/** For people lines that are short; for anything else lines of JSON, and nothing but. */
+/** On a terminal short lines for people; otherwise lines of JSON only. */
 const logFor = async ({ stdout }: World): Promise<LogOptions> => {
   const stream = { write: (line: string) => void stdout.write(line) }
   if (stdout.isTTY !== true) return { stream, batched: true }
@@ -23,6 +22,10 @@ const logFor = async ({ stdout }: World): Promise<LogOptions> => {
   const pretty = prettyFactory({ colorize: true, singleLine: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' })
   return { stream: { write: (line) => void stdout.write(`${CLEAR_LINE}${pretty(JSON.parse(line))}`) } }
 }
+
+/** Nothing where standard error is a file or a pipe: what is shown to a person alone must be kept nowhere. */
+const terminalOf = ({ stderr }: World): { tellOperator?: (line: string) => void } =>
+  stderr.isTTY === true ? { tellOperator: (line) => void stderr.write(`${CLEAR_LINE}${line}\n`) } : {}
 
 /** Resolves at the first signal; the second ends the process at once. */
 const firstSignal = (world: World): { readonly signal: Promise<void>; forget(): void } => {
@@ -44,7 +47,7 @@ const LISTEN_HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that host name is unknown here; choose an address of this machine with --bind host:port',
 }
 
-/** Whether the message says all that is known: it is one of a table, and quotes what caused it. */
+/** Whether the message is complete: the error comes from an error table and quotes its cause. */
 const isComplete = (error: unknown): boolean => {
   if (!(error instanceof ServerError)) return false
   const { key, cause, message } = error
@@ -52,7 +55,7 @@ const isComplete = (error: unknown): boolean => {
   return cause === undefined || message.includes(messageOf(cause))
 }
 
-/** One line with the next step. */
+/** One line that says what the operator can do next. */
 const lineOf = (error: unknown, kernel: Kernel): string => {
   const { message, code = '' } = error as Error & { code?: string }
   const hint = LISTEN_HINTS[code]
@@ -62,7 +65,7 @@ const lineOf = (error: unknown, kernel: Kernel): string => {
   return line.replace(/\s*\n\s*/g, ' ')
 }
 
-/** An address of the whole machine is none that a request can be sent to. */
+/** Replaces a wildcard address, to which no request can be sent, by localhost. */
 const reachable = (address: string): string =>
   address.replace('//0.0.0.0:', '//localhost:').replace('//[::]:', '//localhost:')
 
@@ -85,10 +88,10 @@ const createAnnouncer = ({ stdout }: World, kernel: Kernel) => {
   }
 }
 
-const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
+export const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
   const { signal, forget } = firstSignal(world)
   try {
-    const kernel = await create({ log: await logFor(world) })
+    const kernel = await create({ log: await logFor(world), ...terminalOf(world) })
     const announce = createAnnouncer(world, kernel)
     const failures: Failure[] = []
     const failed = kernel.failed.then((failure) => void failures.push(failure))
@@ -120,15 +123,5 @@ const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<v
       )
   } finally {
     forget()
-  }
-}
-
-export class Serve extends Command {
-  static override summary = 'Serves until it is interrupted; what server does without a command.'
-  static override usage = '[FLAGS]'
-
-  override async run(): Promise<void> {
-    await this.parse(Serve)
-    await serve(ownContext(this))
   }
 }

@@ -1,5 +1,7 @@
-/** Anything thrown → the lines for standard error and the exit code: 2 for what was asked, 1 for what went wrong. */
-import { Errors } from '@oclif/core'
+/**
+ * Turns anything thrown into lines for standard error and an exit code: 2 for wrong arguments or settings, 1 for other
+ * failures.
+ */
 import { ServerError } from '../kernel/index.ts'
 import { closestKey } from '../kernel/settings/closest-key.ts'
 import { SettingsInvalid } from '../kernel/settings/errors.ts'
@@ -8,7 +10,10 @@ import { notBuilt } from '../kernel/settings/not-built.ts'
 export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"; the same for settings
 export const FAILED = 1
 
-/** The server was configured well and could not start, or not stop as it should. `message` is one line with the next step. */
+/**
+ * The settings were valid and the server could not start, or not stop as it should. `message` is one line that says
+ * what to do.
+ */
 export class StartFailed extends Error {
   readonly exitCode: number
 
@@ -23,6 +28,13 @@ export interface StartFailure {
   readonly code: number
 }
 
+/** An error of oclif, which is loaded only by commands that need it. */
+interface OclifError extends Error {
+  readonly oclif: { readonly exit?: number }
+}
+
+const isOclifError = (error: unknown): error is OclifError => error instanceof Error && 'oclif' in error
+
 interface UnknownFlags {
   readonly flags: readonly string[]
   readonly parse: { readonly input?: { readonly flags?: Readonly<Record<string, unknown>> } }
@@ -36,7 +48,7 @@ const unknownFlag = (given: string, known: readonly string[]): string => {
   if (later !== undefined) return later
   const near = closestKey(name, known)
   const hint = near === undefined ? '--help lists all' : `did you mean --${near}?`
-  // Not what follows "=": it may be a secret.
+  // The text after "=" is not shown: it may be a secret.
   return `there is no flag ${given.replace(/=.*$/s, '')}; ${hint}`
 }
 
@@ -46,7 +58,7 @@ interface RequiredArgs {
 
 /** The arguments that are missing, in words, or undefined for any other error. */
 export const missingArguments = (error: unknown): string | undefined => {
-  if (!(error instanceof Errors.CLIError) || error.constructor.name !== 'RequiredArgsError') return undefined
+  if (!isOclifError(error) || error.constructor.name !== 'RequiredArgsError') return undefined
   const { args } = error as unknown as RequiredArgs
   return args.map(({ name, options }) => (options === undefined ? `<${name}>` : options.join(' or '))).join(' ')
 }
@@ -61,13 +73,13 @@ export const startFailureOf = (error: unknown): StartFailure => {
   if (error instanceof SettingsInvalid) return { lines: error.complaints, code: REFUSED }
   if (error instanceof StartFailed) return { lines: [error.message], code: error.exitCode }
   if (error instanceof ServerError) return { lines: [oneLine(error.message)], code: REFUSED }
-  if (error instanceof Errors.ExitError) return { lines: [], code: error.oclif.exit ?? 0 }
-  if (error instanceof Errors.CLIError) {
+  if (isOclifError(error) && error.constructor.name === 'ExitError') return { lines: [], code: error.oclif.exit ?? 0 }
+  if (isOclifError(error)) {
     const known = Object.keys((isUnknownFlags(error) && error.parse.input?.flags) || {})
     const lines = isUnknownFlags(error) ? error.flags.map((flag) => unknownFlag(flag, known)) : [oneLine(error.message)]
     return { lines, code: error.oclif.exit ?? REFUSED }
   }
-  // A fault of ours or of a plugin: the place is what helps.
+  // A fault of the program or of a plugin: the stack helps to find it.
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return { lines: [`this is a fault of the program: ${text}`], code: FAILED }
 }

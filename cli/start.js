@@ -1,20 +1,37 @@
-/* Answers --version before anything heavy is loaded, then hands over to the compiled program, or to the sources in a checkout. */
+/** Answers --version before anything heavy is loaded, then runs the compiled program, or the sources in a checkout. */
 import { existsSync, readFileSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import { enableCompileCache, registerHooks } from 'node:module'
 import { homedir, tmpdir, userInfo } from 'node:os'
 
 const argv = process.argv.slice(2)
 const end = argv.indexOf('--')
-// `server migrate --version` is a matter of migrate; without a command the flag may stand anywhere.
+// In `server migrate --version` the flag belongs to migrate; without a command it may stand anywhere.
 const flags = argv[0]?.startsWith('-') ? argv.slice(0, end === -1 ? undefined : end) : []
 
-/* oclif asks for the user's home and shell, and Node throws where that user has no passwd entry, as in many containers. */
+/**
+ * oclif reads the user's home and shell, and Node throws where that user has no passwd entry, as in many containers.
+ */
 const lend = (name, ask, instead) => {
   try {
     if (process.env[name] === undefined) ask()
   } catch {
     process.env[name] = instead
   }
+}
+
+/*
+ * Nearly a thousand modules are loaded at a start, and for each of their imports Node looks at several files on disk to find
+ * which one is meant. Within the compiled program that is known from the text alone: saves a fifth of the loading.
+ */
+const resolveWithin = (folder) => {
+  const isOwn = (specifier, parent) =>
+    specifier.startsWith('.') && specifier.endsWith('.js') && parent?.startsWith(folder) === true
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      isOwn(specifier, context.parentURL)
+        ? { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true }
+        : next(specifier, context),
+  })
 }
 
 if (flags.includes('--version') || flags.includes('-V')) {
@@ -24,6 +41,9 @@ if (flags.includes('--version') || flags.includes('-V')) {
   lend('HOME', homedir, tmpdir())
   lend('SHELL', userInfo, '/bin/sh')
   enableCompileCache()
-  const built = new URL('../dist/cli/main.js', import.meta.url)
-  await import(existsSync(built) ? built.href : './main.ts')
+  const dist = new URL('../dist/', import.meta.url).href
+  const built = new URL('cli/main.js', dist)
+  const isBuilt = existsSync(built)
+  if (isBuilt) resolveWithin(dist)
+  await import(isBuilt ? built.href : './main.ts')
 }

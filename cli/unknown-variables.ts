@@ -1,7 +1,7 @@
 /**
- * Variables that begin like ours and are none. They are warned of, because other programs may set SERVER_NAME and the like;
- * those of features that this build does not have are refused: a server that ignored SERVER_ROLE=standby would write, and
- * one that ignored SERVER_OIDC_ISSUER would ask nobody for a token.
+ * Environment variables with our prefix that are not ours. They cause a warning only, because other programs may set
+ * SERVER_NAME and the like. Those of features that this build does not have are refused: a server that ignored
+ * SERVER_ROLE=standby would write, and one that ignored SERVER_OIDC_ISSUER would require no token.
  */
 
 import { type Setting, variablesOf, waysToSet } from '../kernel/settings/annotation.ts'
@@ -13,7 +13,7 @@ const PREFIX = 'SERVER_'
 
 export interface UnknownVariable {
   readonly variable: string
-  /** What it is not, and what was meant. Never its value: a misspelt secret is still a secret. */
+  /** The warning, with the name that was probably meant. Never the value: a misspelt secret is still a secret. */
   readonly about: string
 }
 

@@ -1,4 +1,4 @@
-/** What the command line touches of its process. Made from `process` in main.ts, and by hand in tests. */
+/** What the command line uses of its process. Made from `process` in main.ts, and from plain values in tests. */
 import type { Output } from '../kernel/command.ts'
 import type { AnyPlugin } from '../kernel/index.ts'
 
@@ -13,7 +13,7 @@ export interface World {
   readonly stdout: Output
   readonly stderr: Output
   readonly firstParty: readonly AnyPlugin[]
-  /** Where server.toml is looked for when nobody names it; the standard places by default. */
+  /** Where server.toml is looked for when it is not named; the standard places by default. */
   readonly places?: readonly string[]
   /** Calls the listener at each signal until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void

@@ -1,10 +1,10 @@
 /**
- * Access to a part of the data: a user who is a patient reads and writes the own record, everybody else is refused. Who
- * calls is told by another plugin; in a package of its own this one imports from 'refhir'.
+ * Access to a part of the data: a user who is a patient reads and writes their own record, all others are refused.
+ * Another plugin authenticates the caller. In a package of its own this plugin imports from 'refhir'.
  */
 import { defineError, definePlugin, type Restriction } from '../kernel/index.ts'
 
-const MAX_KEPT = 10_000 // restrictions in memory
+const MAX_KEPT = 10_000 // cached restrictions
 
 const NotAPatient = defineError(
   'own-record/not-a-patient',
@@ -13,7 +13,10 @@ const NotAPatient = defineError(
   'Only patients have access, to their record.',
 )
 
-/** The record, and whom it names: practitioners and organizations can be read and referred to, not searched. */
+/**
+ * The patient's compartment, and the practitioners and organizations it refers to: these may be read and referred to,
+ * but not searched.
+ */
 const recordOf = (id: string): Restriction => ({
   types: { Practitioner: [{ rights: 'r' }], Organization: [{ rights: 'r' }] },
   others: [{ rights: 'cruds', compartment: { type: 'Patient', id } }],
@@ -25,7 +28,7 @@ export default definePlugin({
   api: '^2.0.0',
   errors: { NotAPatient },
   setup({ hooks }) {
-    // The same object for the same patient: what was compiled for it is used again.
+    // Gives the same object for the same patient, so that what was compiled for it is used again.
     const kept = new Map<string, Restriction>()
     hooks.authorize.tap('the own record only', ({ caller }, _interaction, ruling) => {
       const id = /^Patient\/(.+)$/.exec(caller.user ?? '')?.[1]

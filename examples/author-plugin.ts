@@ -1,7 +1,7 @@
 /**
- * A table of its own, written in the transaction of each change: both are stored, or neither. `/_authors?of=Patient/p1` tells
- * which client and user made each version. In a package of its own this imports from 'refhir' and
- * 'refhir/plugins/database/service'.
+ * Records which client and user made each version, in a table of its own that is written in the transaction of each
+ * change: both are stored, or neither. `/_authors?of=Patient/p1` shows them. In a package of its own this plugin
+ * imports from 'refhir' and 'refhir/plugins/database/service'.
  */
 import { AdminParameter, definePlugin, mountAdmin, readAdminQuery } from '../kernel/index.ts'
 import { Database, sql } from '../plugins/database/service.ts'

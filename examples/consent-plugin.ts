@@ -1,7 +1,7 @@
 /**
- * Consent: what a patient denies to somebody is hidden from them. An active Consent whose provision denies an actor some
- * codes hides the patient's observations of these categories from that actor. The Consents are read as the server itself,
- * for which `authorize` is not asked; in a package of its own this plugin imports from 'refhir'.
+ * Consent: hides from an actor what a patient denies them. An active Consent whose provision denies an actor some codes
+ * hides the patient's observations of these categories from that actor. The plugin reads Consents as the server itself,
+ * and `authorize` is not called for these reads. In a package of its own this plugin imports from 'refhir'.
  */
 import { ALL, definePlugin, type Restriction } from '../kernel/index.ts'
 import { type CurrentResource, Resources } from '../plugins/fhir/service.ts'
@@ -14,13 +14,15 @@ interface Consent {
   }
 }
 
-const MAX_KEPT = 10_000 // users whose consents are in memory
+const MAX_KEPT = 10_000 // users whose consents are cached
 const REFERENCE = /^[A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64}$/
 
 /** https://hl7.org/fhir/R4/search.html#escaping */
 const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
 
-/** Everything but the observations of one patient that are of these categories; undefined for a Consent that denies none. */
+/**
+ * Allows everything but one patient's observations of the denied categories; undefined for a Consent that denies none.
+ */
 const restrictionOf = (held: CurrentResource): Restriction | undefined => {
   const { patient, provision } = held.parse() as Consent
   const codings = (provision?.code ?? []).flatMap(({ coding = [] }) => coding)
@@ -49,7 +51,8 @@ export default definePlugin({
   needs: { resources: Resources },
   setup({ hooks, needs: { resources } }) {
     const consents = resources.as({ kind: 'internal', purpose: 'consent' })
-    // Kept until a Consent is written here. Where several servers share a database, ask anew after some seconds as well.
+    // Cached until a Consent is written here. Where several servers share a database, also drop the cache every few
+    // seconds.
     let kept = new Map<string, Promise<readonly Restriction[]>>()
     hooks.onCommit.tap('forget consents', ({ changes }) => {
       if (changes.some(({ next }) => next.type === 'Consent')) kept = new Map()
@@ -70,7 +73,7 @@ export default definePlugin({
       if (kept.size >= MAX_KEPT) kept = new Map()
       const [own, reading] = [kept, read(user)]
       own.set(user, reading)
-      // What could not be read refuses this request, and is asked again for the next.
+      // A failed read refuses this request, and is tried again for the next one.
       reading.catch(() => own.delete(user))
       return reading
     }

@@ -1,7 +1,7 @@
 /**
- * The server behind a node:http server of yours, beside pages of your own. It answers 503 until `kernel.start()` is done.
- * Set [server] public_url to the URL of the mount, so that absolute references under it are the server's own.
- * Elsewhere, import from 'refhir' and 'refhir/plugins'. Try it: node examples/embed-node-http.ts
+ * The server behind your node:http server, beside your own pages. It answers 503 until `kernel.start()` is done. Set
+ * [server] public_url to the URL of the mount, so that absolute references under it are the server's own. In your own
+ * package, import from 'refhir' and 'refhir/plugins'. Try it: node examples/embed-node-http.ts
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -18,7 +18,8 @@ export const createSite = async (
   options: KernelOptions = { plugins: firstParty, settings: { database: { kind: 'memory' } } },
 ): Promise<Site> => {
   const kernel = await createKernel(options)
-  // With a listener for `upgrade` Node would otherwise hand out every connection whose client offers any protocol.
+  // Without this callback Node passes every request with an `Upgrade` header to the listener of `upgrade`, whatever its
+  // protocol.
   const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (request, response) => {
     if (request.url === '/') response.end('This is the site; FHIR is at /metadata.\n')
     else kernel.handler(request, response)
@@ -26,8 +27,8 @@ export const createSite = async (
   server.on('upgrade', kernel.upgrade)
   const stop = async (): Promise<void> => {
     const closed = once(server, 'close')
-    server.close() // takes nothing new; what is in flight goes on
-    await kernel.stop() // finishes it, then stops the plugins it stood on
+    server.close() // accepts no new connections; requests in flight continue
+    await kernel.stop() // waits for them, then stops the plugins
     await closed
   }
   return { server, kernel, stop }

@@ -1,6 +1,6 @@
 /**
- * A whole plugin: a setting, a command, a hook and a route. Published as @acme/first-plugin, it is switched on by
- * `[plugins] load = ["@acme/first-plugin"]`; in a package of its own it imports from 'refhir'.
+ * A complete plugin: a setting, a command, a hook and a route. Published as @acme/first-plugin, it is enabled by
+ * `[plugins] load = ["@acme/first-plugin"]`. In a package of its own it imports from 'refhir'.
  */
 import { Type } from 'typebox'
 import { commandContext, definePlugin } from '../kernel/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Two operations: one that looks, one that changes. Each invocation is authorized and audited, in Bundles too, and what it
- * sees and changes is what its caller may; in a package of its own it imports from 'refhir'.
+ * Two operations: one that reads, one that changes data. Each invocation is authorized and audited, in Bundles too, and
+ * reads and changes only what its caller may. In a package of its own this plugin imports from 'refhir'.
  */
 import { definePlugin } from '../kernel/index.ts'
 import { Fhir } from '../plugins/fhir/service.ts'

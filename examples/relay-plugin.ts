@@ -1,7 +1,8 @@
 /**
- * Requests that another server answers: what is sent to /_documents goes to an archive, as it arrives, and the answer of the
- * archive goes back the same way. Who calls, and how often, is settled here first. A route says `relay: true` to be asked
- * about, and `relays` tells the hooks before. In a package of its own this imports from 'refhir'.
+ * Requests that another server answers: the body of a request to /_documents goes to an archive as it arrives, and the
+ * archive's answer goes back in the same way. Authentication and limits apply here first. The route has `relay: true`,
+ * so that the hook `relay` is called for it; earlier hooks see this in `request.relays`. In a package of its own this
+ * plugin imports from 'refhir'.
  */
 import { request as ask, type IncomingHttpHeaders } from 'node:http'
 import { pipeline } from 'node:stream'
@@ -9,7 +10,7 @@ import { Type } from 'typebox'
 import { defineError, definePlugin, type Reply, type RequestContext } from '../kernel/index.ts'
 
 const PATH = '/_documents'
-const SILENCE_MS = 30_000 // an archive that says nothing for so long is away
+const SILENCE_MS = 30_000 // milliseconds without a byte after which the archive counts as unreachable
 const ASKED = ['content-type', 'content-length', 'accept'] as const
 const ANSWERED = ['content-type', 'content-length', 'location', 'set-cookie'] as const
 
@@ -21,7 +22,7 @@ const NoArchive = defineError(
   'This server has no archive; set [plugin.archive] url.',
 )
 
-/** Those that are passed on; what belongs to one connection is not. */
+/** The headers to pass on; those that concern one connection are left out. */
 const picked = (headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string | string[]> =>
   Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
 
@@ -35,7 +36,7 @@ const send = (request: RequestContext, url: string): Promise<Reply> =>
       resolve({ status: answer.statusCode ?? 502, headers: picked(answer.headers, ANSWERED), body: answer }),
     )
     if (body === undefined) sent.end()
-    else pipeline(body.take(), sent, () => undefined) // an error of either is told by `sent`
+    else pipeline(body.take(), sent, () => undefined) // an error of either stream is reported by `sent`
   })
 
 export default definePlugin({

@@ -1,7 +1,8 @@
 /**
- * Who calls: clients with tokens of their own, everybody else is refused. The server keeps hashes, so make tokens long and
- * random (`openssl rand -hex 32`), and write `desk:` with `printf %s TOKEN | sha256sum` into the settings. What a client may
- * see is decided by a tap of `authorize`, see access-plugin.ts. In a package of its own this imports from 'refhir'.
+ * Authenticates clients by tokens and refuses all other callers. The settings hold hashes, so make tokens long and
+ * random (`openssl rand -hex 32`), and write the output of `printf %s TOKEN | sha256sum` after `desk:`. Another plugin
+ * decides in `authorize` what a client may see, for example access-plugin.ts. In a package of its own this plugin
+ * imports from 'refhir'.
  */
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
@@ -32,7 +33,7 @@ export default definePlugin({
     const clients = new Map(tokens.clients.map((line) => line.split(':').reverse() as [string, string]))
     const failures = optional(Limits)?.authFailures
 
-    // RFC 6750, 2.3: addresses are kept in logs and histories.
+    // RFC 6750, 2.3: URLs are stored in logs and histories.
     hooks.beforeRequest.tap('no token in the URL', ({ url }) => {
       if (/[?&]access_token=/.test(url)) throw TokenInUrl()
     })
@@ -47,7 +48,7 @@ export default definePlugin({
         TokenUnknown().with({ headers: { 'www-authenticate': 'Bearer error="invalid_token"' } })
       )
     })
-    // Before they have a token, clients ask what this server offers.
+    // Clients read /metadata before they have a token.
     hooks.admit.tap('a token is required', ({ caller, route }) =>
       caller.kind === 'anonymous' && route !== '/metadata'
         ? TokenMissing().with({ headers: { 'www-authenticate': 'Bearer' } })

@@ -15,7 +15,7 @@ export interface ProxyTrust {
 
 const MAPPED = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 
-/** `::ffff:1.2.3.4` is 1.2.3.4: one client has one spelling. */
+/** Writes `::ffff:1.2.3.4` as `1.2.3.4`, so that one client has one spelling. */
 const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
 
 /** `2001:DB8:0::7` and `::ffff:101:101` as the socket would spell them. */
@@ -26,7 +26,10 @@ const canonical = (address: string): string =>
 const WITH_PORT = /^(?:\[([^\]]+)\](?::(\d{1,5}))?|([^:]+):(\d{1,5}))$/
 const MAX_PORT = 65_535
 
-/** One entry of X-Forwarded-For → an address, or undefined. A zone (`fe80::1%eth0`) means something on its own machine only. */
+/**
+ * Parses an entry of X-Forwarded-For; undefined when it is not an address. A zone (`fe80::1%eth0`) is valid on its own
+ * machine only.
+ */
 const readEntry = (entry: string): string | undefined => {
   const [, inBrackets, portAfter, beforePort, port = portAfter] = WITH_PORT.exec(entry) ?? []
   const bare = inBrackets ?? beforePort ?? entry
@@ -51,7 +54,10 @@ const readRanges = (peers: readonly string[]): BlockList => {
   return ranges
 }
 
-/** What is set and has no effect, in a sentence for the log; undefined when both or none are set. */
+/**
+ * A sentence for the log about a proxy setting that has no effect because the other one is missing; undefined when both
+ * or neither are set.
+ */
 export const idleTrust = ({ hops, peers }: ProxyTrust): string | undefined => {
   if (hops > 0 && peers.length === 0)
     return `[server] trusted_proxy_hops is ${hops} and trusted_proxy_peers is empty: X-Forwarded-For is ignored, and every client has the address of its connection; name the networks of the proxies`

@@ -1,8 +1,11 @@
-/** The query of an endpoint that shows the use of the server: nothing unknown, nothing twice, and links to next pages. */
+/** Reads the query of endpoints such as `/_usage`, and makes links to their next pages. */
 import { REQUEST_CLASSES, type RequestClass, type RequestContext } from './context.ts'
 import { AdminParameter, AdminParameterUnknown } from './errors.ts'
 
-/** The query of an endpoint: one value each, checked for nothing but its name. Throws 400 for one unknown or given twice. */
+/**
+ * The value of each parameter by its name. Values are not checked beyond NUL. Throws 400 for a parameter that is not in
+ * `parameters` or is given twice.
+ */
 export const readAdminQuery = ({ url }: RequestContext, parameters: readonly string[]): ReadonlyMap<string, string> => {
   const start = url.indexOf('?')
   const values = new Map<string, string>()
@@ -16,7 +19,7 @@ export const readAdminQuery = ({ url }: RequestContext, parameters: readonly str
   return values
 }
 
-/** A whole number of the range; undefined when it is not asked for. Throws 400. */
+/** The parameter `name` as a whole number from `least` to `most`; undefined when it is absent. Throws 400. */
 export const readAdminNumber = (
   query: ReadonlyMap<string, string>,
   name: string,
@@ -30,7 +33,7 @@ export const readAdminNumber = (
   return number
 }
 
-/** The parameter `class`; undefined when it is not asked for. Throws 400. */
+/** The parameter `class`; undefined when it is absent. Throws 400. */
 export const readAdminClass = (query: ReadonlyMap<string, string>): RequestClass | undefined => {
   const text = query.get('class')
   const found = REQUEST_CLASSES.find((one) => one === text)
@@ -38,7 +41,7 @@ export const readAdminClass = (query: ReadonlyMap<string, string>): RequestClass
   return found
 }
 
-/** The address of this request with one parameter set anew: the link to a next page. */
+/** The URL of this request with one parameter replaced: the link to a next page. */
 export const linkWith = ({ baseUrl, url }: RequestContext, name: string, value: string): string => {
   const start = url.indexOf('?')
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))

@@ -1,6 +1,7 @@
 /**
- * Endpoints that show what the server knows of its use. Each is an interaction of kind `admin` like any other: ruled on
- * (under SMART it asks for system/AuditEvent.read), told to the trail, and out of reach of a Bundle. Spec: Authentication 2.
+ * Endpoints such as `/_usage`, which show how the server is used. A request to one is an interaction of kind `admin`:
+ * `authorize` rules on it (under SMART it requires system/AuditEvent.read), it is recorded in the audit trail, and an
+ * entry of a Bundle cannot name it. Spec: Authentication 2.
  */
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
@@ -19,11 +20,14 @@ export interface AdminAnswer {
 export interface AdminEndpoint {
   /** `/_usage` */
   readonly path: string
-  /** What it is called where its use is ruled on and told; its path when left out. */
+  /** Its name in rulings and audit events; the path when left out. */
   readonly operation?: string
-  /** False where other methods of the address belong to another plugin. */
+  /** False where another plugin answers other methods of the path; otherwise they are 405. */
   readonly isWhole?: boolean
-  /** False for one that is asked every few seconds and shows nobody's doings: then only refusals are told to the trail. */
+  /**
+   * False for an endpoint that is polled every few seconds and shows nothing about callers: then only refusals are
+   * recorded in the audit trail.
+   */
   readonly audited?: boolean
   /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
   answer(request: RequestContext): Promise<AdminAnswer>
@@ -33,7 +37,7 @@ const authorize = async (run: Runners, request: RequestContext, interaction: Int
   if (run.authorize === null) return
   const ruling = new Ruling()
   await run.authorize(request, interaction, ruling)
-  // A caller who may read a part of the trail only may not see what all callers do.
+  // These endpoints show the use of all callers, so a caller who may read only some AuditEvents is refused.
   const causes = (one: Restriction): boolean => extentOf(one, 'AuditEvent', 'r') !== 'all'
   if (ruling.extent('AuditEvent', 'r') !== 'all') throw AdminRestricted().with({ headers: ruling.headersWhere(causes) })
 }
@@ -47,13 +51,13 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
     url,
     config,
     async handler({ ctx }, reply) {
-      // The type whose read scope it asks for.
+      // Access requires the right to read this type.
       const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation }
       try {
         await authorize(run, ctx, interaction)
         const { type, body, headers = {} } = await endpoint.answer(ctx)
         if (audited) await run.onAudit?.({ request: ctx, interaction, status: 200 })
-        // What is true now is nobody's to keep.
+        // The figures change all the time, so no cache may store them.
         return reply.headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' }).send(body)
       } catch (error) {
         await run.onAudit?.({ request: ctx, interaction, status: toServerError(error).status })

@@ -3,24 +3,25 @@
 const BATCH_CHARS = 64 * 1024 // some hundred lines: handing them over takes about as long as making ten
 const FLUSH_MS = 100 // how long a line may wait for others, and what a killed process may lose
 
-/** Gives the text of what it was told since it was asked last. */
+/** Returns the text that was added since its last call. */
 export type TextSource = () => string
 
 export interface Batch {
   add(text: string): void
   /**
-   * For text that is made when the batch is written, in its place among the others: lines that are made one behind the
-   * other take a third of what each takes between two requests. The source says of each about how many characters it has.
+   * Registers text that is made when the batch is written, in its place among other text: making lines one after the
+   * other takes a third of the time of making each between two requests. Call the returned function when `take` has new
+   * text, with its approximate number of characters.
    */
   addSource(take: TextSource): (chars: number) => void
-  /** Writes what waits. */
+  /** Writes the buffered text. */
   flush(): void
 }
 
 export const createBatch = (write: (text: string) => void): Batch => {
   const sources: TextSource[] = []
   let waiting = ''
-  /** Characters that sources still have, about. */
+  /** Approximate number of characters that were announced and not taken yet. */
   let announced = 0
   let timer: NodeJS.Timeout | undefined
 

@@ -60,7 +60,7 @@ const faultOf = (value: unknown): string | undefined => {
   return faultOfGrants('others', others)
 }
 
-/** Every part by itself: one may be frozen already while what it holds is not. */
+/** Freezes each part separately: an object may be frozen while the objects inside it are not. */
 const freezeAll = (restriction: Json): void => {
   const { types, others, headers } = restriction
   for (const grants of [others, ...Object.values(types as Json)]) {
@@ -79,8 +79,8 @@ const freezeAll = (restriction: Json): void => {
 const CHECKED = Symbol('checked')
 
 /**
- * Throws 500. A restriction that is in use is frozen: what was compiled for it stays true. One that its plugin has frozen
- * cannot be marked, and is checked each time.
+ * Checks and freezes a restriction; throws 500 for a malformed one. It is frozen because compiled conditions are cached
+ * with it. One that its plugin has frozen cannot be marked as checked, and is checked each time.
  */
 export const checkRestriction = (restriction: unknown): void => {
   if (isObject(restriction) && Object.hasOwn(restriction, CHECKED)) return

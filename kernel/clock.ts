@@ -1,4 +1,4 @@
-/** Time and chance are arguments, so that a test of thirty seconds takes none. */
+/** Time and random ids are passed as arguments, so that a test of a 30 s timeout does not wait 30 s. */
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 
@@ -18,7 +18,9 @@ export interface Random {
 
 const OVER = new DOMException('The time is over', 'TimeoutError')
 
-/** As AbortSignal.timeout, without an error of its own for each, whose stack costs more than all the rest. */
+/**
+ * Like AbortSignal.timeout, but with one shared error: a stack trace for each signal would cost more than all the rest.
+ */
 const deadline = (ms: number): AbortSignal => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(OVER), ms).unref()

@@ -1,6 +1,6 @@
 /**
- * What a command of a plugin is handed. The class extends oclif's `Command`; after `this.parse(...)` it asks
- * `commandContext(this)` for the settings, the plugins and a kernel. It needs no import but this and `@oclif/core`:
+ * The context that a command of a plugin gets. The class extends oclif's `Command`; after `this.parse(...)` it calls
+ * `commandContext(this)` for the settings, the plugins and a kernel. It imports only this and `@oclif/core`:
  *
  *     export default class Topics extends Command {
  *       static override summary = 'Lists the topics.'
@@ -12,7 +12,7 @@
  *       }
  *     }
  *
- * Flags of settings (`--config`, `--sqlite`, …) are taken by every command beside its own, and are part of the settings.
+ * Every command also takes the flags of settings (`--config`, `--sqlite`, …); they are part of the settings.
  */
 import type { Kernel } from './kernel.ts'
 import type { KernelOptions } from './kernel-options.ts'
@@ -32,13 +32,13 @@ export interface CommandContext {
   layered(): Layered
   /** Checked settings of all plugins. Throws `SettingsInvalid`. */
   settings(): DecodedSettings
-  /** A kernel with all plugins set up and nothing opened or started. It logs to standard error unless told otherwise. */
-  kernel(options?: Pick<KernelOptions, 'log' | 'only'>): Promise<Kernel>
+  /** A kernel with all plugins set up and nothing opened or started. It logs to standard error by default. */
+  kernel(options?: Pick<KernelOptions, 'log' | 'only' | 'tellOperator'>): Promise<Kernel>
   readonly stdout: Output
   readonly stderr: Output
 }
 
-// Registered, so that a plugin with a kernel package of its own finds what this one left.
+// A registered symbol, so that a plugin with its own copy of this package finds the context that this copy set.
 const CONTEXT = Symbol.for('server.command-context')
 
 /** For the CLI: leaves the context with a command before it runs. */

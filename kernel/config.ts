@@ -1,5 +1,5 @@
 /** The kernel's own sections of server.toml: [server], [plugins], [log]. */
-import { Type } from 'typebox'
+import { Type } from './settings/type.ts'
 
 /** 0 to 65535 in decimal; 0 lets the system choose. */
 const PORT = '(6553[0-5]|655[0-2]\\d|65[0-4]\\d{2}|6[0-4]\\d{3}|[1-5]\\d{4}|\\d{1,4})'

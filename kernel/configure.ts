@@ -25,8 +25,9 @@ const isLayered = (settings: object): settings is Layered =>
   typeof (settings as Layered).origin === 'function' && typeof (settings as Layered).values === 'object'
 
 /**
- * Throws `ServiceForeign`: services go by name, so two third parties must not happen upon one. A third party may provide
- * a first-party service in place of the plugin that is disabled.
+ * Throws `ServiceForeign` for a third party's service whose name does not begin with its plugin's: services are looked
+ * up by name, and two third parties could choose the same one. A third party may also provide a first-party service
+ * whose own plugin is disabled.
  */
 const refuseForeignServices = (firstParty: readonly AnyPlugin[], thirdParty: readonly AnyPlugin[]): void => {
   const ours = new Set(firstParty.flatMap(({ provides = [] }) => provides.map(({ name }) => name)))

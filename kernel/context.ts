@@ -1,4 +1,4 @@
-/** What the server knows of one request: a fixed shape, built once, passed to every hook. */
+/** One request as hooks see it: an object of fixed shape that is built once and passed to every hook. */
 import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
@@ -12,7 +12,7 @@ import type { Upgrade } from './upgrades.ts'
 export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
 export type RequestClass = (typeof REQUEST_CLASSES)[number]
 
-/** Who calls. Without a token a caller is known by address alone. Spec: Authentication 8. */
+/** The caller of a request. Without a token only its address is known. Spec: Authentication 8. */
 export interface Caller {
   /** `anonymous` when no plugin recognised a caller. */
   readonly kind: 'anonymous' | 'client' | 'user' | 'internal'
@@ -22,6 +22,10 @@ export interface Caller {
   readonly scopes?: readonly string[]
   /** Identifies the token (its `jti`), never the token itself. */
   readonly tokenId?: string
+  /** What the token is about: ids of a Patient and of an Encounter. */
+  readonly launch?: { readonly patient?: string; readonly encounter?: string }
+  /** Of a user who is a RelatedPerson: id of the Patient whom that person belongs to. */
+  readonly relatedTo?: string
 }
 
 export const ANONYMOUS: Caller = Object.freeze({ kind: 'anonymous' })
@@ -45,7 +49,7 @@ export type InteractionKind =
   | 'operation'
   | 'admin'
   | 'auth'
-  /** Refused before it was known which of the others it asks for; `operation` is the method. */
+  /** A request that was refused before its interaction was known; `operation` is the HTTP method. */
   | 'request'
 
 /** One interaction with the data; a Bundle has one for each entry. */
@@ -54,7 +58,9 @@ export interface Interaction {
   readonly type?: string | undefined
   readonly id?: string | undefined
   readonly version?: number | undefined
-  /** Name of an operation without the `$`, path of an admin endpoint, or step of an authentication: `login`, `token`. */
+  /**
+   * Name of an operation without the `$`, path of an admin endpoint, or step of an authentication: `login`, `token`.
+   */
   readonly operation?: string | undefined
   /** Index of the Bundle entry this came from. */
   readonly entry?: number | undefined
@@ -75,20 +81,22 @@ export interface RequestContextInit {
   readonly relays?: boolean
   readonly startedAt: number
   readonly log: Logger
-  /** Its `close` before it is finished means that the client went away; null for internal requests. */
+  /**
+   * The response. It emits `close` before `writableFinished` when the client leaves. Null for requests of the server.
+   */
   readonly response:
     | (EventEmitter & {
         readonly writableFinished: boolean
         setHeader(name: string, value: string | readonly string[]): unknown
       })
     | null
-  /** Where there is no response: what gives the work up. */
+  /** For requests without a response: aborting it cancels their work. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What the kernel alone does to a request while it goes through the hooks. */
+/** Changes to a request that only the kernel may make, between hooks. */
 export interface Steps {
-  /** Whether `setAddress` is taken. */
+  /** Allows or forbids `setAddress`. */
   openAddress(request: RequestContext, isOpen: boolean): void
   giveBody(request: RequestContext, body: OpenBody | undefined): void
   hasTakenBody(request: RequestContext): boolean
@@ -97,7 +105,7 @@ export interface Steps {
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`, and `address` before. */
 export class RequestContext {
-  /** Among the private members, so that nobody but the kernel has them: see `steps`. */
+  /** Inside the class, where the private members can be reached; the kernel's own files import it as `steps`. */
   static readonly steps: Steps = {
     openAddress: (request, isOpen) => {
       request.#isAddressOpen = isOpen
@@ -130,9 +138,12 @@ export class RequestContext {
   readonly ownUrl: OwnUrl | undefined
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
-  /** The path as its plugin declared it, `/:type/:id`: it holds nothing that a client wrote. Undefined when none is met. */
+  /**
+   * The path as its plugin declared it, `/:type/:id`, so without anything that a client wrote. Undefined when no route
+   * matches.
+   */
   readonly route: string | undefined
-  /** True where the route says `relay`: the answer may come from another server. */
+  /** True where the route has `relay: true`: a tap of `relay` may answer with another server's answer. */
   readonly relays: boolean
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
@@ -144,6 +155,7 @@ export class RequestContext {
   #body: OpenBody | undefined
   #takeUpgrade: (() => Upgrade | undefined) | undefined
   #log: Logger | undefined
+  #vary: string | undefined
   #signal: AbortSignal | undefined
 
   constructor(init: RequestContextInit) {
@@ -170,8 +182,9 @@ export class RequestContext {
   }
 
   /**
-   * Says where the request really comes from, when a server that is trusted has passed it on. In `beforeRequest` only:
-   * whoever is asked later has judged by it. Throws `AddressLate`, or `AddressMalformed` for what is no IP address.
+   * Sets the client's address, for a request that a trusted server has passed on. Allowed in `beforeRequest` only,
+   * because later hooks decide by the address. Throws `AddressLate`, or `AddressMalformed` for what is not an IP
+   * address.
    */
   setAddress(address: string): void {
     if (!this.#isAddressOpen) throw AddressLate()
@@ -179,34 +192,50 @@ export class RequestContext {
     this.#address = address
   }
 
-  /** The body before it is parsed: while `relay` is asked, and where there is one. */
+  /** The unparsed body, where there is one, while the taps of `relay` run; otherwise undefined. */
   get body(): RawBody | undefined {
     return this.#body
   }
 
   /**
-   * Takes the connection of a request for a WebSocket, in the handler of a route with `upgrade: true`; the handshake is the
-   * handler's. Once; undefined elsewhere, and when the client has left. `signal` aborts when the connection closes.
+   * Takes the connection of a request for a WebSocket, in the handler of a route with `upgrade: true`; the handler does
+   * the handshake. Works once; undefined on other routes and when the client has left. `signal` aborts when the
+   * connection closes.
    */
   takeUpgrade(): Upgrade | undefined {
     return this.#takeUpgrade?.()
   }
 
   /**
-   * Sets a header of the answer, whatever that will be: before it is sent. A list is sent as so many lines; of one name the
-   * last call counts, and a header of the answer itself comes before it.
+   * Sets a header of the answer, whichever route or hook gives it, until the head is sent. A list is sent as one line
+   * for each item. The last call for a name wins, and a header of the answer itself replaces it.
    */
   setHeader(name: string, value: string | readonly string[]): void {
     this.#response?.setHeader(name, value)
   }
 
-  /** Lines that carry this request's id. Made when asked for: most requests log nothing of their own. */
+  /** Names of request headers that the answer differs by, whatever that will be: they are added to its own `Vary`. */
+  varyBy(names: string): void {
+    this.#vary = this.#vary === undefined ? names : `${this.#vary}, ${names}`
+  }
+
+  /** As `varyBy` was told; undefined where it was not. */
+  get variesBy(): string | undefined {
+    return this.#vary
+  }
+
+  /**
+   * A logger that adds this request's id to each line. Created at first use: most requests log nothing of their own.
+   */
   get log(): Logger {
     this.#log ??= this.#root.child({ request: this.id })
     return this.#log
   }
 
-  /** Aborted when the client goes away; of a request of the server, by who made it. Made when asked for, by whoever starts slow work. */
+  /**
+   * Aborted when the client leaves; for a request of the server, when its own signal aborts. Created at first use, by
+   * code that starts slow work.
+   */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()

@@ -19,7 +19,10 @@ export interface ErrorKind {
 const COUNTED = /%s \{([^|}]*)\|([^}]*)\}/g
 const PLACES = /%s(?: \{[^|}]*\|[^}]*\})?/g
 
-/** `in %s {second|seconds}` with the word 1: `in %s second`. Before words are put in, which may hold anything. */
+/**
+ * `in %s {second|seconds}` with the word 1 → `in %s second`. Done before the words are inserted, because a word may
+ * contain braces itself.
+ */
 const numbered = (template: string, words: readonly (string | number)[]): string => {
   let at = 0
   return template.replace(PLACES, (place) => {
@@ -33,8 +36,8 @@ export const shownTemplate = (template: string): string =>
   template.replace(COUNTED, (_all, _one, several) => `%s ${several}`).replaceAll('%s', '…')
 
 /**
- * A message template with its status and issue code. `%s` stands for a word that is asked for, `%s {second|seconds}` for a
- * number with the form that belongs to it.
+ * A message template with its status and issue code. `%s` stands for a word, `%s {second|seconds}` for a number with
+ * the form of the noun that fits it.
  */
 export const defineError = (key: string, status: number, code: IssueCode, template: string): ErrorKind =>
   Object.freeze(

@@ -1,4 +1,4 @@
-/** What each plugin adds to the house, from its declarations: the answer of `server plugins`. */
+/** What each plugin adds to the server, from its declarations: the output of `server plugins`. */
 import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http.ts'
 import type { AnyPlugin, Needs } from './plugin.ts'
@@ -26,7 +26,7 @@ export interface DescribedParts {
   readonly settingsOf: (plugin: AnyPlugin) => readonly string[]
 }
 
-/** Mounts each plugin's routes in an app that serves nobody, to see what they are. */
+/** Mounts each plugin's routes in an app that never listens, to list their paths. */
 const pathsOf = async (routes: readonly MountedRoutes[]): Promise<ReadonlyMap<string, readonly string[]>> => {
   const paths = new Map<string, string[]>()
   const { default: fastify } = await import('fastify')

@@ -1,12 +1,13 @@
 /**
- * Answers that are given in the turn their request arrived in, in front of the router: for what is asked most and lies in
- * memory, where the router and its reply take longer than the answer. Everything out of the ordinary goes the usual way;
- * so does a request that began here and cannot be finished at once, from where it got to: nothing is done twice.
+ * Answers requests synchronously, in front of the router: for frequent reads of data in memory, where the router and
+ * its reply take longer than the answer. All unusual requests go through the router. A request that was started here
+ * and cannot be answered synchronously goes there too, and the router resumes it, so that no step is done twice.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { RequestContext } from './context.ts'
 import { PluginRoutes } from './errors.ts'
+import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PipelinedRequests } from './pipelining.ts'
@@ -14,6 +15,7 @@ import type { RequestHooks } from './request-hooks.ts'
 import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
 import type { UsageWatch } from './usage.ts'
+import { withVary } from './with-vary.ts'
 
 /** An answer as it goes out. */
 export interface DirectAnswer {
@@ -26,32 +28,34 @@ export interface DirectAnswer {
   readonly length?: number | undefined
 }
 
-/** How a plugin answers GET requests of one of its routes in the turn they arrive in. */
+/** How a plugin answers GET requests of one of its routes synchronously. */
 export interface DirectRoute<Met = unknown> {
-  /** As the plugin's own route has it, which takes all that this leaves alone: `/:type/:id`. */
+  /** The path of the plugin's own GET route, which handles the requests that this one does not: `/:type/:id`. */
   readonly path: string
   /**
-   * Asked before anything is done for the request, with its URL as it was received: what `answer` needs, or undefined for
-   * the usual way. Has no effect, waits for nothing and does not throw.
+   * Called before any other step, with the URL as received. Returns what `answer` needs, or undefined to leave the
+   * request to the router. It has no effect, waits for nothing and does not throw.
    */
   meet(url: string): Met | undefined
   /**
-   * Does what the handler of the route does, once the request hooks let the request pass. What it throws, or gives later,
-   * is answered as if the handler had.
+   * Does what the route's handler does, after the request hooks let the request pass. An error that it throws, or a
+   * promise that it returns, is treated as the handler's.
    */
   answer(ctx: RequestContext, met: Met, request: IncomingMessage): DirectAnswer | Promise<DirectAnswer>
 }
 
-/** A request that began here and goes on the usual way. */
+/** A request that was started here and is resumed by the router. */
 export interface StartedRequest {
   readonly ctx: RequestContext
-  /** Of the request hooks, where they had to be waited for, gave an answer of their own, or refused. */
+  /** Result of `arrive`, where it is a Reply. */
+  readonly early?: Reply
+  /** Result of the request hooks, where it comes later, is a Reply, or is a refusal. */
   readonly passed?: Promise<Reply | undefined>
-  /** Of `answer`, where it comes later or is a refusal. */
+  /** Result of `answer`, where it comes later or is a refusal. */
   readonly answer?: Promise<DirectAnswer>
 }
 
-/** A route that takes GET. */
+/** A mounted route that takes GET. */
 export interface DirectGet {
   readonly plugin: string
   readonly path: string
@@ -65,42 +69,49 @@ export interface DeclaredDirect {
 
 export interface DirectRouterParts {
   readonly direct: readonly DeclaredDirect[]
-  /** All that are mounted. */
+  /** All mounted routes that take GET. */
   readonly mounted: readonly DirectGet[]
-  /** Why no request is taken now. */
+  /** The error that refuses requests at this time; undefined to accept them. */
   readonly refusal: () => ServerError | undefined
   readonly begin: (request: IncomingMessage, response: ServerResponse, route: DirectGet) => RequestContext
+  readonly arrive: Runners['arrive']
   /** Null when no request hook is tapped. */
   readonly passHooks: RequestHooks | null
-  /** True where `relay` is tapped: the router asks it of routes that say so. */
+  /** True where `relay` is tapped: then routes with `relay: true` are left to the router, which calls it. */
   readonly relays: boolean
   readonly watchUsage: UsageWatch | null
 }
 
-/** What stands in front of the router of our own listener. */
+/** Called in front of the router of our own listener. */
 export interface DirectRouter {
   /** True when the request is answered; false when it is for the router. */
   answers(request: IncomingMessage, response: ServerResponse): boolean
-  /** How far it got with a request that is for the router. */
+  /** The state of a request that was started here and left to the router. */
   begun(request: IncomingMessage): StartedRequest | undefined
-  /** Once the routes are mounted; until then all requests are for the router. Throws `PluginRoutes`. */
+  /** Called once the routes are mounted; until then all requests go to the router. Throws `PluginRoutes`. */
   open(parts: DirectRouterParts): void
 }
 
 interface Opened {
   readonly route: DirectRoute
   readonly mounted: DirectGet
-  /** Beginnings of URLs that the router may give to somebody else: `/Patient`. */
+  /** Prefixes of URLs that may belong to routes of other plugins: `/Patient`. Such requests go to the router. */
   readonly others: readonly string[]
 }
 
 const OPEN_SEGMENT = /[:*(?]/
 
-/** Could one URL be meant by both paths? Told by their segments alone: rather once too often. */
+/**
+ * Whether one URL may match both paths. Compares the number of segments and wildcards only, so it may say yes too
+ * often, but never no wrongly.
+ */
 const mayMeet = (path: readonly string[], other: readonly string[]): boolean =>
   path.length === other.length || other.some((segment) => /[*?]/.test(segment))
 
-/** Undefined when it cannot be told which URLs of the path are another plugin's: then the router has to. */
+/**
+ * Undefined when URLs of other plugins' routes cannot be recognised by a prefix: then the router handles all URLs of
+ * the path.
+ */
 const openRoute = (
   { plugin, route }: DeclaredDirect,
   all: readonly DirectGet[],
@@ -128,8 +139,14 @@ const isOf = (url: string, beginnings: readonly string[]): boolean => {
 
 const failed = <T>(error: unknown): Promise<T> => {
   const rejected = Promise.reject<T>(error)
-  rejected.catch(() => undefined) // told by whoever answers it
+  rejected.catch(() => undefined) // handled by the code that answers the request
   return rejected
+}
+
+const addVary = (headers: string[], names: string): void => {
+  const at = headers.indexOf('vary')
+  if (at === -1) headers.push('vary', names)
+  else headers[at + 1] = withVary(headers[at + 1], names)
 }
 
 const NOSNIFF = ['x-content-type-options', 'nosniff'] as const
@@ -137,6 +154,7 @@ const NOSNIFF = ['x-content-type-options', 'nosniff'] as const
 const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswer): void => {
   const { status, headers, body, length } = answer
   const all = ['x-request-id', ctx.id, ...NOSNIFF, ...headers]
+  if (ctx.variesBy !== undefined) addVary(all, ctx.variesBy)
   if (body === undefined) {
     response.writeHead(status, all)
     response.end()
@@ -145,12 +163,12 @@ const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswe
   const bytes = length ?? Buffer.byteLength(body)
   all.push('content-length', String(bytes))
   response.writeHead(status, all)
-  // What is all ASCII need not be encoded.
+  // Equal numbers of characters and bytes mean ASCII, which latin1 writes without encoding.
   if (typeof body === 'string' && body.length === bytes) response.end(body, 'latin1')
   else response.end(body)
 }
 
-/** The same through the router. */
+/** Sends a direct answer through the router's reply. */
 export const sendAnswer = (reply: FastifyReply, { status, headers, body }: DirectAnswer): FastifyReply => {
   reply.code(status)
   for (let at = 0; at < headers.length; at += 2) reply.header(headers[at] as string, headers[at + 1])
@@ -162,16 +180,21 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
   let routes: readonly Opened[] = []
   let parts: DirectRouterParts
 
-  /** The same steps as the usual way, in the same order. */
+  /** Does the same steps as the router's way, in the same order. */
   const give = (
     request: IncomingMessage,
     response: ServerResponse,
     { route, mounted }: Opened,
     met: unknown,
   ): boolean => {
-    const { passHooks, watchUsage, begin } = parts
+    const { arrive, passHooks, watchUsage, begin } = parts
     const ctx = begin(request, response, mounted)
     watchUsage?.begins(ctx, request, response, response)
+    const early = arrive === null ? undefined : arrive(ctx)
+    if (early !== undefined) {
+      begun.set(request, { ctx, early })
+      return false
+    }
     let passed: ReturnType<RequestHooks>
     try {
       if (passHooks !== null) passed = passHooks(ctx)

@@ -1,4 +1,4 @@
-/** The order of issues in an OperationOutcome: what refuses stands before what is only remarked. */
+/** The order of issues in an OperationOutcome: errors come before warnings and information. */
 
 const RANK: Readonly<Record<string, number>> = { fatal: 0, error: 1, warning: 2, information: 3 }
 

@@ -1,7 +1,7 @@
 /** The kernel's own errors. */
 import { defineError } from './define-error.ts'
 
-// What goes wrong before a request exists stops the start; the CLI prints the message as one line.
+// Errors before there are requests: they stop the start, and the CLI prints the message as one line.
 
 export const ServiceTwice = defineError('kernel/service-twice', 500, 'exception', 'The service "%s" is provided twice.')
 export const ServiceProviders = defineError(
@@ -166,7 +166,7 @@ export const StoppedEarly = defineError(
 )
 export const WrongPhase = defineError('kernel/wrong-phase', 500, 'exception', 'The kernel cannot go from %s to %s.')
 
-// What a request can run into before any plugin sees it.
+// Errors of a request before any plugin sees it.
 
 export const Internal = defineError(
   'kernel/internal',
@@ -268,7 +268,7 @@ export const MethodRefused = defineError(
   '%s is not supported here; the Allow header lists what is.',
 )
 
-// Endpoints that show what the server knows of its use.
+// Errors of endpoints such as `/_usage`.
 
 export const AdminParameterUnknown = defineError(
   'kernel/admin-parameter-unknown',

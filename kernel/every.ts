@@ -1,14 +1,17 @@
-/** Work that repeats, on the injected clock: the next time is counted from the end of the last, so it never overlaps itself. */
+/** Work that repeats, on the injected clock. The interval starts when the last run has ended, so runs never overlap. */
 import type { Clock } from './clock.ts'
 
 export interface Repeating {
-  /** Does the work now, or joins the one that runs. Rejects with what it throws. */
+  /** Runs the work now, or waits for the run in progress. Rejects with its error. */
   now(): Promise<void>
-  /** No more repetitions; resolves when the one that runs is done. */
+  /** Ends the repetition; resolves when the run in progress is done. */
   stop(): Promise<void>
 }
 
-/** Every `ms` milliseconds from now on. What the work throws goes to `onError`, and the next time comes all the same. */
+/**
+ * Runs `work` every `ms` milliseconds, the first time after `ms`. An error goes to `onError`, and the repetition
+ * continues.
+ */
 export const every = (
   clock: Clock,
   ms: number,

@@ -1,4 +1,4 @@
-/** What hooks are told: a write, a commit, a fact for the trail, the use of one request. */
+/** Arguments of hooks: a write, a commit, a fact for the audit trail, the usage of one request. */
 import type { Interaction, RequestContext } from './context.ts'
 
 /** One version of a resource. `json` is the exact text that is stored and sent; absent for a deletion. */
@@ -22,7 +22,7 @@ export interface Registered {}
 /** The transaction of a change: unknown where no plugin that provides a database is imported. */
 export type WriteTransaction = Registered extends { readonly transaction: infer T } ? T : unknown
 
-/** A change inside its transaction. Throwing from `onWrite` undoes it. */
+/** A change inside its transaction. A tap of `onWrite` that throws rolls it back. */
 export interface Write {
   readonly request: RequestContext
   readonly interaction: Interaction
@@ -30,7 +30,7 @@ export interface Write {
   readonly next: ResourceVersion
   /** The parsed resource; undefined for a deletion. Do not change it. */
   readonly resource?: Readonly<Record<string, unknown>> | undefined
-  /** The transaction this write belongs to: its statements are kept with the write or undone with it. */
+  /** The transaction of this write: statements run in it are committed or rolled back with the write. */
   readonly transaction: WriteTransaction
 }
 
@@ -40,17 +40,19 @@ export interface Committed {
   readonly changes: readonly Omit<Write, 'transaction' | 'request'>[]
 }
 
-/** What a trail wants to know of an interaction beside its address. Worked out when it is asked for, and not before. */
+/**
+ * Details of an interaction for the audit trail. They are functions so that they are computed only if a tap needs them.
+ */
 export interface FactDetails {
   /** References of the patients whose data was shown or changed: `Patient/p1`. */
   patients?(): readonly string[]
   /** Search parameters as they were sent. */
   query?(): string
-  /** How many resources were shown, where one fact tells of more than a page of them. */
+  /** Number of resources shown, where one fact covers more than one page of them. */
   readonly count?: number
 }
 
-/** One fact for the audit trail. Names references only, never content. */
+/** One fact for the audit trail. It holds references, and no content of resources. */
 export interface AuditFact {
   readonly request: RequestContext
   readonly interaction: Interaction
@@ -58,10 +60,10 @@ export interface AuditFact {
   readonly status: number
   /** Version the interaction read or made. */
   readonly version?: number | undefined
-  /** Of a refusal: it concerned something that is there and hidden from the caller. The answer does not say so. */
+  /** True for a refusal about a resource that exists and is hidden from the caller. The answer does not reveal that. */
   readonly hidden?: boolean | undefined
   readonly details?: FactDetails | undefined
-  /** Set for a change: the transaction it is made in. */
+  /** The transaction of a change; unset for other interactions. */
   readonly transaction?: WriteTransaction
 }
 

@@ -1,4 +1,7 @@
-/** A server that cannot go on, as a plugin has found: it takes no more requests, and who runs it has to end it. */
+/**
+ * Records that a plugin found the server unable to continue. From then on it refuses requests, and the host or the CLI
+ * has to stop it.
+ */
 import type { Logger } from 'pino'
 import type { Lifecycles } from './lifecycles.ts'
 import { toServerError } from './outcome.ts'
@@ -7,7 +10,7 @@ import type { ReadinessBoard } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
 
 const FAILED = 1
-const MOST = 255 // what a process can end with
+const MOST = 255 // the largest exit code of a process
 
 export interface Failure {
   readonly error: ServerError
@@ -23,10 +26,10 @@ export interface FailureParts {
 }
 
 export interface FailureBoard {
-  /** Of the failures the first counts. Any other code than 1 to 255 is 1. */
+  /** The first failure wins. An exit code outside 1 to 255 becomes 1. */
   fail(plugin: string, error: ServerError, exitCode?: number): void
   readonly first: Failure | undefined
-  /** Resolves with the first; never, if there is none. */
+  /** Resolves with the first failure; stays pending when there is none. */
   readonly told: Promise<Failure>
 }
 
@@ -46,7 +49,8 @@ export const createFailureBoard = ({ phases, readiness, lifecycles, log }: Failu
         phases.enter('failed')
         readiness.failed('the server has failed')
       }
-      // What is still starting gives up, and nothing else starts. Once all have started the signal is that of the stop.
+      // Aborts plugins that are still starting; no other one starts. When all have started, only a stop may abort this
+      // signal.
       if (now !== 'ready') lifecycles.abort()
       resolve(first)
     },

@@ -1,9 +1,11 @@
-/** Turns hooks into runners once all plugins are set up: null where nobody taps, so an unused hook costs one comparison. */
+/**
+ * Turns hooks into runners once all plugins are set up. An untapped hook becomes null, so that it costs one comparison.
+ */
 import { AsyncSeriesBailHook, type Hook } from 'tapable'
 import { attributeError } from './attribute-error.ts'
 import { type RequestContext, steps } from './context.ts'
 import { Internal, LateTap, NotFrozen, RelayUnanswered, TapUnawaited } from './errors.ts'
-import type { HookName, Hooks } from './hooks.ts'
+import type { HookName, Hooks, Reply } from './hooks.ts'
 
 type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
   ? H extends { call(...args: any[]): any }
@@ -11,8 +13,12 @@ type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
     : (...args: A) => Promise<R> | R
   : never
 
-/** A runner per hook. `null` means that nobody taps. No promise when all taps are synchronous: what they throw is thrown at once then. */
+/**
+ * A runner for each hook; null when nobody taps it. It returns no promise when all taps are synchronous, and then
+ * throws their errors synchronously.
+ */
 export type Runners = {
+  readonly arrive: ((request: RequestContext) => Reply | undefined) | null
   readonly beforeRequest: Run<Hooks['beforeRequest']> | null
   readonly authenticate: Run<Hooks['authenticate']> | null
   readonly admit: Run<Hooks['admit']> | null
@@ -24,39 +30,39 @@ export type Runners = {
   readonly meter: ((...args: Parameters<Hooks['meter']['call']>) => void) | null
 }
 
-// No hook has more than three arguments, and naming them costs half of what gathering and spreading them does.
+// Runners name three arguments, the most that a hook has: gathering and spreading them would take twice the time.
 
 interface Tap {
   readonly name: string
   readonly type: 'sync' | 'async' | 'promise'
   readonly plugin?: string
-  /** It only checks what other taps did: where there are no others, the hook counts as not tapped. */
+  /** True for a tap that only checks what other taps did: a hook with no other taps counts as not tapped. */
   readonly isCheck?: boolean
   fn: (...args: any[]) => any
 }
 
-/** Told what a tap threw where nothing can be refused any more. */
+/** Receives errors of taps of `onCommit` and `meter`, which run too late to refuse anything. */
 export type OnLateThrow = (error: unknown, plugin: string, hook: HookName) => void
 
 const USE_TAP_PROMISE = 'use tapPromise()'
 const WAITS_FOR_NOBODY = 'this hook waits for nobody'
 
-/** A hook that is called and done, after which nothing can be refused: onCommit, meter. */
+/** True for `arrive`, `onCommit` and `meter`: they are called synchronously, where nothing can be refused. */
 const isSync = (hook: { readonly call?: unknown }): boolean => typeof hook.call === 'function'
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
-/** A promise that nobody awaits would let a guard refuse too late: it is an error of its own. */
+/** The error for a synchronous tap that returns a promise: nobody awaits it, so a guard would refuse too late. */
 const unawaited = (promise: PromiseLike<unknown>, plugin: string, hook: HookName, instead: string): Error => {
   promise.then(undefined, () => undefined)
   return TapUnawaited(plugin, hook, instead)
 }
 
-/** Looks at what a tap did: gives the error to throw, or undefined. */
+/** Checks the result of a tap: returns the error to throw, or undefined. */
 type Look = (plugin: string, result: unknown, argument: unknown) => Error | undefined
 
-/** By hook, where a tap can leave something that nobody behind it can mend. */
+/** Checks by hook. After a tap of `relay` has taken the body, nobody else can read it: the tap has to reply. */
 const LOOKS: Partial<Record<HookName, Look>> = {
   relay: (plugin, result, request) =>
     result === undefined && steps.hasTakenBody(request as RequestContext)
@@ -64,7 +70,7 @@ const LOOKS: Partial<Record<HookName, Look>> = {
       : undefined,
 }
 
-/** The tap, and a look behind it where its hook has one. */
+/** The tap, followed by the check of its hook if there is one. */
 const looked = (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] => {
   const look = LOOKS[hook]
   if (look === undefined) return fn
@@ -103,7 +109,10 @@ const nameSync = (fn: Tap['fn'], plugin: string, hook: HookName, onLateThrow?: O
   }
 }
 
-/** Wraps the taps of a hook so that what they throw names them. With `onLateThrow` it goes there, and the next tap runs. */
+/**
+ * Wraps the taps of a hook so that their errors name the plugin. With `onLateThrow` an error goes there, and the next
+ * tap runs.
+ */
 const nameTaps = (hook: Hook<any, any>, name: HookName, onLateThrow?: OnLateThrow): void => {
   for (const tap of hook.taps as unknown as Tap[]) {
     const plugin = tap.plugin ?? tap.name
@@ -112,7 +121,10 @@ const nameTaps = (hook: Hook<any, any>, name: HookName, onLateThrow?: OnLateThro
   }
 }
 
-/** A tap that calls back after `count` arguments → one that promises: it cannot throw past its callers, nor call back twice. */
+/**
+ * Turns a tap that takes a callback after `count` arguments into one that returns a promise. What it throws becomes a
+ * rejection, and a second call of the callback has no effect.
+ */
 const promised =
   (fn: Tap['fn'], count: number): Tap['fn'] =>
   (...args) =>
@@ -130,7 +142,7 @@ export const hooksFor = (hooks: Hooks, plugin: string, isOpen: () => boolean): H
       (tap: (options: { name: string; plugin: string }, fn: Tap['fn']) => void) =>
       (options: string | { name: string }, fn: Tap['fn']): void => {
         if (!isOpen()) throw LateTap(plugin, name)
-        // `before` of tapable sees the sentence as the tap's name; `plugin` is ours, for blame.
+        // tapable's `before` refers to taps by `name`; our `plugin` says which plugin an error belongs to.
         tap({ ...(typeof options === 'string' ? { name: options } : options), plugin }, fn)
       }
     own[name] = Object.assign(Object.create(hook), {
@@ -149,11 +161,11 @@ export const hooksFor = (hooks: Hooks, plugin: string, isOpen: () => boolean): H
   return own as Hooks
 }
 
-/** True when all taps are synchronous, and nobody listens in between. */
+/** True when all taps are synchronous and there is no interceptor. */
 const waitsForNothing = ({ taps, interceptors }: { taps: readonly Tap[]; interceptors: readonly unknown[] }): boolean =>
   interceptors.length === 0 && taps.every(({ type }) => type === 'sync')
 
-/** Taps that wait for nothing, one after the other: no promise is made, and the caller goes on in the same turn. */
+/** Calls synchronous taps one after the other without making a promise, so that the caller continues synchronously. */
 const callInTurn = (hook: { taps: readonly Tap[]; constructor: unknown }): Tap['fn'] => {
   const fns = hook.taps.map(({ fn }) => fn)
   const bails = hook.constructor === AsyncSeriesBailHook

@@ -1,26 +1,29 @@
-/** What plugins say of whether a ready server takes requests. Asked for every request, in front of the router too. */
+/**
+ * Gates, by which plugins refuse requests while the server is ready. They are called for every request, in front of the
+ * router too.
+ */
 import { attributeError } from './attribute-error.ts'
 import { GateUnclear, Internal } from './errors.ts'
 import { toServerError } from './outcome.ts'
 import { ServerError } from './server-error.ts'
 
-/** The refusal, or undefined to let the request pass. */
+/** Returns the refusal, or undefined to let the request pass. */
 export type Gate = () => ServerError | undefined
 
 export interface Gates {
   add(plugin: string, gate: Gate): void
-  /** Null where there are none. */
+  /** One gate that calls all of them; null where there are none. */
   close(): Gate | null
 }
 
-/** A gate that throws, or whose answer is neither, lets nobody through. */
+/** A gate that throws, or returns neither an error nor undefined, refuses the request. */
 const named =
   (plugin: string, gate: Gate): Gate =>
   () => {
     try {
       const refusal: unknown = gate()
       if (refusal === undefined || refusal instanceof ServerError) return refusal
-      if (refusal instanceof Promise) refusal.catch(() => undefined) // nobody else hears of its failure
+      if (refusal instanceof Promise) refusal.catch(() => undefined) // an unhandled rejection would end the process
       throw Internal().with({ cause: GateUnclear(plugin) })
     } catch (error) {
       return toServerError(attributeError(error, plugin))

@@ -1,6 +1,6 @@
 /** Every hook: its kind, its arguments, who calls it and what a return value means. One hook, one question. */
 import type { Readable } from 'node:stream'
-import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
+import { AsyncSeriesBailHook, AsyncSeriesHook, SyncBailHook, SyncHook } from 'tapable'
 import type { Caller, Interaction, RequestContext } from './context.ts'
 import type { AuditFact, Committed, Usage, Write } from './facts.ts'
 import type { Ruling } from './ruling.ts'
@@ -18,15 +18,23 @@ export interface Reply {
 export type Refusal = ServerError
 
 export const createHooks = () => ({
-  /** Called by the kernel first: nobody is known yet. Throw to refuse, return a Reply to answer. */
+  /**
+   * Called by the kernel before anything is decided, so also for what is refused because the server starts or stops. Set
+   * headers of the answer, or return a Reply to answer; waits for nothing, and cannot refuse: what a tap throws is logged.
+   */
+  arrive: new SyncBailHook<[RequestContext], Reply | undefined>(['request'], 'arrive'),
+  /** Called by the kernel once requests are taken, before the caller is known. Throw to refuse, return a Reply to answer. */
   beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'beforeRequest'),
-  /** Called by the kernel: who calls? The first Caller wins; no answer means an anonymous caller, known by address. */
+  /**
+   * Called by the kernel to find out who calls. The first Caller wins; without one the caller is anonymous, known by
+   * address.
+   */
   authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(['request'], 'authenticate'),
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
   admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
   /**
-   * Called by the kernel behind `admit`, of routes that say `relay`, before the body is parsed: does another server answer?
-   * The first Reply wins. Who takes `request.body` gives one.
+   * Called by the kernel after `admit`, for routes with `relay: true`, before the body is parsed: a tap may answer with
+   * another server's answer. The first Reply wins. A tap that takes `request.body` has to return one.
    */
   relay: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'relay'),
   /** Called once per interaction, so once per entry of a Bundle. A tap can refuse or narrow; it can never grant. */
@@ -34,11 +42,16 @@ export const createHooks = () => ({
     ['request', 'interaction', 'ruling'],
     'authorize',
   ),
-  /** Called by the storage inside the transaction, with the previous version and the new one. Throwing undoes the write. */
+  /**
+   * Called by the storage inside the transaction, with the previous version and the new one. A tap that throws rolls
+   * the write back.
+   */
   onWrite: new AsyncSeriesHook<[Write]>(['write'], 'onWrite'),
   /** Called after commit; too late to refuse. A throwing tap is logged and the next one runs. */
   onCommit: new SyncHook<[Committed]>(['committed'], 'onCommit'),
-  /** One fact for the trail; for a change, inside its transaction, so both exist or neither. */
+  /**
+   * Called with one fact for the audit trail; for a change inside its transaction, so that both are stored or neither.
+   */
   onAudit: new AsyncSeriesHook<[AuditFact]>(['fact'], 'onAudit'),
   /** Called after the last byte. Counts in memory: never awaits, never throws. */
   meter: new SyncHook<[Usage]>(['usage'], 'meter'),

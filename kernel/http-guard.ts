@@ -1,4 +1,4 @@
-/** What HTTP/1.1 lets through and a server of patients' data does not: ambiguous heads. RFC 9112, section 3.2. */
+/** Refuses ambiguous and oversized request heads, some of which HTTP/1.1 allows. RFC 9112, section 3.2. */
 import type { IncomingMessage } from 'node:http'
 import { HeadersTooLarge, MalformedRequest, MalformedUrl, UrlTooLong } from './errors.ts'
 import type { ServerError } from './server-error.ts'
@@ -9,15 +9,16 @@ export const HEADER_LINES = 200
 /** Stands for a URL that cannot be decoded. */
 export const MALFORMED_URL = '/.malformed-url'
 
-/** Headers of which a second line would leave the meaning to whoever reads first. */
+/** Headers that may be given once only: with two lines, a proxy and this server might each use another one. */
 const ONCE = new Set(['host', 'content-type', 'content-length', 'authorization', 'content-encoding'])
 
-// RFC 9110, section 7.2. It becomes the base of every link this server sends.
+// RFC 9110, section 7.2. Links of answers may begin with this header.
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
 
 /**
- * The refusal of a request target that does not begin with a slash, or undefined. RFC 9112, section 3.2: the asterisk-form
- * is for OPTIONS, the authority-form for CONNECT, which never gets here, and the absolute-form is taken with any method.
+ * The refusal of a request target that does not begin with a slash, or undefined. RFC 9112, section 3.2: the
+ * asterisk-form is for OPTIONS, the authority-form for CONNECT, which never gets here, and the absolute-form is taken
+ * with any method.
  */
 const checkTarget = (url: string, method: string | undefined, host: string | undefined): ServerError | undefined => {
   if (url === '*')
@@ -28,7 +29,7 @@ const checkTarget = (url: string, method: string | undefined, host: string | und
   if (target === null || !/^https?:\/\//i.test(url))
     return MalformedRequest('the target is neither a path nor an http or https URL')
   if (target.username !== '' || target.password !== '') return MalformedRequest('the URL holds a user or password')
-  // Parsed as well, so that both are in lower case and without a default port.
+  // The Host header is parsed too, so that both are in lower case and without a default port.
   const expected = host === undefined ? undefined : URL.parse(`${target.protocol}//${host}`)?.host
   return target.host === expected ? undefined : MalformedRequest('the URL names another host')
 }
@@ -45,7 +46,7 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string
     bytes += name.length + (rawHeaders[at + 1] as string).length + 4
-    // Most names are none of the five; their lengths tell without lower-casing.
+    // Most names are none of the five, and their length shows it without lower-casing them.
     const { length } = name
     if (length !== 4 && length !== 12 && length !== 13 && length !== 14 && length !== 16) continue
     const lower = name.toLowerCase()
@@ -55,10 +56,10 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
     seen |= bit
   }
   if (bytes > HEADER_BYTES) return HeadersTooLarge(`${HEADER_BYTES} bytes`)
-  // Node takes 0.9 and 2.0 for versions of the same protocol.
+  // Node accepts 0.9 and 2.0 as versions of the same protocol.
   if (raw.httpVersionMajor !== 1) return MalformedRequest('the version is neither 1.0 nor 1.1')
   const { host, 'transfer-encoding': coding } = raw.headers
-  // RFC 9112, section 6.1. Node takes any codings before chunked, and leaves them on the body.
+  // RFC 9112, section 6.1. Node accepts any codings before chunked, and does not decode them.
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     return MalformedRequest('its transfer coding is not chunked alone; compress with Content-Encoding: gzip')
   if (host === undefined) {

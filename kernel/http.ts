@@ -32,6 +32,7 @@ import { type BareRefusals, requestLineIn } from './unparsed.ts'
 import { mountUpgrade } from './upgrade-route.ts'
 import type { Upgrades } from './upgrades.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
+import { withVary } from './with-vary.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,24 +51,24 @@ export interface HttpParts extends ContextParts {
   readonly run: Runners
   readonly routes: readonly MountedRoutes[]
   readonly direct: readonly DeclaredDirect[]
-  /** Why no request is taken now; undefined when the server is ready. */
+  /** The error that refuses requests at this time; undefined when the server is ready. */
   readonly refusal: () => ServerError | undefined
   readonly isStopping: () => boolean
   readonly upgrades: Upgrades
 }
 
 export interface MountOptions {
-  /** Given by an embedding: tells of a response that no hook of ours has seen yet, so that it is still the host's. */
+  /** Set in an embedding: true for a response that has reached no hook of ours, so that its errors are the host's. */
   readonly isHosts?: (response: ServerResponse) => boolean
-  /** Of our own listener: answers what it can before the router is asked. */
+  /** On our own listener: answers what it can in front of the router. */
   readonly front?: DirectRouter
-  /** Of our own listener: what is refused before there is a request. */
+  /** On our own listener: refusals of what the parser made no request of. */
   readonly refusals?: BareRefusals
-  /** Of our own listener: gives the connection of an answer another time in milliseconds than the usual one, or none. */
+  /** On our own listener: sets after how many milliseconds without progress an answer is cut; null for never. */
   readonly stall?: (response: ServerResponse, ms: number | null) => void
 }
 
-/** What both ways to an answer do for a request. */
+/** Steps that are the same for direct answers and routed ones. */
 interface Shared {
   readonly watchUsage: UsageWatch | null
   readonly passHooks: RequestHooks | null
@@ -75,17 +76,17 @@ interface Shared {
 }
 
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
-/** In an embedding, where the usual time is the host's. The socket of an injected request has no time. */
+/** `stall` of an embedding, which sets the usual time itself. The socket of an injected request has no setTimeout. */
 const stallOf = ({ req: { socket } }: ServerResponse, ms: number | null): void => void socket.setTimeout?.(ms ?? 0)
 
-const UNREAD_BYTES = 64 * 1024 // less is read to the end for the sake of the connection
+const UNREAD_BYTES = 64 * 1024 // a shorter rest is read to its end, so that the connection can be used again
 
-/** A body that is still on its way and not worth waiting for. */
+/** True for a body that is still arriving and too long to wait for. */
 const isUnread = ({ complete, headers }: IncomingMessage): boolean =>
   complete === false &&
   (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > UNREAD_BYTES)
 
-/** Fastify's own complaints, by code, in our words. */
+/** Translates Fastify's errors into ours, by code. */
 const fromFastify = (error: FastifyError): ServerError | undefined => {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -101,20 +102,20 @@ const fromFastify = (error: FastifyError): ServerError | undefined => {
   }
 }
 
-/** What the kernel refuses in front of a route is not the doing of the route's plugin. */
+/** True for the kernel's own refusals, which must not be attributed to the plugin of the route. */
 const isOwn = (error: unknown): boolean => error instanceof ServerError && error.key.startsWith('kernel/')
 
-/** A refusal that says everything itself is no news for the log, and a starting server refuses a lot. */
+/** Whether to log an error: no refusals below 500, and no 503 without a cause, which a starting server sends often. */
 const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
   status >= 500 && extras.isExpected !== true && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
 
-/** An error on a bare response, which no router has seen. */
+/** Sends an error without the router. */
 export const answerBare = (response: ServerResponse, error: ServerError): void => {
   response.writeHead(error.status, { 'content-type': FHIR_JSON, ...error.extras.headers })
   response.end(JSON.stringify(toOutcome(error)))
 }
 
-/** 500 on a bare response: the routes themselves could not be mounted. */
+/** Sends 500 without the router: the routes could not be mounted. */
 export const answerMalformed = (response: ServerResponse, error: unknown, log: Logger): void => {
   log.error({ err: error }, 'the routes cannot be mounted')
   answerBare(response, Internal())
@@ -130,7 +131,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
     if (isNews(error)) {
       const { plugin, hook, extras } = error
-      // Work that ends because its client left is no trouble of ours; a bug that shows only then is.
+      // A 503 is expected when the client has left. Any other error is a fault, also then.
       const left = error.status === 503 && reply.raw.closed
       log[left ? 'debug' : 'error']({
         request: request.ctx?.id,
@@ -147,23 +148,23 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
   }
 
-  /** The path as it was declared, without the mount prefix and without a slash at its end: one name for both spellings. */
+  /** The declared path, without the mount prefix and a slash at its end, so that both spellings have one name. */
   const routeOf = ({ routeOptions: { url } }: FastifyRequest, prefix: string): string | undefined => {
     const path = prefix !== '' && url?.startsWith(prefix) ? url.slice(prefix.length) || '/' : url
     return path !== undefined && path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   }
 
-  /** Returned from an async hook, the reply holds the request there until the last byte, of a stream too, is out. */
+  /** An async hook returns the reply, and Fastify waits until its last byte is sent, also of a stream. */
   const sendReply = (reply: FastifyReply, answer: Reply): FastifyReply => {
     reply.code(answer.status)
     for (const [name, value] of Object.entries(answer.headers ?? {}))
       reply.header(name, typeof value === 'string' ? value : [...value])
-    // What a client still sends is not waited for: the connection ends with the answer.
+    // Does not wait for what the client still sends: the connection ends with the answer.
     if (isUnread(reply.request.raw)) reply.header('connection', 'close')
     return reply.send(answer.body)
   }
 
-  /** Errors of a scope: ours are answered, those of the host's own hooks go on to the host's own handler. */
+  /** Answers our errors in a scope, and passes those of the host's own hooks to the host's handler. */
   const answerErrors = (scope: FastifyInstance, { isHosts }: MountOptions, plugin?: string): void => {
     scope.setErrorHandler((error, request, reply) => {
       if (isHosts?.(reply.raw)) return reply.send(error)
@@ -183,16 +184,21 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), config)
       request.ctx = ctx
       if (begun === undefined) watchUsage?.begins(ctx, raw, reply.raw, reply)
-      // Through Fastify: Node sets every header of an answer one by one once it has been given one itself.
+      // Set through Fastify: after one call of Node's own setHeader, Node sets every other header one by one, too.
       reply.header('x-request-id', ctx.id)
-      // Text of unknown origin must not become a page or a script because a browser guesses so.
+      // Keeps browsers from guessing that text of unknown origin is a page or a script.
       reply.header('x-content-type-options', 'nosniff')
+      const early = begun === undefined ? run.arrive?.(ctx) : begun.early
+      if (early !== undefined) {
+        sendReply(reply, early)
+        return
+      }
       if (begun?.answer !== undefined) {
         begun.answer.then((answer) => void sendAnswer(reply, answer), done)
         return
       }
       const refused = checkHead(raw)
-      // Whatever follows on a connection like that is not trusted to be a request.
+      // Bytes after such a head may not be a request, so the connection is closed.
       if (refused !== undefined) return done(refused.with({ headers: { connection: 'close' } }))
       const closed = parts.refusal()
       // Not through the handler of the route's scope, which would blame the plugin of the route.
@@ -206,7 +212,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
         return answer === undefined ? undefined : sendReply(reply, answer)
       })
     answerErrors(scope, options)
-    // Without a prefix all addresses are the host's, and what is not ours is for the host to answer.
+    // Without a prefix every path may be the host's, so the host answers unknown ones.
     if (options.isHosts !== undefined && prefix === '') return
     scope.setNotFoundHandler((request, reply) => {
       const known = scope.supportedMethods.includes(request.method)
@@ -218,7 +224,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     })
   }
 
-  /** One plugin's routes in a scope of their own; what fails there, at mounting or later, names it. */
+  /** Mounts one plugin's routes in a scope of their own; errors there, at mounting or later, name the plugin. */
   const mount = (
     scope: FastifyInstance,
     { plugin, callback, bare }: MountedRoutes,
@@ -236,7 +242,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       })
       outer.register((own, ownOptions, done) => {
         try {
-          // A promise where the author wrote an async function.
+          // An async callback returns a promise.
           const returned: unknown = callback(own, ownOptions, (error) =>
             error === undefined ? done() : done(unmountable(error)),
           )
@@ -253,8 +259,11 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
 
   return (app, options, done) => {
     const prefix = app.prefix.replace(/\/+$/, '')
-    app.addHook('onSend', (_request, reply, payload, next) => {
-      // A keep-alive connection would hold the graceful stop for as long as its client likes.
+    app.addHook('onSend', ({ ctx }, reply, payload, next) => {
+      // Bare routes, and what is not ours, have no context.
+      const names = ctx?.variesBy
+      if (names !== undefined) reply.header('vary', withVary(reply.getHeader('vary'), names))
+      // An open keep-alive connection would delay the graceful stop.
       if (parts.isStopping()) reply.header('connection', 'close')
       next(null, payload)
     })
@@ -265,7 +274,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       askRelay: createAskRelay(run),
     }
     app.register((scope, _scopeOptions, scopeDone) => {
-      // No hook, but the same limits: what is open to everybody is not where they end.
+      // Bare routes pass no hook, but their heads are checked as well.
       scope.addHook('onRequest', ({ raw }, reply, next) => {
         shared.watchUsage?.skips(raw, reply.raw)
         next(checkHead(raw)?.with({ headers: { connection: 'close' } }))
@@ -279,7 +288,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       const mountAll = (): void => {
         for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options, mounted)
       }
-      // Without a prefix another method of the same address may be the host's.
+      // Without a prefix another method of the same path may be the host's.
       if (options.isHosts !== undefined && prefix === '') mountAll()
       else refuseOtherMethods(scope, mountAll)
       scopeDone()
@@ -288,16 +297,16 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     if (watchUsage !== null)
       options.refusals?.open((refused) => {
         const { socket, request, status } = refused
-        const ctx = request
-          ? buildContext(request, null, '', undefined, {})
-          : buildUnread(socket, requestLineIn(refused))
-        watchUsage.refused(ctx, socket, status)
+        const line = (): RequestContext => buildUnread(socket, requestLineIn(refused))
+        watchUsage.refused(request ? buildContext(request, null, '', undefined, {}) : line(), socket, status)
       })
     const { direct, refusal } = parts
     const begin = (request: IncomingMessage, response: ServerResponse, { path, config }: DirectGet) =>
       buildContext(request, response, '', path, config)
     const relays = shared.askRelay !== null
-    app.addHook('onReady', async () => options.front?.open({ direct, mounted, refusal, begin, relays, ...shared }))
+    app.addHook('onReady', async () =>
+      options.front?.open({ direct, mounted, refusal, begin, relays, arrive: run.arrive, ...shared }),
+    )
     done()
   }
 }

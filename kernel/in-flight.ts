@@ -1,9 +1,9 @@
-/** Requests that are being answered through a server that is not ours to close: `stop` waits for them. */
+/** Requests in progress on a host's server, which the kernel does not close: `stop` waits for them. */
 import type { ServerResponse } from 'node:http'
 
 export interface InFlight {
   add(response: ServerResponse): void
-  /** Resolves when there is none left, or when `late` aborts: then their connections are cut. */
+  /** Resolves when none is left; when `late` aborts, the connections are cut. */
   finish(late: AbortSignal): Promise<void>
 }
 

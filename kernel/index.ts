@@ -80,6 +80,7 @@ export {
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
+export { Type } from './settings/type.ts'
 export type { Upgrade } from './upgrades.ts'
 export { asksForWebSocket } from './websocket-head.ts'
 export { withArticle } from './with-article.ts'

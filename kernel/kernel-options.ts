@@ -1,4 +1,4 @@
-/** What a kernel is made with. */
+/** Options of createKernel(). */
 import type { Clock, Random } from './clock.ts'
 import type { ConnectionLimits } from './listen.ts'
 import type { LogOptions } from './log.ts'
@@ -14,6 +14,11 @@ export interface KernelOptions {
   readonly random?: Random
   /** Where relative paths of `[plugins] load` start; the working directory by default. */
   readonly folder?: string
+  /**
+   * Shows a line to the person who started the server, and keeps it nowhere: given where standard error is a terminal. For
+   * secrets that were made at the start.
+   */
+  readonly tellOperator?: (line: string) => void
   /**
    * Starts these plugins and what they need, and only sets up the others: for a command that must not take part in what
    * running servers do together.

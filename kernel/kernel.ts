@@ -1,4 +1,4 @@
-/** createKernel(): configure → set up → freeze → listen → start → ready → stop. Nothing here outlives the kernel. */
+/** createKernel(): configure → set up → freeze → listen → start → ready → stop. All state belongs to one kernel. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -14,6 +14,7 @@ import { createFreezer } from './freeze.ts'
 import { createGates } from './gates.ts'
 import { createHooks } from './hooks.ts'
 import { answerBare, answerMalformed, createHttp } from './http.ts'
+import { createIdentify } from './identify.ts'
 import { createInFlight } from './in-flight.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
@@ -23,6 +24,7 @@ import { orderPlugins, withDependencies } from './order.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
+import { createContextBuilder } from './request-context.ts'
 import type { ServerError } from './server-error.ts'
 import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
@@ -31,7 +33,7 @@ import type { DecodedSettings } from './settings/decode.ts'
 import { createStop } from './stop.ts'
 import { createUpgrades } from './upgrades.ts'
 
-const IDLE_MS = 50 // how often connections that became idle are closed meanwhile
+const IDLE_MS = 50 // milliseconds between closings of idle connections during a stop
 
 export interface Kernel {
   readonly phase: Phase
@@ -42,8 +44,9 @@ export interface Kernel {
   /** For a bare node:http server: `createServer(kernel.handler)`. Answers 503 until `start` is done. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /**
-   * For the event `upgrade` of a host's server: `server.on('upgrade', kernel.upgrade)`, also where the kernel is mounted in a
-   * Fastify app, `app.server`. Make the server with `shouldUpgradeCallback: asksForWebSocket`, so that nothing else leaves HTTP.
+   * For the event `upgrade` of a host's server: `server.on('upgrade', kernel.upgrade)`, also where the kernel is
+   * mounted in a Fastify app, `app.server`. Make the server with `shouldUpgradeCallback: asksForWebSocket`, so that
+   * other requests stay HTTP.
    */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** The instance behind a service token. */
@@ -61,7 +64,7 @@ export interface Kernel {
   describe(): Promise<readonly PluginDescription[]>
   /** Finishes requests in flight, closes keep-alive connections, stops the plugins in reverse; at most ten seconds. */
   stop(): Promise<void>
-  /** A plugin has found that the server cannot go on: stop it. A process of its own ends with the code. Never rejects. */
+  /** Resolves when a plugin reports that the server cannot continue; a process exits with the code. Never rejects. */
   readonly failed: Promise<Failure>
   /** Plugins that failed to hand over or to stop, so that something may be lost; known when `stop` has resolved. */
   readonly failedToStop: readonly string[]
@@ -103,6 +106,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const failures = createFailureBoard({ phases, readiness, lifecycles, log })
   const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
   let ownUrl: OwnUrl | undefined = publicUrl
+  const contextParts = { readAddress, publicUrl, ownUrl: () => ownUrl, clock, random, log }
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
@@ -115,6 +119,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     gates,
     failures,
     requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
+    identify: createIdentify(createContextBuilder(contextParts), run),
+    tellOperator: options.tellOperator ?? (() => undefined),
     clock,
     random,
     log,
@@ -123,7 +129,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const gate = gates.close()
   phases.enter('set-up')
 
-  /** Why no request is taken now. */
+  /** The error that refuses requests at this time; undefined to accept them. */
   const refusal = (): ServerError | undefined => {
     if (phases.now === 'ready') return gate === null ? undefined : gate()
     if (phases.isStopping()) return Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } })
@@ -137,13 +143,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     run,
     routes,
     direct,
-    readAddress,
-    publicUrl,
-    ownUrl: () => ownUrl,
     refusal,
-    clock,
-    random,
-    log,
+    ...contextParts,
     isStopping: phases.isStopping,
     upgrades,
   })
@@ -202,15 +203,15 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     let address: string
     try {
       address = await opening
-      // As clients write it: without a port that is the usual one of its scheme.
+      // As clients write it: `origin` leaves out the usual port of the scheme.
       if (address !== '') ownUrl ??= toOwnUrl(new URL(address).origin)
     } catch (error) {
-      opening = undefined // the port was taken, say: it may be free later
+      opening = undefined // so that it can be tried again, for example once the port is free
       throw error
     }
     if (phases.isStopping()) throw StoppedEarly()
     if (phases.now === 'set-up') phases.enter('listening')
-    // Whoever wants to know awaits start(); nobody doing so must not end the process.
+    // Callers that need the result await start(). Without this handler a failure would be an unhandled rejection.
     start().catch(() => undefined)
     return address
   }
@@ -260,7 +261,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
         seen.add(reply.raw)
         next()
       })
-      // First stop taking more on a connection, then let the host finish what is in flight, then stop what it stood on.
+      // First new requests are refused, then the host finishes those in flight, then the plugins stop.
       host.addHook('preClose', async () => stop.begin())
       host.addHook('onClose', stop.all)
       hosted = host.routing

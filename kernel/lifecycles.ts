@@ -1,4 +1,4 @@
-/** Starts the plugins in order of needs and stops in reverse what was started, also when a start fails half-way. */
+/** Starts the plugins in order of needs, and stops the started ones in reverse, also when a start fails half-way. */
 import type { Logger } from 'pino'
 import { PluginPrepare, PluginStart, StoppedEarly } from './errors.ts'
 import { messageOf } from './message-of.ts'
@@ -7,18 +7,18 @@ import type { Lifecycle } from './plugin.ts'
 export interface Lifecycles {
   add(plugin: string, lifecycle: Lifecycle): void
   /**
-   * Of all plugins or only of some. Throws `PluginPrepare` or `PluginStart` naming the plugin that failed, `StoppedEarly`
-   * after `abort`.
+   * Prepares and starts all plugins, or only the named ones. Throws `PluginPrepare` or `PluginStart` naming the plugin
+   * that failed, `StoppedEarly` after `abort`.
    */
   start(only?: ReadonlySet<string>): Promise<void>
   /** Aborts the signal that every `prepare` and `start` was given. */
   abort(): void
   /**
-   * Those that have started hand over, in reverse. One that fails, or is not done when `late` aborts, is logged by name; the
-   * next one follows. Resolves with the names of those.
+   * Calls `handOver` of the started plugins, in reverse. A plugin that fails, or is not done when `late` aborts, is
+   * logged by name, and the next one follows. Resolves with the names of the plugins that failed.
    */
   handOver(late: AbortSignal): Promise<readonly string[]>
-  /** The same with `stop`, of all that began to prepare or to start. Each is stopped once. */
+  /** The same with `stop`, for all plugins that began to prepare or to start, once each. */
   stop(late: AbortSignal): Promise<readonly string[]>
 }
 
@@ -27,7 +27,7 @@ interface Entry {
   readonly lifecycle: Lifecycle
 }
 
-/** Of one plugin at a time each. */
+/** A `prepare` or a `start` that is running; at most one of each is. */
 interface Running {
   readonly plugin: string
   readonly done: Promise<void>
@@ -59,7 +59,10 @@ export const createLifecycles = (log: Logger): Lifecycles => {
     }
   }
 
-  /** One after the other, beside the starts. Gives what each has to wait for before it starts. */
+  /**
+   * Runs `prepare` of one plugin after the other, concurrently with the starts. Returns what each plugin's start has to
+   * wait for.
+   */
   const prepareAll = (entries: readonly Entry[]): ReadonlyMap<Entry, Promise<void>> => {
     const prepared = new Map<Entry, Promise<void>>()
     let before = Promise.resolve()
@@ -72,7 +75,7 @@ export const createLifecycles = (log: Logger): Lifecycles => {
         await preparing.done
         preparing = undefined
       })
-      before.catch(() => undefined) // told by who waits for it
+      before.catch(() => undefined) // reported by the code that awaits it
       prepared.set(entry, before)
     }
     return prepared
@@ -95,7 +98,7 @@ export const createLifecycles = (log: Logger): Lifecycles => {
     if (signal.aborted) throw StoppedEarly()
   }
 
-  /** Calls the step of each, one after the other, and gives the names of those that failed. */
+  /** Calls the step of each plugin, one after the other, and returns the names of those that failed. */
   const endEach = async (
     entries: readonly Entry[],
     step: 'handOver' | 'stop',
@@ -118,7 +121,7 @@ export const createLifecycles = (log: Logger): Lifecycles => {
 
   const stopAll = async (late: AbortSignal): Promise<readonly string[]> => {
     const passed = whenAborted(late)
-    // What is still starting cannot be stopped cleanly: it has until the deadline to notice its signal.
+    // A plugin that is still starting cannot be stopped cleanly: it has until the deadline to react to its signal.
     for (const { plugin, done } of [preparing, starting].filter((one) => one !== undefined)) {
       const ended = done.catch(() => undefined)
       if ((await Promise.race([ended, passed])) === 'late')

@@ -21,23 +21,25 @@ import type { ServerError } from './server-error.ts'
 import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
 
-const PARSER_HEADER_BYTES = 65_536 // above HEADER_BYTES, so that a long URL can be told from a long header
+// above HEADER_BYTES, so that checkHead sees whether the URL or the headers are too long
+const PARSER_HEADER_BYTES = 65_536
 const BODY_BYTES = 64 * 1024 * 1024
-const PARAM_CHARS = PARSER_HEADER_BYTES // never reached: what is too long for an id is answered like every other id
+// never reached: a segment that is too long for an id is answered like any other wrong id
+const PARAM_CHARS = PARSER_HEADER_BYTES
 
 /** How long a connection may take, in milliseconds. */
 export interface ConnectionLimits {
-  /** For a head: what takes longer is a slow attack, not a slow line. */
+  /** For a head. One that takes longer is taken for an attack with slow requests. */
   readonly headersMs: number
   /** For head and body together. */
   readonly requestMs: number
-  /** How often the two above are looked at. */
+  /** Interval at which Node checks the two above. */
   readonly checkMs: number
-  /** Between two requests: above the 60 s after which common balancers let go themselves. */
+  /** Between two requests: more than the 60 s after which common load balancers close a connection. */
   readonly keepAliveMs: number
-  /** For an answer of which the client takes nothing. */
+  /** For an answer of which the client reads nothing. */
   readonly stallMs: number
-  /** For a refused body to be read on, so that its sender sees the refusal. */
+  /** How long the rest of a refused body is read, so that its sender sees the refusal. */
   readonly lingerMs: number
 }
 
@@ -50,7 +52,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   lingerMs: 1_000,
 })
 
-/** What Node's parser complains of, before there is a request. */
+/** Translates an error of Node's parser, which fails before there is a request. */
 const fromParser = (code: string | undefined, { requestMs }: ConnectionLimits): ServerError => {
   if (code === 'HPE_HEADER_OVERFLOW') return HeadersTooLarge(`${HEADER_BYTES} bytes`)
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return BodyTimeout(requestMs / 1000)
@@ -58,7 +60,7 @@ const fromParser = (code: string | undefined, { requestMs }: ConnectionLimits): 
   return MalformedRequest('its head or framing breaks RFC 9112')
 }
 
-/** A complete answer written to a bare socket; the connection ends with it. */
+/** Writes a complete answer to the socket, and ends the connection. */
 const endSocket = (
   error: ServerError,
   refusal: Omit<BareRefusal, 'status'>,
@@ -83,14 +85,14 @@ const endSocket = (
   socket.once('close', () => clearTimeout(late))
 }
 
-/** What Node tells of it beside its message. */
+/** Properties that Node sets on an error of its parser. */
 interface ParserError {
   readonly code?: string | undefined
   readonly rawPacket?: unknown
   readonly bytesParsed?: number | undefined
 }
 
-/** What all of these need. */
+/** Parameters of the functions that write to a bare socket. */
 interface Bare {
   readonly turns: PipelinedRequests
   readonly refusals: BareRefusals
@@ -99,13 +101,17 @@ interface Bare {
 
 const UNTOLD: BareRefusals = { tell: () => undefined, open: () => undefined }
 
-/** The answer to what the parser cannot read. A client that has part of another answer cannot be told. */
+/**
+ * Answers what the parser cannot read. A client that has received part of another answer cannot be answered; its
+ * connection is cut.
+ */
 const refuse = (socket: Socket, error: ParserError, { turns, refusals, limits }: Bare): void => {
-  // Refused already: this is the rest of the same bytes, or the handler finding its connection closed.
+  // Already refused: this is the rest of the same bytes, or a handler found its connection closed.
   if (socket.writableEnded || socket.destroyed) return
   const state = turns.stateOf(socket)
   if (!socket.writable || state === 'answering') return void socket.destroy()
-  // A request that is under way is metered itself, and who never sent a byte asked for nothing.
+  // Metered here only between requests: a request in progress is metered by itself, and a client that sent no byte made
+  // none.
   const isOwn = state === 'idle' && socket.bytesRead > 0
   const { code, rawPacket, bytesParsed: parsed } = error
   const bytes = Buffer.isBuffer(rawPacket) ? rawPacket : undefined
@@ -116,7 +122,7 @@ const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: B
   // Zero means that Node drops no line silently: checkHead counts them.
   server.maxHeadersCount = 0
   server.on('timeout', (socket: Socket) => {
-    // Nothing moved. While the answer is still being made that is not the client's fault.
+    // No byte moved for the time limit. While the answer is still being made, that is not the client's fault.
     if (turns.stateOf(socket) !== 'working') socket.destroy()
   })
   server.on('connection', (socket: Socket) => turns.linger(socket, limits.lingerMs))
@@ -134,8 +140,9 @@ const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: B
 }
 
 /**
- * The stream of a request without a body is over before it arrives, and says nothing any more (optimizeEmptyRequests).
- * So whoever waits for its end is given another one (preParsing), and the hook onRequestAbort is told here.
+ * With optimizeEmptyRequests, the stream of a request without a body has ended before the request arrives, and emits no
+ * more events. So a parser that waits for its end gets another stream (preParsing), and Fastify learns here that the
+ * client left, which calls the hook onRequestAbort.
  */
 const tellAbort = (request: IncomingMessage, response: ServerResponse): void => {
   if (!request.readableEnded) return
@@ -147,8 +154,8 @@ const tellAbort = (request: IncomingMessage, response: ServerResponse): void => 
 }
 
 /**
- * A dollar at the beginning of a segment, which clients may encode: the router takes that for another address, as it has to
- * of other reserved characters. RFC 3986, section 6.2.2.2.
+ * Decodes `%24` at the beginning of a path segment: clients may encode the dollar of an operation, and the router takes
+ * the two spellings for different paths. RFC 3986, section 6.2.2.2.
  */
 const withPlainDollar = (url: string): string => {
   if (!url.includes('/%24')) return url
@@ -160,7 +167,7 @@ const withPlainDollar = (url: string): string => {
 /** A Fastify app, with what answers in front of its router. */
 export interface OwnApp {
   readonly app: FastifyInstance
-  /** Takes a request of any server. */
+  /** Handles a request of any HTTP server. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
 }
 
@@ -198,15 +205,16 @@ export const createApp = async (
         },
         (request, response) => {
           handle(request, response)
-          // Most answers have left by now. A timer of the server's would be set anew four times for each of them. One that
-          // has no socket waits for its turn, and the time is that of the answer before it.
+          // Most answers are sent by now and need no timeout; one on the server would be reset four times for each of
+          // them. A response without a socket waits for the answer before it, whose timeout applies.
           if (!response.writableFinished && response.socket !== null && !stalls.has(response))
             request.socket.setTimeout(limits.stallMs)
         },
       ),
     rewriteUrl: ({ url = '' }) => withPlainDollar(url),
     routerOptions: { maxParamLength: PARAM_CHARS },
-    // What no router can read takes the way of all requests, so that it is limited, counted and logged as they are.
+    // A URL that the router cannot read is routed again as a fixed one, so that it is limited, counted and logged like
+    // all requests.
     frameworkErrors: (_error, request, reply) => {
       request.raw.url = MALFORMED_URL
       app.routing(request.raw, reply.raw)
@@ -217,7 +225,7 @@ export const createApp = async (
   app.server.on('upgrade', (request, socket, head) => upgrades.receive(request, socket, head, handle))
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
   app.addHook('preParsing', ({ raw, headers }, _reply, payload, done) =>
-    // Without a type nothing is parsed.
+    // Fastify parses no body without a content type.
     done(null, raw.readableEnded && headers['content-type'] !== undefined ? Readable.from([]) : payload),
   )
   app.register(house, {
@@ -241,7 +249,7 @@ export const createApp = async (
 export const openPort = async (app: FastifyInstance, bind: string): Promise<string> => {
   const at = bind.lastIndexOf(':')
   const host = bind.slice(0, at).replace(/^\[|\]$/g, '')
-  // For this name Fastify opens a second server, which has none of our guards and which stop cannot cut.
+  // For the name `localhost` Fastify would open a second server, without our guards and out of reach of a stop.
   const address = host === 'localhost' ? (await lookup(host)).address : host
   return app.listen({ host: address, port: Number(bind.slice(at + 1)) })
 }

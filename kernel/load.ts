@@ -1,4 +1,6 @@
-/** Third-party plugins from `[plugins] load`: a package name or a path. One that cannot load stops the start by name. */
+/**
+ * Third-party plugins from `[plugins] load`: a package name or a path. One that cannot load stops the start by name.
+ */
 
 import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,7 +23,7 @@ const misshapen = (plugin: unknown): string | undefined => {
   if (typeof setup !== 'function') return 'it has no setup function'
   if (api !== undefined && typeof api !== 'string') return 'its api is not a range such as "^2.0.0"'
   for (const [section, schema] of Object.entries(isTable(config) ? config : {})) {
-    // Its name is what keeps its settings apart from those of other third parties.
+    // Settings of different third parties are kept apart by the plugin's name.
     if (section !== name && !section.startsWith(`${name}.`))
       return `its settings stand under [plugin.${name}], and it declares "${section}"; call the section "${name}"`
     if (!isTable(schema) || !isTable(schema.properties)) return `its config "${section}" is not made by Type.Object`
@@ -34,7 +36,7 @@ const misshapen = (plugin: unknown): string | undefined => {
 
 const addressOf = (reference: string, folder: string): string => {
   const isPath = reference.startsWith('.') || isAbsolute(reference)
-  // Both from the folder of server.toml, so that an operator's node_modules is found there.
+  // Paths and packages are resolved from the folder of server.toml, so that an operator's node_modules is found there.
   return pathToFileURL(isPath ? resolve(folder, reference) : packageEntry(reference, folder)).href
 }
 
@@ -51,7 +53,7 @@ export const loadPlugins = async (references: readonly string[], folder: string)
       throw PluginUnloadable(reference, messageOf(error)).with({ cause: error })
     }
     const made = module.default
-    // First of all: what another major calls a plugin may have another shape.
+    // Checked before the shape, which may differ in another major version.
     if (isTable(made) && typeof made.name === 'string') refuseOtherMajor(made as { name: string })
     const wrong = misshapen(made)
     if (wrong !== undefined) throw PluginShape(reference, wrong)

@@ -1,6 +1,6 @@
 /**
- * The pino root, one child per plugin. A value marked secret in a schema never reaches a line, nor does a header that
- * carries credentials: both are looked for in the finished line, so that it does not matter where they were put.
+ * The root logger (pino), with one child per plugin. Values marked secret in a schema and headers with credentials
+ * never reach a line: both are masked in the finished line, wherever they were put.
  */
 import pino, { type DestinationStream, type Logger } from 'pino'
 import { createBatch, type TextSource } from './batch.ts'
@@ -11,7 +11,9 @@ export interface LogOptions {
   readonly level?: string
   /** Where lines go; standard output by default. */
   readonly stream?: DestinationStream
-  /** May lines wait for others, for a tenth of a second? They do on standard output; a stream gets each by default. */
+  /**
+   * Whether lines are written in batches, at most 100 ms late. By default true on standard output, false on a `stream`.
+   */
   readonly batched?: boolean
 }
 
@@ -20,11 +22,13 @@ const NAMES = '(?:proxy-)?authorization|(?:set-)?cookie|x-amz-security-token'
 const TEXT = '"(?:[^"\\\\]|\\\\.)*"'
 // As a member of an object, or as a pair in rawHeaders; one value or a list of them.
 const HEADER = new RegExp(`("(?:${NAMES})"\\s*[:,]\\s*)(?:${TEXT}|\\[(?:${TEXT}|[^\\]"])*\\])`, 'gi')
-// The same in an object that was made a string before.
+// The same in an object that was serialised into a string before, with escaped quotes.
 const QUOTED_HEADER = new RegExp(`(\\\\"(?:${NAMES})\\\\"\\s*[:,]\\s*)\\\\"[^"]*"`, 'gi')
-// RFC 6750, wherever it stands, e.g. in the message of an HTTP client. Shorter ones are words.
+// A token as in RFC 6750, anywhere in the line, e.g. in the message of an HTTP client. Shorter matches are ordinary
+// words.
 const BEARER = /\b((?:Bearer|DPoP)\s+)[\w.~+/-]{16,}=*/gi
-// Looked for in every line. The shortest word apart: how far a search may skip is how long its shortest word is.
+// Quick test of every line. `dpop` has a pattern of its own: an alternation can skip only as far as its shortest word
+// is long.
 const SUSPICIOUS = [/authorization|cookie|security-token|bearer/i, /dpop/i]
 
 const withoutCredentials = (line: string): string =>
@@ -33,16 +37,16 @@ const withoutCredentials = (line: string): string =>
     : line
 
 const WARN = 40 // pino's number of the level
-const METADATA = Symbol.for('pino.metadata') // a stream with it is told the level of each line
+const METADATA = Symbol.for('pino.metadata') // pino sets `lastLevel` on a stream that has it
 
-/** Where lines go that are not made by the logger. */
+/** A stream that also takes lines that the logger did not make. */
 interface LineStream extends DestinationStream {
   addSource?(take: TextSource): (chars: number) => void
 }
 
 /**
- * Lines in batches, masked when they are written; what is no good news does not wait, since the process may be about to
- * end.
+ * Writes lines in batches, and masks them then. Warnings and errors are written at once, since the process may be about
+ * to end.
  */
 const inBatches = (output: DestinationStream, mask: (text: string) => string): LineStream & { flush(): void } => {
   const { add, addSource, flush } = createBatch((text) => void output.write(mask(text)))
@@ -61,8 +65,9 @@ const inBatches = (output: DestinationStream, mask: (text: string) => string): L
 }
 
 /**
- * For lines that are made by hand, with their line ends, at a tenth of what the logger takes: they go where the logger
- * writes, masked like any other. Gives what is to be called when `take` has more to give, with about how many characters.
+ * Adds a source of finished lines, with their line ends, which take a tenth of the logger's time. They go to the stream
+ * of the logger and are masked like other lines. Call the returned function when `take` has new text, with its
+ * approximate number of characters.
  */
 export const addLines = (log: Logger, take: TextSource): ((chars: number) => void) => {
   const inside = log as unknown as Record<symbol, unknown>
@@ -79,15 +84,18 @@ export const addLines = (log: Logger, take: TextSource): ((chars: number) => voi
 
 export interface RootLog {
   readonly log: Logger
-  /** Writes the lines that wait for others. */
+  /** Writes the buffered lines. */
   flush(): void
-  /** Values to mask from now on, e.g. of settings marked secret. Shorter ones than 4 characters would mask words. */
+  /**
+   * Values to mask from now on, e.g. of settings marked secret. Those shorter than 4 characters are ignored: they would
+   * mask words.
+   */
   mask(secrets: readonly string[]): void
 }
 
 export const createLog = (options: LogOptions): RootLog => {
   let secrets: string[] = []
-  /** One line or several: none of what is looked for reaches over the end of one. */
+  /** Masks one line or several: no pattern matches across the end of a line. */
   const maskAll = (text: string): string => {
     let masked = withoutCredentials(text)
     for (const secret of secrets) if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK)

@@ -1,4 +1,4 @@
-/** What a thrown value says, in one line: for messages that an operator reads on a terminal. */
+/** The message of a thrown value in one line, for an operator's terminal. */
 export const messageOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return `it threw ${String(thrown).replace(/\s+/g, ' ') || 'nothing'}`
   // Node leaves the message of a refused connection empty and says it in the code.

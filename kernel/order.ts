@@ -1,9 +1,12 @@
-/** Sorts plugins by needs: a plugin comes after those that provide what it needs or uses; else the given order stays. */
+/**
+ * Sorts plugins by needs: a plugin comes after those that provide what it needs or uses; otherwise they keep their
+ * order.
+ */
 import { PluginCycle, PluginNeeds, PluginTwice, ServiceProviders } from './errors.ts'
 import type { AnyPlugin } from './plugin.ts'
 import type { Service } from './services.ts'
 
-/** Throws `PluginTwice`: a disabled plugin too owns its name, by which settings, logs and errors call it. */
+/** Throws `PluginTwice`. Disabled plugins count too: settings, logs and errors refer to them by name. */
 export const refuseDuplicateNames = (plugins: readonly AnyPlugin[]): void => {
   const names = new Set(['kernel'])
   for (const { name } of plugins) {
@@ -57,7 +60,7 @@ export const orderPlugins = (plugins: readonly AnyPlugin[]): readonly AnyPlugin[
 /** Plugins by name with all that they need or use, in the given order. */
 export const withDependencies = (ordered: readonly AnyPlugin[], names: readonly string[]): readonly AnyPlugin[] => {
   const wanted = new Set(ordered.filter(({ name }) => names.includes(name)))
-  // From the last to the first: whoever provides comes before whoever needs.
+  // Backwards, because a provider comes before the plugins that need it.
   for (const plugin of ordered.toReversed()) {
     if (!wanted.has(plugin)) continue
     const services = [...(Object.values(plugin.needs ?? {}) as Service<unknown>[]), ...(plugin.uses ?? [])]

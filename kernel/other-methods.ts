@@ -13,7 +13,7 @@ export const refuseOtherMethods = (scope: FastifyInstance, mount: () => void): v
     taken.set(path, methods)
   })
   mount()
-  // Loaded behind the plugins, so that all of their routes are known: several may share an address.
+  // Registered after the plugins, so that all of their routes are known: several may share a path.
   scope.register((own, _options, done) => {
     for (const [url, methods] of [...taken]) {
       const allow = [...methods].join(', ')
@@ -22,7 +22,7 @@ export const refuseOtherMethods = (scope: FastifyInstance, mount: () => void): v
         own.route({
           method: others,
           url,
-          // Refused before the body is looked at.
+          // Refused before the body is read.
           onRequest: (request, _reply, next) => next(MethodRefused(request.method).with({ headers: { allow } })),
           handler: () => undefined,
         })

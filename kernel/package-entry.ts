@@ -1,7 +1,7 @@
 /**
- * The file a package name stands for, as `import` from another folder would find it. Node answers that only for the
- * importing file's own place (`import.meta.resolve`), and `require.resolve` knows no package that is for `import` only.
- * The package resolve.exports stops at a condition that holds nothing to import, where Node tries the next one.
+ * Resolves a package name to a file, as `import` in another folder would. Node resolves only from the importing file's
+ * own folder (`import.meta.resolve`), and `require.resolve` finds no package that exports for `import` only. The package
+ * resolve.exports stops at a condition whose value has nothing for `import`, where Node tries the next condition.
  * https://nodejs.org/api/packages.html#conditional-exports
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -45,7 +45,10 @@ const targetOf = (exports: Target, subpath: string): string | undefined => {
   return choose(map[best.key])?.replaceAll('*', star)
 }
 
-/** `@acme/plugin` or `@acme/plugin/sub`, looked up in the node_modules of `folder` and of those above it. Throws when there is none. */
+/**
+ * `@acme/plugin` or `@acme/plugin/sub`, looked up in the node_modules of `folder` and of those above it. Throws when
+ * there is none.
+ */
 export const packageEntry = (reference: string, folder: string): string => {
   const require = createRequire(resolve(folder, 'server.toml'))
   const [, name, rest] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(reference) ?? []

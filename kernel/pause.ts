@@ -1,8 +1,11 @@
-/** Work in parts of some milliseconds, between which the event loop answers others. */
+/** Divides long work into parts of some milliseconds, so that the event loop can answer other requests in between. */
 
 const MAX_MS = 8
 
-/** To be awaited between two parts: gives way when the last time was long ago. `report` is called after that. */
+/**
+ * Returns a function to await after each item of work. It yields to the event loop when 8 ms have passed since it last
+ * did, and then calls `report`.
+ */
 export const createPause = (report?: () => void): (() => Promise<void> | undefined) => {
   let since = performance.now()
   const giveWay = async (): Promise<void> => {

@@ -16,7 +16,7 @@ const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
 
 export interface Phases {
   readonly now: Phase
-  /** Throws `WrongPhase`, naming both, for a move that is none. */
+  /** Throws `WrongPhase`, which names both phases, for a transition that is not allowed. */
   enter(next: Phase): void
   isStopping(): boolean
 }

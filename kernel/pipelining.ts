@@ -1,21 +1,21 @@
 /**
- * One request of a connection at a time, and no lost answers. Node hands out everything that arrived in one read, so
- * ten kilobytes of pipelined requests would have a thousand answers made and kept for a client that reads none of them.
- * RFC 9112, sections 9.3.2 and 9.6.
+ * Handles one request of a connection at a time, and loses no answer. Node emits all requests that arrived in one read,
+ * so ten kilobytes of pipelined requests would have a thousand answers made and kept in memory for a client that reads
+ * none. RFC 9112, sections 9.3.2 and 9.6.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface PipelinedRequests {
-  /** Calls `go` when the answers before this one have left; never, when the client is gone by then. */
+  /** Calls `go` when the answers before this one are sent; never, if the client has left by then. */
   take(request: IncomingMessage, response: ServerResponse, go: () => void): void
   /** True when `take` would call `go` at once. */
   isFree(request: IncomingMessage): boolean
   /** What is being answered on this connection: nothing, a request without an answer yet, or an answer on its way. */
   stateOf(socket: Socket): 'idle' | 'working' | 'answering'
   /**
-   * Closing over bytes that were not read resets the connection, and the client loses the answer that explains why. So
-   * a connection that ends in the middle of a request is read on for `ms` milliseconds.
+   * Closing a connection that has unread bytes resets it, and the client loses the answer that explains why. So a
+   * connection that ends in the middle of a request is read for another `ms` milliseconds.
    */
   linger(socket: Socket, ms: number): void
 }
@@ -23,17 +23,17 @@ export interface PipelinedRequests {
 interface Connection {
   /** The request that arrived last. */
   latest: ServerResponse
-  /** The one whose turn it is. */
+  /** The request that is being answered. */
   current: ServerResponse
 }
 
-/** `onTurn` is told of a request that had to wait, when its turn comes. */
+/** Calls `onTurn` when a request that had to wait may start. */
 export const createPipelinedRequests = (onTurn?: (socket: Socket) => void): PipelinedRequests => {
   const connections = new WeakMap<Socket, Connection>()
   return {
     take(request, response, go) {
       const { socket } = request
-      // The answer was the last one; what still arrives is read and forgotten.
+      // The last answer was sent; what still arrives is discarded.
       if (socket.writableEnded) return
       const connection = connections.get(socket)
       if (connection === undefined) {
@@ -41,7 +41,7 @@ export const createPipelinedRequests = (onTurn?: (socket: Socket) => void): Pipe
         return go()
       }
       const before = connection.latest
-      // It has its turn already: begun in front of the router, and handed on.
+      // The direct router has started it, so it already has its turn.
       if (before === response) return go()
       connection.latest = response
       const start = (): void => {

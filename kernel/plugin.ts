@@ -1,4 +1,4 @@
-/** What a plugin is, and what the kernel hands it. */
+/** The declaration of a plugin, and the Host that the kernel passes to it. */
 import type { EntitySchema } from '@mikro-orm/core'
 import type { Command } from '@oclif/core'
 import type { FastifyPluginCallback } from 'fastify'
@@ -11,13 +11,17 @@ import type { DirectRoute } from './direct-router.ts'
 import type { Runners } from './freeze.ts'
 import type { Gate } from './gates.ts'
 import type { Hooks } from './hooks.ts'
+import type { Identify } from './identify.ts'
 import { withMark } from './kernel-api.ts'
 import type { Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequest } from './server-request.ts'
 import type { Service } from './services.ts'
 
-/** Section path of server.toml (`audit`, `smart.oidc`) → TypeBox object. Several plugins may add keys to a section; a key has one owner. */
+/**
+ * Section path of server.toml (`audit`, `smart.oidc`) → TypeBox object. Several plugins may add keys to a section; a
+ * key has one owner.
+ */
 export type Sections = Readonly<Record<string, TObject>>
 export type Config<C extends Sections> = { readonly [Path in keyof C]: Static<C[Path]> }
 /** Name of your choice → token of the service. */
@@ -37,7 +41,10 @@ export interface SchemaChange {
   readonly sql: readonly string[] | { readonly sqlite: readonly string[]; readonly postgres: readonly string[] }
 }
 
-/** Declarations are data and always count; `setup` runs only when enabled, is synchronous and does no I/O. */
+/**
+ * Declarations are data, and are read of disabled plugins too; `setup` runs only when enabled, is synchronous and does
+ * no I/O.
+ */
 export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> {
   /** Log name, error prefix, migration prefix; for a third party also its section `[plugin.<name>]`. */
   readonly name: string
@@ -48,7 +55,7 @@ export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> 
   readonly config?: C
   /** Services provided by plugins that are set up earlier. */
   readonly needs?: N
-  /** Services used when an enabled plugin provides them: set up after it, asked for with `host.optional`. */
+  /** Services used when an enabled plugin provides them: set up after it, requested with `host.optional`. */
   readonly uses?: readonly Service<any>[]
   readonly provides?: readonly Service<any>[]
   /** Administrative tables as MikroORM entities; imported when the first of them is used. */
@@ -57,7 +64,7 @@ export interface Plugin<C extends Sections = Sections, N extends Needs = Needs> 
   readonly migrations?: readonly SchemaChange[]
   /** Its rows of the status-code table. */
   readonly errors?: Readonly<Record<string, ErrorKind>>
-  /** `migrate` → class. Loaded when asked for, so a command costs nothing at start. */
+  /** `migrate` → class. Loaded when the command runs, so that it costs nothing at start. */
   readonly commands?: Readonly<Record<string, () => Promise<Command.Class>>>
   enabled?(config: Config<C>): boolean
   // biome-ignore lint/suspicious/noConfusingVoidType: a setup without a return statement is the usual one
@@ -93,52 +100,61 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   /** A service listed in `uses`, if an enabled plugin provides it. */
   optional<T>(service: Service<T>): T | undefined
   /**
-   * A service that may be set up after this plugin, and may need it: in setup only, to be called once all plugins are set
-   * up. It has no weight in the order; where no enabled plugin provides the service, the start stops.
+   * A service that may be set up after this plugin, and may need it. Call `later` in setup only, and the function it
+   * returns once all plugins are set up. It does not affect the order; where no enabled plugin provides the service,
+   * the start stops.
    */
   later<T>(service: Service<T>): () => T
-  /** A request that the server makes itself. Throws 500 for a purpose that is none. */
+  /** A request that the server makes itself. Throws 500 for a malformed purpose. */
   request(given: ServerRequest): RequestContext
+  /** Who makes a request of a bare route of this plugin. */
+  readonly identify: Identify
   /** Encapsulated: decorations stay inside. */
   routes(plugin: FastifyPluginCallback, options?: RouteOptions): void
-  /** Answers GET requests of a route in front of the router, where that can be done at once. On our own port only. */
+  /**
+   * Answers GET requests of a route in front of the router, where that is possible synchronously. On our own port only.
+   */
   direct<Met>(route: DirectRoute<Met>): void
   /** A named check of `/readyz`; `reason` is the fixed phrase a refusal shows. `signal` ends after two seconds. */
   readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
   /** What /readyz says now. */
   state(): Promise<Readiness>
   /**
-   * Asked for each request while the server is ready, also in front of the router: an error refuses it, undefined lets it
-   * pass. Waits for nothing. Bare routes are not asked about.
+   * Called for each request while the server is ready, also in front of the router: an error refuses it, undefined lets
+   * it pass. It must not wait. Not called for bare routes.
    */
   gate(refusal: Gate): void
   /**
-   * The server cannot go on. From now on all is 503 but bare routes, and `kernel.failed` tells whoever runs the server, who
-   * stops it; `server` does, and ends with `exitCode`, from 1 to 255 (75 asks to be started again; 1 by default).
+   * Reports that the server cannot continue. From now on all but bare routes answer 503, and `kernel.failed` resolves,
+   * so that the host stops the server. The command `server` does so and exits with `exitCode`, from 1 to 255 (75 asks a
+   * supervisor for a restart; 1 by default).
    */
   fatal(error: ServerError, exitCode?: number): void
-  /** Says what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
+  /** Shows a line on the terminal the server was started from, never in a log; nowhere where there is none. */
+  tellOperator(line: string): void
+  /** Sets what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
   /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */
   readonly plugins: readonly AnyPlugin[]
 }
 
 /**
- * In order of needs `prepare` and `start`, in reverse `handOver` and `stop`. A failing start stops the server, by name; what
- * began to prepare or start is stopped.
+ * The kernel calls `prepare` and `start` in order of needs, `handOver` and `stop` in reverse. A start that fails stops
+ * the server and names the plugin; plugins that began to prepare or start are stopped.
  */
 export interface Lifecycle {
   /**
-   * What takes time and changes nothing, beside the `start` of plugins in front: one of them may wait for hours until it may
-   * write. Comes after the `prepare` of those in front, and before the own `start`, which looks whether the result still holds.
+   * Work that takes time and changes nothing. It runs after the `prepare` of the plugins in front and concurrently with
+   * their `start`, one of which may wait for hours until it may write. The plugin's own `start` comes after it, and
+   * checks whether the result is still valid.
    */
   prepare?(signal: AbortSignal): Promise<void>
   start?(signal: AbortSignal): Promise<void>
   /**
-   * At a stop, before the requests in flight have ended, of a plugin that has started: gives away what another server is
-   * waiting for. `late` aborts after 8 seconds.
+   * Called when a stop begins, beside the requests in flight, if the plugin has started: releases what another server
+   * waits for. `late` aborts after 8 seconds.
    */
   handOver?(late: AbortSignal): Promise<void>
-  /** When the requests have ended. */
+  /** Called when the requests have ended. */
   stop?(): Promise<void>
 }

@@ -1,15 +1,15 @@
-/** The body of a request before anybody has parsed it, as `relay` is given it. */
+/** The body of a request before it is parsed, for taps of `relay`. */
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import { BodyLate, BodyTwice, ClientLeft } from './errors.ts'
 
 export interface RawBody {
-  /** Bytes, as Content-Length has them; undefined for a chunked body. */
+  /** Bytes, from Content-Length; undefined for a chunked body. */
   readonly length: number | undefined
   /**
-   * The bytes as they arrive: no faster than they are read, not unpacked, without a limit. Once, and while `relay` is
-   * asked. Who takes them must answer. Destroying the stream leaves the connection open for the answer; the stream ends
-   * with an error when the client leaves.
+   * The bytes as they arrive: no faster than they are read, still compressed, without a size limit. Works once, while
+   * the taps of `relay` run. A tap that takes them must answer. Destroying the stream leaves the connection open for
+   * the answer; the stream ends with an error when the client leaves.
    */
   take(): Readable
 }
@@ -26,12 +26,12 @@ const streamOf = (raw: IncomingMessage): Readable => {
   const left = (): void => {
     if (!raw.complete) stream.destroy(ClientLeft())
   }
-  // Nobody may be listening any more when the client leaves.
+  // The tap may have removed its listeners when the client leaves, and an error without a listener ends the process.
   stream.on('error', () => undefined)
   raw.on('error', left)
   raw.on('close', left)
   raw.pipe(stream)
-  // What is not wanted any more is read and forgotten, for the sake of the next request.
+  // The rest is read and discarded, so that the connection can take its next request.
   stream.on('close', () => raw.resume())
   return stream
 }

@@ -17,7 +17,7 @@ export interface ReadinessBoard {
   /** What start is busy with; shown until `started`. */
   busy(reason: string): void
   started(): void
-  /** Why it will not be ready any more. */
+  /** Sets the reason for which the server will not become ready any more. */
   failed(reason: string): void
   stopping(): void
   /** What start is busy with; undefined once it is done. */

@@ -1,4 +1,7 @@
-/** Refuses plugins and service tokens that another major version of the kernel API made, in a copy of its own. */
+/**
+ * Refuses plugins and service tokens that were made with another major version of the kernel API, by another copy of
+ * this package.
+ */
 import { PluginCopy, TokenCopy } from './errors.ts'
 import { KERNEL_API, otherMajor } from './kernel-api.ts'
 

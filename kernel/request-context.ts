@@ -1,4 +1,4 @@
-/** What a request of HTTP is to the hooks: one RequestContext, made of its head and of where it came from. */
+/** Builds the RequestContext of an HTTP request from its head and its connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
@@ -53,7 +53,10 @@ export const createContextBuilder =
 
 const NO_HEADERS = Object.freeze({})
 
-/** Of what could not be read: its sender is the connection, for a header that names another cannot be believed. */
+/**
+ * Builds the context of bytes that could not be parsed. The address is that of the connection: X-Forwarded-For cannot
+ * be trusted in a malformed head.
+ */
 export const createUnreadContextBuilder =
   ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts) =>
   ({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }, { method, url }: RequestLine) => {

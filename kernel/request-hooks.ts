@@ -1,11 +1,14 @@
-/** beforeRequest → authenticate → admit: at once when nothing has to be waited for. Behind them, for some routes, relay. */
+/**
+ * Calls beforeRequest → authenticate → admit, synchronously when no tap returns a promise; after them, for routes that
+ * have it, relay.
+ */
 import type { IncomingMessage } from 'node:http'
 import { ANONYMOUS, type Caller, type RequestContext, steps } from './context.ts'
 import type { Runners } from './freeze.ts'
 import type { Refusal, Reply } from './hooks.ts'
 import { openBody } from './raw-body.ts'
 
-/** Gives the answer of a plugin, if there is one; throws, or rejects with, the refusal. */
+/** Returns the Reply of a plugin, if there is one; throws, or rejects with, the refusal. */
 export type RequestHooks = (ctx: RequestContext) => Promise<Reply | undefined> | Reply | undefined
 
 /** Null when none of them is tapped. */
@@ -41,7 +44,7 @@ export const createRequestHooks = ({ beforeRequest, authenticate, admit }: Runne
   }
 }
 
-/** Gives the answer of a plugin in place of the route's, if there is one; before the body is parsed. */
+/** Returns the Reply of a plugin in place of the route's answer, if there is one; called before the body is parsed. */
 export type AskRelay = (ctx: RequestContext, raw: IncomingMessage) => Promise<Reply | undefined>
 
 /** Null when nobody taps `relay`. */

@@ -1,13 +1,16 @@
-/** What a route says of itself beside its path: the `config` of Fastify's route options. */
+/** What a route declares besides its path: the `config` of Fastify's route options. */
 import type { RouteOptions } from 'fastify'
 import type { RequestClass } from './context.ts'
 
 export interface RouteConfig {
   /** Cost and quota class; `read` when unset. */
   requestClass?: RequestClass
-  /** The hook `relay` is asked, and may answer in place of the route. */
+  /** The hook `relay` is called, and may answer in place of the route. */
   relay?: boolean
-  /** Milliseconds without a byte after which the connection is cut while the answer goes out; null for streams that may be silent. */
+  /**
+   * Milliseconds without a byte after which the connection is cut while the answer goes out; null for streams that may
+   * be silent.
+   */
   stallMs?: number | null
   /** The route takes the connection of a WebSocket; a request that offers none is answered with 426. */
   upgrade?: boolean

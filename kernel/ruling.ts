@@ -1,10 +1,13 @@
-/** The access decision of one interaction, made by the taps of `authorize`. Taps can refuse or narrow; nothing can widen. */
+/**
+ * The access decision of one interaction, made by the taps of `authorize`. Taps can refuse or narrow; nothing can
+ * widen.
+ */
 import { checkRestriction } from './check-restriction.ts'
 import type { ServerError } from './server-error.ts'
 
 /** Create, read, update, delete, search: the letters of SMART App Launch 2, https://hl7.org/fhir/smart-app-launch/ */
 export type Right = 'c' | 'r' | 'u' | 'd' | 's'
-/** Some of them, in that order: `rs`, `cruds`. */
+/** Some rights, in that order: `rs`, `cruds`. */
 export type Rights = `${'c' | ''}${'r' | ''}${'u' | ''}${'d' | ''}${'s' | ''}`
 
 /** A compartment that data must lie in, e.g. `{ type: 'Patient', id: 'p1' }`. */
@@ -13,7 +16,9 @@ export interface Compartment {
   readonly id: string
 }
 
-/** Rights on the resources of a type that match `query` and lie in `compartment`; on all of them where neither is given. */
+/**
+ * Rights on the resources of a type that match `query` and lie in `compartment`; on all of them where neither is given.
+ */
 export interface Grant {
   readonly rights: Rights
   /** Search parameters: `category=laboratory&status=final`. All must match; a comma means any of the values. */
@@ -24,7 +29,10 @@ export interface Grant {
 /** All rights on all resources of a type. */
 export const ALL: Grant = Object.freeze({ rights: 'cruds' })
 
-/** Plain data, frozen once it is in use. The same object should be given for the same token: compiled forms are cached with it. */
+/**
+ * Plain data, frozen once it is in use. Give the same object for the same token: compiled conditions are cached with
+ * it.
+ */
 export interface Restriction {
   /** Grants of each type; any one of them is sufficient. */
   readonly types: Readonly<Record<string, readonly Grant[]>>
@@ -67,7 +75,7 @@ export class Ruling {
     return this.#restrictions
   }
 
-  /** Ends the interaction with this error. The first refusal stands; it is thrown at once. */
+  /** Ends the interaction: the error is thrown, and the first refusal wins. */
   refuse(error: ServerError): never {
     throw error
   }

@@ -1,4 +1,4 @@
-/** The error that has an answer. What a client may read is its message; what an operator must know is `detail`. */
+/** Errors with an HTTP answer. The message is for the client, `detail` is for the operator's log. */
 import type { Issue, IssueCode } from './issue.ts'
 
 export interface ErrorExtras {
@@ -10,13 +10,16 @@ export interface ErrorExtras {
   /** Several issues instead of the one made from the message. */
   readonly issues?: readonly Issue[]
   readonly cause?: unknown
-  /** For the trail only; never sent: what was asked for is there, and the caller may not see it. */
+  /** For the audit trail only, never sent: the resource exists, and the caller may not see it. */
   readonly hidden?: boolean
-  /** A refusal that lies in the nature of things, such as of what is not ready yet: no news for the log, whatever its status. */
+  /**
+   * A refusal that is part of normal operation, for example while something is not ready yet: not logged, whatever its
+   * status.
+   */
   readonly isExpected?: boolean
 }
 
-/** Registered: an error is known as one in every copy of this package that a process has loaded. */
+/** A registered symbol, so that every copy of this package in the process recognises the error. */
 const BRAND = Symbol.for('refhir.error/1')
 
 /** An error with an answer: thrown anywhere in a request, it becomes the status and the OperationOutcome. */
@@ -36,7 +39,7 @@ export class ServerError extends Error {
   readonly status: number
   readonly code: IssueCode
   extras: ErrorExtras = {}
-  /** Set by the kernel when a tap threw: who is to blame. */
+  /** The plugin and the hook whose tap threw; set by the kernel. */
   plugin?: string
   hook?: string
 

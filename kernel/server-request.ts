@@ -1,4 +1,4 @@
-/** Requests that the server makes itself, for work that no HTTP request asks for: an export, a look into the data. */
+/** Requests that the server makes itself, for work without an HTTP request such as an export. */
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import { type Caller, type RequestClass, RequestContext } from './context.ts'
@@ -6,13 +6,19 @@ import { ServerPurpose } from './errors.ts'
 import type { OwnUrl } from './own-url.ts'
 
 export interface ServerRequest {
-  /** For whom. Nothing checks it: `internal` is the server itself, another caller is one that was known before. */
+  /**
+   * On whose behalf the work is done. It is not checked: `internal` is the server itself; any other caller must have
+   * been authenticated before.
+   */
   readonly caller: Caller
-  /** A word for logs and the trail, 1 to 64 of `A-Z a-z 0-9 . _ -`: `export`. The URL of the request is `/-/export`. */
+  /**
+   * A word for logs and the audit trail, 1 to 64 of `A-Z a-z 0-9 . _ -`: `export`. The URL of the request is
+   * `/-/export`.
+   */
   readonly purpose: string
   /** Base of links; when left out `[server] public_url`, else the address that the kernel listens at. */
   readonly baseUrl?: string | undefined
-  /** Gives its work up. When left out, nothing does. */
+  /** Aborting it cancels the work. Without it the work cannot be cancelled. */
   readonly signal?: AbortSignal | undefined
   /** `operation` when left out. */
   readonly requestClass?: RequestClass
@@ -40,7 +46,7 @@ export const createServerRequests =
     const request = new RequestContext({
       origin: 'server',
       id: random.id(),
-      // An interaction that is no GET is told to the trail also where reads are not.
+      // Not GET, so that it is recorded in the audit trail where reads are not.
       method: 'POST',
       url: `/-/${purpose}`,
       baseUrl: baseUrl ?? own ?? NO_BASE,

@@ -1,4 +1,4 @@
-/** Services: typed tokens by which one plugin offers work to another without importing its code. */
+/** Typed tokens by which one plugin offers a service to another without importing its code. */
 import { ServiceMissing, ServiceTwice } from './errors.ts'
 import { withMark } from './kernel-api.ts'
 
@@ -10,14 +10,14 @@ export interface Service<T> {
 }
 
 /**
- * Makes a token. Call it once, in the `service.ts` of the plugin that provides the instance. The name of a third party's
- * service begins with that of its plugin: `kafka/queue`.
+ * Makes a token. Call it once, in the `service.ts` of the plugin that provides the instance. The name of a third
+ * party's service begins with that of its plugin: `kafka/queue`.
  */
 export const defineService = <T>(name: string): Service<T> => Object.freeze(withMark({ name }))
 
 export interface ServiceRegistry {
   provide<T>(service: Service<T>, instance: T): void
-  /** The instance. Throws when no plugin provided it: an optional need is asked for with `has` first. */
+  /** The instance. Throws when no plugin provided it; test with `has` whether an optional one exists. */
   get<T>(service: Service<T>): T
   has(service: Service<unknown>): boolean
 }

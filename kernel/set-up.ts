@@ -1,4 +1,7 @@
-/** Sets the enabled plugins up in order: each gets a Host, whose declaring half works until its `setup` returns. */
+/**
+ * Sets the enabled plugins up in order. Each gets a Host, whose methods that declare something work until its `setup`
+ * returns.
+ */
 import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import type { DeclaredDirect } from './direct-router.ts'
@@ -9,6 +12,7 @@ import { hooksFor } from './freeze.ts'
 import type { Gates } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http.ts'
+import type { Identify } from './identify.ts'
 import type { Lifecycles } from './lifecycles.ts'
 import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
@@ -30,6 +34,8 @@ export interface SetUpParts {
   readonly gates: Gates
   readonly failures: FailureBoard
   readonly requests: ServerRequests
+  readonly identify: Identify
+  readonly tellOperator: (line: string) => void
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -38,18 +44,18 @@ export interface SetUpParts {
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null)?.then === 'function'
 
-/** What `setup` returned, or a sentence about why it is no Lifecycle. */
+/** What `setup` returned. Throws a TypeError that says why it is not a Lifecycle. */
 const checkLifecycle = (returned: unknown): Lifecycle | undefined => {
   if (returned === undefined || returned === null) return undefined
   if (isThenable(returned)) {
-    returned.then(undefined, () => undefined) // its failure is not news any more
+    returned.then(undefined, () => undefined) // the TypeError below is thrown instead of its failure
     throw new TypeError('setup must not be async; what takes time belongs into the start it returns')
   }
   if (typeof returned !== 'object') throw new TypeError('setup returns nothing, or an object with start and stop')
   return returned
 }
 
-/** What plugins declared that is for the HTTP host. */
+/** Declarations of plugins that the HTTP host needs. */
 export interface Declared {
   readonly routes: readonly MountedRoutes[]
   readonly direct: readonly DeclaredDirect[]
@@ -95,6 +101,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       optional: (service) => (services.has(service) ? services.get(service) : undefined),
       later: inSetup('later', laterFor(plugin.name)) as Host['later'],
       request: (given) => parts.requests(plugin.name, given),
+      identify: parts.identify,
       routes: inSetup(
         'routes',
         (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
@@ -104,6 +111,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       gate: inSetup('gate', (gate) => parts.gates.add(plugin.name, gate)),
       fatal: (error, exitCode) => parts.failures.fail(plugin.name, error, exitCode),
       state: () => readiness.state(),
+      tellOperator: parts.tellOperator,
       busy: (reason) => readiness.busy(reason),
       plugins: parts.plugins,
     }

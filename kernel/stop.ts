@@ -1,4 +1,4 @@
-/** The graceful stop: who takes part in it, in which order, and for how long. */
+/** The graceful stop: its steps, their order and their time limits. */
 import type { Clock } from './clock.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Lifecycles } from './lifecycles.ts'
@@ -6,8 +6,8 @@ import type { Phases } from './phase.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import type { Upgrades } from './upgrades.ts'
 
-const STOP_MS = 10_000 // all of a stop: about the patience of those who send SIGTERM
-const FINISH_MS = 8_000 // of that, for requests in flight; then their connections are cut
+const STOP_MS = 10_000 // for the whole stop: supervisors commonly kill a process about that long after SIGTERM
+const FINISH_MS = 8_000 // part of that for requests in flight; then their connections are cut
 
 export interface StopParts {
   readonly phases: Phases
@@ -22,7 +22,7 @@ export interface StopParts {
 }
 
 export interface Stop {
-  /** From now on nothing is taken. An embedding host calls it before it waits for its connections. */
+  /** Refuses new requests from now on. An embedding host calls it before it waits for its connections. */
   begin(): void
   /** Begins, waits for what is in flight and for plugins to hand over, then stops the plugins in reverse. */
   all(): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Refusals that are written to a bare connection, because Node's parser, or its server, made no request of what came. They
- * are metered like any other, so that they are counted, logged and told to the trail.
+ * Refusals of what Node's parser or server made no request of. They are written to the connection itself, and metered
+ * like others, so that they are counted, logged and recorded in the audit trail.
  */
 import { type IncomingMessage, METHODS } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,15 +8,15 @@ import type { Socket } from 'node:net'
 export interface BareRefusal {
   readonly socket: Socket
   readonly status: number
-  /** Of a request that was read and never handed on: CONNECT, an expectation. */
+  /** Set for a request that was parsed and never handed on: CONNECT, or one with an expectation. */
   readonly request?: IncomingMessage | undefined
-  /** What the parser was given last. */
+  /** The bytes that the parser got last. */
   readonly bytes?: Buffer | undefined
-  /** Up to where it could read that. */
+  /** How many of those bytes it could parse. */
   readonly parsed?: number | undefined
 }
 
-/** Until somebody listens nothing is told. */
+/** Refusals are dropped until `open` sets a listener. */
 export interface BareRefusals {
   tell(refusal: BareRefusal): void
   open(listener: (refusal: BareRefusal) => void): void
@@ -40,11 +40,14 @@ export interface RequestLine {
 }
 
 const LINE = /^([A-Z]{1,20}) (\S*)/
-const MAX_CHARS = 256 // as much as tells type and id
+const MAX_CHARS = 256 // enough for the type and id
 const KNOWN: ReadonlySet<string> = new Set(METHODS)
 const NO_LINE: RequestLine = { method: 'UNKNOWN', url: '' }
 
-/** The request line of what could not be read, where it lies in the bytes that came last: behind the head before it. */
+/**
+ * The request line of bytes that could not be parsed, if it lies in what the parser got last; it begins after the head
+ * before it.
+ */
 export const requestLineIn = ({ bytes, parsed = 0 }: Pick<BareRefusal, 'bytes' | 'parsed'>): RequestLine => {
   if (bytes === undefined) return NO_LINE
   const before = bytes.lastIndexOf('\r\n\r\n', Math.max(0, parsed - 4))

@@ -8,7 +8,7 @@ import type { Upgrades } from './upgrades.ts'
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
-/** Behind the request hooks, so that a refusal is limited and counted like every other. */
+/** The check comes after the request hooks, so that a refusal is limited and counted like every other. */
 export const mountUpgrade = (
   route: RouteOptions,
   plugin: string,
@@ -22,14 +22,14 @@ export const mountUpgrade = (
       if (take instanceof ServerError) return done(take)
       steps.giveUpgrade(request.ctx, () => {
         const upgrade = take()
-        // Nothing is answered here any more.
+        // Fastify does not answer any more.
         if (upgrade !== undefined) reply.hijack()
         return upgrade
       })
       done()
     },
   ]
-  /** There is nobody to answer once the connection is taken. */
+  /** Once the connection is taken, an error cannot be answered: it is logged, and the connection is cut. */
   const fail = (error: unknown, reply: FastifyReply): void => {
     if (!upgrades.isTaken(reply.raw)) throw error
     log.error({ request: reply.request.ctx.id, plugin, err: error }, 'a route failed after it took the connection')

@@ -1,7 +1,7 @@
 /**
- * Requests that ask for a WebSocket. Node hands their connection out and forgets it: nothing of its server answers on it,
- * notices its errors or closes it. Such a request is given a response of its own on the connection and goes to the router as
- * every other, so that hooks, class, limits and refusals are those of every request; its route may take the connection.
+ * Requests for a WebSocket. Node emits their connection and forgets it: its server neither answers on it, nor notices
+ * its errors, nor closes it. Such a request gets a response of its own on the connection and goes to the router, so
+ * that hooks, class, limits and refusals are those of every request; its route may take the connection.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,7 +15,10 @@ export interface Upgrade {
   readonly socket: Duplex
   /** What the client sent behind its request. */
   readonly head: Buffer
-  /** Aborted when the server begins to stop: say goodbye. What is open 8 seconds later is cut. */
+  /**
+   * Aborted when the server begins to stop: the route should close the connection. One that is open 8 seconds later is
+   * cut.
+   */
   readonly stopping: AbortSignal
 }
 
@@ -30,16 +33,19 @@ export interface UpgradeTimes {
 }
 
 export interface Upgrades {
-  /** A route takes upgrades; as long as none does, no request leaves HTTP. */
+  /** Called for each route that takes upgrades. Without any, all requests stay HTTP. */
   declare(): void
   /** The `shouldUpgradeCallback` of our own port. */
   leavesHttp(request: IncomingMessage): boolean
-  /** The event `upgrade` of any server, whose requests go to `route`. */
+  /** Handles the event `upgrade` of a server. The request goes to `route`. */
   receive(request: IncomingMessage, socket: Duplex, head: Buffer, route: Route): void
-  /** What takes the connection of this answer, once; the refusal where there is nothing to take: 426 or 400. */
+  /**
+   * Returns the function that takes the connection of this response, once; or the error where the request is not a
+   * valid one for a WebSocket: 426 or 400.
+   */
   offer(response: ServerResponse): (() => Upgrade | undefined) | ServerError
   isTaken(response: ServerResponse): boolean
-  /** Tells those that are open. Resolves when there is none left, or when `late` aborts: then they are cut. */
+  /** Aborts `stopping` of open connections. Resolves when none is left; when `late` aborts, they are cut. */
   stop(late: AbortSignal): Promise<void>
 }
 
@@ -47,7 +53,7 @@ interface Offered {
   readonly request: IncomingMessage
   readonly socket: Socket
   readonly head: Buffer
-  /** Goes on with an answer that had to wait for its client. */
+  /** Resumes an answer that waited for its client to read. */
   readonly drain: () => void
   /** Set when it was taken. */
   stopping?: AbortController
@@ -60,7 +66,7 @@ export const createUpgrades = ({ stallMs, lingerMs }: UpgradeTimes, refuse: Refu
   let isStopping = false
   let empty: (() => void) | undefined
 
-  /** It was answered as HTTP: that ends the connection, after the client had time to read. */
+  /** Ends a connection that was answered as HTTP, after the client had time to read. */
   const end = (socket: Socket, response: ServerResponse): void => {
     response.detachSocket(socket)
     response.emit('close')
@@ -79,7 +85,7 @@ export const createUpgrades = ({ stallMs, lingerMs }: UpgradeTimes, refuse: Refu
       if (open.size === 0) empty?.()
     })
     socket.on('drain', offered.drain)
-    // Nothing moved. While the answer is still being made that is not the client's fault.
+    // No byte moved for `stallMs`. While the answer is still being made, that is not the client's fault.
     socket.setTimeout(stallMs, () => {
       if (response.headersSent && offered.stopping === undefined) socket.destroy()
     })
@@ -93,7 +99,7 @@ export const createUpgrades = ({ stallMs, lingerMs }: UpgradeTimes, refuse: Refu
     leavesHttp: (request) => isDeclared && asksForWebSocket(request),
     receive(request, duplex, head, route) {
       const socket = duplex as Socket
-      // Node's own listener left with the parser, and an error that nobody listens to ends the process.
+      // Node removed its own listener with the parser, and an error that nobody listens to ends the process.
       socket.on('error', () => undefined)
       if (socket.destroyed) return
       const response = new ServerResponse(request)
@@ -101,14 +107,14 @@ export const createUpgrades = ({ stallMs, lingerMs }: UpgradeTimes, refuse: Refu
       try {
         response.assignSocket(socket)
       } catch {
-        // The answer before this one is not done, and its bytes and ours would mix.
+        // The answer before this one is not finished: its bytes would mix with ours.
         socket.destroy()
         return
       }
       const offered: Offered = { request, socket, head, drain: () => void response.emit('drain') }
       offers.set(response, offered)
       watch(offered, response)
-      // A host that lets everything leave HTTP: without its parser the body cannot be told from what follows.
+      // A host may let every request with `Upgrade` leave HTTP: without the parser the end of a body cannot be found.
       if (hasBody(request)) refuse(response, UpgradeRefused())
       else route(request, response)
     },
@@ -124,7 +130,8 @@ export const createUpgrades = ({ stallMs, lingerMs }: UpgradeTimes, refuse: Refu
         if (isStopping) offered.stopping.abort()
         socket.off('drain', drain)
         socket.setTimeout(0)
-        // Half of a WebSocket is none: a client that leaves ends the connection, whether the route listens or not.
+        // No half-open connections: when the client ends its side, the connection ends, whether the route listens or
+        // not.
         socket.allowHalfOpen = false
         return { socket, head, stopping: offered.stopping.signal }
       }

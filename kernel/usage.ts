@@ -1,6 +1,6 @@
 /**
- * What each request used, told to `meter` once: after the last byte, or when its client has left. Bytes are those that
- * crossed the connection since the request before, heads included.
+ * Reports what each request used to `meter`, once: after the last byte, or when its client has left. Bytes are those
+ * that crossed the connection since the request before, heads included.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,16 +8,16 @@ import type { Clock } from './clock.ts'
 import type { RequestContext } from './context.ts'
 import type { Runners } from './freeze.ts'
 
-const CLIENT_LEFT = 499 // what proxies write when there was nobody left to answer; never sent
-const SWITCHED = 101 // what the route wrote itself
+const CLIENT_LEFT = 499 // proxies log it for a client that left before the answer; never sent
+const SWITCHED = 101 // the route wrote this status itself
 
-/** Up to where a connection was charged. */
+/** Bytes of a connection that were counted for its earlier requests. */
 interface Charged {
   read: number
   written: number
 }
 
-/** Who knows the length of an answer that no connection counts: of an injected request. */
+/** Has the headers of an injected request's answer, which no connection counts. */
 interface Sent {
   getHeader(name: string): unknown
 }
@@ -27,13 +27,16 @@ const lengthOf = (header: unknown): number => Number(header ?? 0) || 0
 export interface UsageWatch {
   /** Called when a request begins. */
   begins(ctx: RequestContext, request: IncomingMessage, response: ServerResponse, sent: Sent): void
-  /** Called when a request begins that is not told to `meter`: what it moves is nobody's, and not the next request's. */
+  /**
+   * Called when a request begins that is not reported to `meter`: its bytes are charged to no request, so that they are
+   * not counted for the next one.
+   */
   skips(request: IncomingMessage, response: ServerResponse): void
-  /** Of a refusal that ends its connection, written to the connection itself. */
+  /** Called for a refusal that was written to the connection itself, which it ends. */
   refused(ctx: RequestContext, socket: Socket, status: number): void
 }
 
-/** `isTaken` tells of a response whose connection a route took for a WebSocket. */
+/** `isTaken` is true for a response whose connection a route took for a WebSocket. */
 export const createUsageWatch = (
   meter: NonNullable<Runners['meter']>,
   clock: Clock,
@@ -41,7 +44,7 @@ export const createUsageWatch = (
 ): UsageWatch => {
   const connections = new WeakMap<Socket, Charged>()
 
-  /** What crossed a connection since it was charged last. */
+  /** Bytes that crossed a connection since the last call. */
   const charge = (socket: Socket): { readonly bytesIn: number; readonly bytesOut: number } => {
     const { bytesRead, bytesWritten } = socket
     const charged = connections.get(socket)
@@ -63,7 +66,7 @@ export const createUsageWatch = (
       const end = (): void => {
         const status = response.headersSent ? response.statusCode : isTaken(response) ? SWITCHED : CLIENT_LEFT
         const isCounted = typeof socket.bytesRead === 'number' && typeof socket.bytesWritten === 'number'
-        // An injected request has no connection: what it has are the bodies.
+        // An injected request has no connection: only its bodies are counted.
         const { bytesIn, bytesOut } = isCounted
           ? charge(socket)
           : {
@@ -72,7 +75,7 @@ export const createUsageWatch = (
             }
         meter({ request: ctx, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
       }
-      // Behind the last byte, or when the client has left. Comes once: `on` costs less than `once`.
+      // Emitted once, after the last byte or when the client has left: so `on` will do, which costs less than `once`.
       response.on('close', end)
     },
     skips({ socket }, response) {

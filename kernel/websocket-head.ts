@@ -1,4 +1,4 @@
-/** What a request has to say to be given a WebSocket. RFC 6455, section 4.2.1. */
+/** The head that a request for a WebSocket must have. RFC 6455, section 4.2.1. */
 import type { IncomingMessage } from 'node:http'
 import { MalformedRequest, UpgradeRequired } from './errors.ts'
 import type { ServerError } from './server-error.ts'
@@ -11,8 +11,8 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /**
- * True when a request asks for a WebSocket: the `shouldUpgradeCallback` of a server. Java's client asks for h2c with every
- * request that it sends, and means nothing but the request.
+ * True for a request for a WebSocket: the `shouldUpgradeCallback` of a server. Java's client offers h2c with every
+ * request, and expects a plain HTTP answer.
  */
 export const asksForWebSocket = (request: IncomingMessage): boolean => {
   const { method, httpVersion, headers } = request

@@ -1,6 +1,7 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
 import audit from './audit/index.ts'
+import cors from './cors/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
 import limits from './limits/index.ts'
@@ -12,6 +13,7 @@ import probes from './probes/index.ts'
 import references from './references/index.ts'
 import requestLog from './request-log/index.ts'
 import search from './search/index.ts'
+import smart from './smart/index.ts'
 import storage from './storage/index.ts'
 import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
@@ -27,9 +29,11 @@ export const firstParty: readonly AnyPlugin[] = [
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
   limits, // before those that look tokens up, which tell it of unknown ones
+  smart, // says who calls, and lets nobody else in
   metering, // counts what all the others answer
   requestLog, // and logs it
   metrics, // and measures it
+  cors, // tells browsers whose pages may read all of that
   audit, // records what all the others did
   probes, // may show what all others report
 ]

@@ -5,6 +5,7 @@
  * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others
  * is run again alone, and that counts.
  */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
 
 const KINDS = ['sqlite', 'memory', 'postgres'] as const
+const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** The files of one run share an initialised PostgreSQL and compiled modules here. */
@@ -82,6 +84,8 @@ const work = async (): Promise<void> => {
   leave()
   await Promise.all(endings)
 }
+if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
+  spawnSync(process.execPath, [join('test', 'support', 'compile-ahead.ts')], { cwd: root, env: environment })
 await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')

@@ -152,10 +152,13 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 /** Keys that the specification does not have, each with the reason that we do. */
 const OURS: Readonly<Record<string, string>> = {
   'plugins.load': 'third-party plugins',
+  'smart.inside_jwks_hosts':
+    'keys of clients are fetched from the public internet only, and hospitals have services inside',
   'conformance.validation': 'the specification says that writes are checked, not how far',
   'audit.previous_keys': 'a key that is changed has sealed what is still there',
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
+  'cors.origins': 'browsers let a page call a server of another origin only where that server says so',
   'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'database.sqlite_mmap_size':
     'whoever would rather have an answer than speed when a disk fails must be able to say so',
@@ -168,7 +171,14 @@ const OURS: Readonly<Record<string, string>> = {
 }
 
 /** Keys of plugins that are there already, which are still to come. One that has come must leave this list. */
-const TO_COME: readonly string[] = ['terminology.urls']
+const TO_COME: readonly string[] = [
+  'terminology.urls',
+  'smart.patient',
+  'smart.encounter',
+  'smart.fhir_user',
+  'smart.demo_login',
+  'SERVER_ALLOW_REMOTE_DEMO_LOGIN',
+]
 
 interface Declared {
   readonly path: string
@@ -219,7 +229,7 @@ for (const [path, row] of Object.entries(KEYS)) {
 
 for (const [env, row] of Object.entries(VARIABLES)) {
   const found = declared.filter((one) => variablesOf(one.schema).includes(env))
-  if (!plugins.has(row.plugin) && found.length === 0) continue
+  if ((!plugins.has(row.plugin) || TO_COME.includes(env)) && found.length === 0) continue
   test(`${env} sets one setting, as the specification has it`, () => {
     assert.is(found.length, 1)
     check(found[0]!, { ...row, env })

@@ -1,4 +1,6 @@
-/** Replaces what stands between `<!-- generated: name -->` and `<!-- /generated -->`. Throws when the marks are not there. */
+/**
+ * Replaces the text between `<!-- generated: name -->` and `<!-- /generated -->`. Throws when the marks are missing.
+ */
 const END = '<!-- /generated -->'
 
 export const between = (text: string, name: string, generated: string): string => {

@@ -1,4 +1,4 @@
-/** All generated files of the repository, as they should be: made from the same declarations as settings, flags and errors. */
+/** The texts of all generated files of the repository, made from the declarations of settings, flags and errors. */
 import * as kernelErrors from '../../kernel/errors.ts'
 import type { AnyPlugin, ErrorKind } from '../../kernel/index.ts'
 import { settingsOf } from '../../kernel/settings/annotation.ts'

@@ -1,10 +1,10 @@
-/** schemas/server-toml.schema.json: what editors check a server.toml against while it is written. */
+/** Makes schemas/server-toml.schema.json, against which editors check a server.toml while it is written. */
 import { choices } from '../../kernel/settings/allowed.ts'
 import type { Setting, SettingSchema } from '../../kernel/settings/annotation.ts'
 
 type Json = Record<string, unknown>
 
-// What JSON Schema knows of what our schemas say; the rest are our annotations.
+// Keywords of JSON Schema; other properties of our schemas are annotations and are left out.
 const KEYWORDS = [
   'type',
   'description',
@@ -46,7 +46,7 @@ const jsonOf = (schema: SettingSchema): Json => {
 
 const table = (): Json => ({ type: 'object', additionalProperties: false, properties: {} })
 
-/** The object schema of a section, made on the way with those around it. */
+/** The object schema of a section; it and those around it are created if missing. */
 const tableAt = (root: Json, section: string): Json => {
   let at = root
   for (const word of section.split('.')) {
@@ -57,7 +57,10 @@ const tableAt = (root: Json, section: string): Json => {
   return at
 }
 
-/** Nothing is required: what the file leaves out can come from the environment. What is kept out of the file is unknown here. */
+/**
+ * No key is required: what the file leaves out can come from the environment. Settings that the file must not hold are
+ * left out.
+ */
 export const jsonSchema = (settings: readonly Setting[]): string => {
   const root: Json = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -70,7 +73,7 @@ export const jsonSchema = (settings: readonly Setting[]): string => {
     const properties = tableAt(root, section).properties as Json
     properties[key] = jsonOf(schema)
   }
-  // Sections of third-party plugins: each knows its own keys only when it is loaded.
+  // A third-party plugin's keys are known only when it is loaded, so any are allowed under [plugin].
   const properties = root.properties as Json
   properties.plugin = { type: 'object', description: 'Settings of third-party plugins, by name.' }
   return `${JSON.stringify(root, null, 2)}\n`

@@ -1,4 +1,4 @@
-/** One row of a Markdown table. In cells of code a tag is text already. */
+/** One row of a Markdown table. `<` is escaped except in cells with code, where Markdown shows it as it is. */
 const escaped = (cell: string): string => {
   const line = cell.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')
   return line.includes('`') ? line : line.replaceAll('<', '&lt;')

@@ -1,4 +1,7 @@
-/** examples/server.toml: every setting with its sentence; those with a default are written out, the others are comments. */
+/**
+ * Makes examples/server.toml: every setting with its description. Settings with a default are written out, the others
+ * are comments.
+ */
 import { allowed } from '../../kernel/settings/allowed.ts'
 import { type Setting, type SettingSchema, variablesOf } from '../../kernel/settings/annotation.ts'
 import { isTable } from '../../kernel/settings/layer.ts'
@@ -66,7 +69,7 @@ export const sampleToml = (settings: readonly Setting[]): string => {
   const sections = Map.groupBy(settings, (setting) => setting.section)
   const parts = [...sections].map(([section, own]) => {
     const scalars = own.filter((setting) => !isTableSetting(setting)).map((setting) => scalar(setting).join('\n'))
-    // After the single values: a header ends the section it stands in.
+    // Tables come after the single values: a table header ends the section.
     const tables = own.filter(isTableSetting).map((setting) => table(setting).join('\n'))
     return [`[${section}]`, ...scalars, ...tables].join('\n\n')
   })

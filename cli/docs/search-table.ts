@@ -1,4 +1,4 @@
-/** What can be searched for and how, from the tables and bounds that the search itself goes by. */
+/** Tables of what can be searched for and how, made from the tables and bounds that the search uses. */
 
 import {
   COMMON_PARAMETERS,

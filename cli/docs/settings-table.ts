@@ -14,7 +14,7 @@ const defaultOf = (schema: SettingSchema): string => {
 const elsewhere = (schema: SettingSchema): string =>
   [...variablesOf(schema), ...commandLineFlagsOf(schema).map((flag) => `--${flag}`)].map(code).join(' ')
 
-/** A table of settings is one line for each key in it. */
+/** A setting that is a table gives one row for each key in it. */
 const rowsOf = (key: string, schema: SettingSchema): string[] => {
   const keep = schema.fileForbidden === true ? ' Not in the file.' : ''
   const own = row([

@@ -1,8 +1,8 @@
-/** The README's table of status codes: every error that an answer can be, from the tables that make them. */
+/** The README's table of status codes: every error that can be an answer, from the error tables. */
 import { type ErrorKind, shownTemplate } from '../../kernel/define-error.ts'
 import { row } from './row.ts'
 
-// Faults while starting are made in the same tables, with 500; the one that an answer can be is this.
+// The error tables also hold faults of the start, with status 500. Only this one of them can be an answer.
 const INTERNAL = 'kernel/internal'
 
 export const isErrorKind = (value: unknown): value is ErrorKind =>

@@ -1,4 +1,4 @@
-/** Text → lines of at most so many characters, broken at spaces. */
+/** Breaks a text at spaces into lines of at most `width` characters. */
 export const wrap = (text: string, width: number): string[] => {
   const lines: string[] = []
   let line = ''

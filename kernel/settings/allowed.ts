@@ -1,4 +1,7 @@
-/** A setting's schema in words: `an integer of at least 0`, `one of sqlite, memory, postgres`. For complaints, help and documentation. */
+/**
+ * Describes a setting's schema: `an integer of at least 0`, `one of sqlite, memory, postgres`. For error messages, help
+ * and documentation.
+ */
 import type { SettingSchema } from './annotation.ts'
 
 /** The values of a union of literals or an enum, or undefined for any other schema. */

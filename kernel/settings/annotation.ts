@@ -1,4 +1,7 @@
-/** What a setting's schema says beside its type: names, sentence, secrecy. Everything generated from settings reads this. */
+/**
+ * Annotations of a setting's schema: names, description, secrecy. All docs and flags of settings are generated from
+ * them.
+ */
 import type { TObject, TSchema } from 'typebox'
 import { FlagTwice, SettingTwice } from './errors.ts'
 
@@ -21,7 +24,10 @@ export interface Annotation {
   readonly flag?: string
   /** What giving `flag` also sets: `--sqlite path` → `{ 'database.kind': 'sqlite' }`. */
   readonly flagSets?: Readonly<Record<string, unknown>>
-  /** What this setting chooses, wherever it is written, where the other one is not set: `{ 'database.kind': 'postgres' }`. */
+  /**
+   * Values that this setting, wherever it is written, gives to other settings that are not set: `{ 'database.kind':
+   * 'postgres' }`.
+   */
   readonly implies?: Readonly<Record<string, unknown>>
   /** Flags without a value that set this key: `--memory` → `{ memory: 'memory' }` on `database.kind`. */
   readonly flagValues?: Readonly<Record<string, unknown>>
@@ -76,7 +82,10 @@ export interface Setting {
   readonly required: boolean
 }
 
-/** Every key once, in the order of declaration. Throws `SettingTwice` for a key, and `FlagTwice` for a flag, with two owners. */
+/**
+ * Every key once, in the order of declaration. Throws `SettingTwice` for a key, and `FlagTwice` for a flag, with two
+ * owners.
+ */
 export const settingsOf = (sections: readonly OwnedSection[]): readonly Setting[] => {
   const settings = new Map<string, Setting>()
   const flags = new Map<string, Setting>()
@@ -116,7 +125,10 @@ export const commandLineFlagsOf = (schema: SettingSchema): readonly string[] => 
 export const variablesOf = (schema: SettingSchema): readonly string[] =>
   schema.env === undefined ? [] : typeof schema.env === 'string' ? [schema.env] : schema.env
 
-/** `db_pool under [cluster]`, `SERVER_DB_POOL`, `--db-pool`: what a complaint tells an operator to do. */
+/**
+ * `db_pool under [cluster]`, `SERVER_DB_POOL`, `--db-pool`: the places where an operator can set it, for error
+ * messages.
+ */
 export const waysToSet = ({ schema, key, section }: Setting): readonly string[] => [
   ...(schema.fileForbidden === true ? [] : [`${key} under [${section}]`]),
   ...variablesOf(schema).slice(0, 1),

@@ -1,16 +1,21 @@
-/** One value against its schema: fills in nested defaults, freezes, and complains of each part that is wrong at its own place. */
-import { Check } from 'typebox/schema'
+/**
+ * Checks one value against its schema: fills in nested defaults, freezes, and reports each wrong part at its own path.
+ */
 import { allowed } from './allowed.ts'
 import type { Setting, SettingSchema } from './annotation.ts'
 import { closestKey } from './closest-key.ts'
 import { isTable, type Table } from './layer.ts'
+import { meets } from './meets.ts'
 import { show } from './show.ts'
 
 /** `[smart.oidc] client_id`, `[rate_limit] clients.app.burst` */
 export const named = ({ section, path }: Setting, at: string = path): string =>
   `[${section}] ${at.slice(section.length + 1)}`
 
-/** A frozen copy. Null prototype: maps are asked for keys that come from outside, such as a client called "constructor". */
+/**
+ * A frozen copy. Without a prototype, because maps are read with keys from outside, such as a client called
+ * "constructor".
+ */
 const frozen = (value: unknown): unknown => {
   if (Array.isArray(value)) return Object.freeze(value.map(frozen))
   if (!isTable(value)) return value
@@ -29,7 +34,10 @@ export const schemaOfKey = (schema: SettingSchema, key: string): SettingSchema |
   return pattern === undefined ? undefined : patternProperties[pattern]
 }
 
-/** `complain(path, sentence)`. What the check returns counts only when nothing was complained of. */
+/**
+ * Makes a check that reports faults by `complain(path, sentence)`. The value it returns is valid only without
+ * complaints.
+ */
 export const createCheck = (complain: (path: string, about: string) => void): CheckValue => {
   let complaints = 0
   const refuse = (path: string, about: string): undefined => {
@@ -66,13 +74,13 @@ export const createCheck = (complain: (path: string, about: string) => void): Ch
     const before = complaints
     const items = value.map((item, at) => check(setting, schema.items ?? {}, item, `${path}.${at}`))
     if (complaints > before) return undefined
-    return Check(schema as object, value) ? Object.freeze(items) : wrong(setting, schema, value, path)
+    return meets(schema, value) ? Object.freeze(items) : wrong(setting, schema, value, path)
   }
   const check: CheckValue = (setting, schema, value, path) => {
     if (schema.properties !== undefined || schema.patternProperties !== undefined)
       return table(setting, schema, value, path)
     if (schema.type === 'array' && Array.isArray(value)) return list(setting, schema, value, path)
-    return Check(schema as object, value) ? frozen(value) : wrong(setting, schema, value, path)
+    return meets(schema, value) ? frozen(value) : wrong(setting, schema, value, path)
   }
   return check
 }

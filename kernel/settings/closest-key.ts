@@ -1,6 +1,6 @@
-/** The known word that a misspelt one most likely meant: `update_as_creat` → `update_as_create`. */
+/** Finds the known word that a misspelt one probably means: `update_as_creat` → `update_as_create`. */
 
-/** Edits (insert, delete, replace, swap of neighbours) from one word to the other. */
+/** The number of edits (insert, delete, replace, swap of neighbours) from one word to the other. */
 const distance = (from: string, to: string): number => {
   let before: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)
@@ -19,7 +19,7 @@ const distance = (from: string, to: string): number => {
   return last[to.length]!
 }
 
-const MAX_EDITS = 3 // more than that is another word
+const MAX_EDITS = 3 // with more edits it is taken for another word
 const LONGEST = 100 // characters; no name of ours is longer, and the cost is quadratic
 
 /** The nearest of the known words, or undefined when none is near: at most a third of the word may differ. */

@@ -1,4 +1,7 @@
-/** Text of an environment variable or a flag → value of the setting's type. What does not convert stays text, for the check to refuse. */
+/**
+ * Converts the text of an environment variable or flag to the setting's type. Text that does not convert stays text,
+ * which the check then refuses.
+ */
 import type { SettingSchema } from './annotation.ts'
 
 const WORDS: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false }
@@ -6,7 +9,7 @@ const WORDS: Readonly<Record<string, boolean>> = { true: true, '1': true, false:
 export const convert = (schema: SettingSchema, text: string | boolean | readonly string[]): unknown => {
   if (typeof text === 'boolean') return text
   if (schema.type === 'array') {
-    // A flag is repeated; only a variable, which cannot be, separates by commas.
+    // A flag can be repeated. A variable cannot, so its items are separated by commas.
     const items =
       typeof text === 'string'
         ? text

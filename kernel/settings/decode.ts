@@ -14,7 +14,9 @@ export { SettingsInvalid } from './errors.ts'
 export type { Reported } from './report.ts'
 
 export interface DecodedSettings extends Report {
-  /** Deep frozen, defaults filled in, with the keys of all plugins that declare this section. Throws `NoSuchSection`. */
+  /**
+   * Deep frozen, defaults filled in, with the keys of all plugins that declare this section. Throws `NoSuchSection`.
+   */
   section(path: string): Readonly<Record<string, unknown>>
 }
 
@@ -22,7 +24,10 @@ export interface DecodedSettings extends Report {
 const whenPresent = (sections: readonly OwnedSection[], path: string): Table =>
   Object.assign({}, ...sections.filter((one) => one.path === path).map((one) => annotated(one.schema).whenPresent))
 
-/** Checks everything and fills in defaults. Throws `SettingsInvalid` with all complaints, `SettingTwice` for a key with two owners. */
+/**
+ * Checks everything and fills in defaults. Throws `SettingsInvalid` with all complaints, `SettingTwice` for a key with
+ * two owners.
+ */
 export const decode = (sections: readonly OwnedSection[], layers: Layered): DecodedSettings => {
   const settings = settingsOf(sections)
   const { layered, complaints: contradictions } = withImplied(settings, layers.declare(sections))
@@ -55,7 +60,7 @@ export const decode = (sections: readonly OwnedSection[], layers: Layered): Deco
 
   const decodeSection = (path: string): Readonly<Table> => {
     const given = valueAt(layered.values, path)
-    // Not its value: it may be a secret in the wrong place.
+    // Does not show the value: it may be a secret in the wrong place.
     if (given !== undefined && !isTable(given)) complain(path, `${path} is a value; [${path}] is a table`)
     const table = isTable(given) ? given : {}
     const own = settings.filter((one) => one.section === path)

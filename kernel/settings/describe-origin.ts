@@ -1,4 +1,7 @@
-/** Where an operator finds a value: `server.toml:12`, `SERVER_DB_POOL`, `--db-pool`; `settings` for what stands nowhere. */
+/**
+ * Where an operator finds a value: `server.toml:12`, `SERVER_DB_POOL`, `--db-pool`; `settings` when it is written
+ * nowhere.
+ */
 import type { Origin } from './layer.ts'
 
 export const describeOrigin = (origin: Origin): string => {

@@ -1,6 +1,6 @@
 /**
- * Settings that choose another one: `postgres_url` stands for `database.kind = "postgres"` where no kind is set. What is
- * set explicitly counts, and a source that would silently lose against a lower one is refused.
+ * Settings that imply another one: `postgres_url` implies `database.kind = "postgres"` where no kind is set. An
+ * explicit value wins, and a value that would silently lose to one of a source with lower precedence is refused.
  */
 import type { Setting } from './annotation.ts'
 import { named } from './check.ts'
@@ -24,7 +24,7 @@ export interface Implied {
   readonly complaints: readonly (readonly [path: string, about: string])[]
 }
 
-/** Path of the chosen setting → what chooses it, the highest source first. */
+/** Path of each implied setting → the settings that imply it, the source with the highest precedence first. */
 const choicesIn = (settings: readonly Setting[], layered: Layered): ReadonlyMap<string, Choice[]> => {
   const choices = settings
     .filter(({ path }) => valueAt(layered.values, path) !== undefined)

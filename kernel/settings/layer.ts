@@ -1,4 +1,7 @@
-/** The layers of settings: file < environment < flags, or an embedding host's object. Remembers where each value came from. */
+/**
+ * The layers of settings: file < environment < flags, or an embedding host's object. Remembers where each value came
+ * from.
+ */
 import { type OwnedSection, type SettingSchema, settingsOf, variablesOf } from './annotation.ts'
 import { convert } from './convert.ts'
 
@@ -10,9 +13,14 @@ export type Origin =
   | { readonly source: 'host' }
 
 export interface Layered {
-  /** Nested by section, as in the file. Before `declare`, only what needs no declaration to be read: the file. */
+  /**
+   * Nested by section, as in the file. Before `declare` it holds the file only, which can be read without declarations.
+   */
   readonly values: Readonly<Record<string, unknown>>
-  /** `database.kind` → where its value came from. A place inside a value has the origin of the nearest known place around it. */
+  /**
+   * `database.kind` → where its value came from. A place inside a value has the origin of the nearest known place
+   * around it.
+   */
   origin(path: string): Origin
   /** The files that were read. */
   readonly places: readonly string[]
@@ -42,7 +50,10 @@ export interface SettingsFile {
 
 export interface Sources {
   readonly file?: SettingsFile | undefined
-  /** An empty variable counts as unset, except for our own variables of settings that take text: the check refuses those. */
+  /**
+   * An empty variable counts as unset, except for our own variables of settings that take text: the check refuses
+   * those.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** Flag without dashes → its value, `true` for one without value, or the list of a repeated one. */
   readonly flags?: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
@@ -94,8 +105,8 @@ const fromEnvironment = (
   schema: SettingSchema,
   environment: NonNullable<Sources['environment']>,
 ): Given[] => {
-  // Deployments that fill variables in from elsewhere set an empty one when that is missing. A database, key or URL that
-  // is missing must not become the default one. Variables of others, such as AWS_REGION, are not ours to judge.
+  // Deployments often set an empty variable where its source is missing. A missing database, key or URL must not
+  // silently become the default one. Empty variables of others, such as AWS_REGION, count as unset.
   const isGiven = (one: string): boolean =>
     environment[one] !== undefined &&
     (environment[one] !== '' || (schema.type === 'string' && one.startsWith('SERVER_')))
@@ -117,7 +128,10 @@ const fromFlags = (path: string, schema: SettingSchema, flags: NonNullable<Sourc
   return given
 }
 
-/** A copy of `values` with `value` at `path`; tables on the way are copied too. A non-table on the way stays, for the check to refuse. */
+/**
+ * A copy of `values` with `value` at `path`; tables on the way are copied too. A non-table on the way stays, for the
+ * check to refuse.
+ */
 export const put = (values: Readonly<Table>, [word, ...rest]: string[], value: unknown): Table => {
   if (word === undefined) return values
   const own = Object.hasOwn(values, word) ? values[word] : undefined

@@ -1,4 +1,7 @@
-/** The line of each key of a TOML text, which the parser does not tell. The text has been parsed before, so it is valid TOML. */
+/**
+ * Finds the line of each key in a TOML text, which the parser does not report. The text was parsed before, so it is
+ * valid TOML.
+ */
 
 interface Cursor {
   readonly text: string
@@ -10,7 +13,7 @@ const step = (cursor: Cursor, count = 1): void => {
   for (let taken = 0; taken < count; taken++) if (cursor.text[cursor.at++] === '\n') cursor.line++
 }
 
-/** White space, line ends and comments. */
+/** Skips white space, line ends and comments. */
 const skipVoid = (cursor: Cursor): void => {
   for (; cursor.at < cursor.text.length; step(cursor)) {
     const sign = cursor.text[cursor.at]!
@@ -19,7 +22,7 @@ const skipVoid = (cursor: Cursor): void => {
   }
 }
 
-/** Past a string of any of the four kinds; returns what is between its quotes, escapes untouched. */
+/** Moves past a string of any of the four kinds; returns what is between its quotes, escapes untouched. */
 const string = (cursor: Cursor): string => {
   const { text } = cursor
   const quote = text[cursor.at]!
@@ -54,7 +57,9 @@ const key = (cursor: Cursor): string[] => {
   return words
 }
 
-/** Past one value. Keys of inline tables inside it are noted under `path`, items of an array by their number. */
+/**
+ * Moves past one value. Keys of inline tables inside it are recorded under `path`, items of an array by their number.
+ */
 const value = (
   cursor: Cursor,
   path: readonly string[],
@@ -86,7 +91,10 @@ const value = (
   step(cursor)
 }
 
-/** `database.kind` → its line, counted from 1; tables have the line of their header. A key written inside an array has the item's number. */
+/**
+ * `database.kind` → its line, counted from 1; tables have the line of their header. A key written inside an array has
+ * the item's number.
+ */
 export const linesOf = (text: string): ReadonlyMap<string, number> => {
   const lines = new Map<string, number>()
   const note = (path: readonly string[], line: number): void => {

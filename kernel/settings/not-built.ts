@@ -1,4 +1,7 @@
-/** Settings that documents about this server name and this build does not have yet: they are refused by their own name. */
+/**
+ * Settings that documents about this server name and this build does not have yet: each is refused with a message of
+ * its own.
+ */
 
 export interface NotBuilt {
   /** `[export] is a section for $export, which this build does not have yet; remove the section`, or undefined. */
@@ -10,14 +13,13 @@ export interface NotBuilt {
 }
 
 const CLUSTER = 'standby servers and replicas'
-const SMART = 'SMART App Launch (nobody is asked for a token)'
+const LOGIN = 'the login of people for SMART App Launch'
 const EXPORT = '$export'
 const TERMINOLOGY = 'terminology of other servers'
 const TRACE = 'the trace engine'
 const ARCHIVER = 'the SDC archiver'
 
 const SECTIONS: ReadonlyMap<string, string> = new Map([
-  ['smart', SMART],
   ['export', EXPORT],
   ['terminology', TERMINOLOGY],
   ['features', `${TRACE} and ${ARCHIVER}`],
@@ -25,14 +27,19 @@ const SECTIONS: ReadonlyMap<string, string> = new Map([
 const KEYS: ReadonlyMap<string, string> = new Map([
   ['cluster.role', CLUSTER],
   ['cluster.primary_url', CLUSTER],
+  ['smart.patient', LOGIN],
+  ['smart.encounter', LOGIN],
+  ['smart.fhir_user', LOGIN],
+  ['smart.demo_login', LOGIN],
+  ['smart.oidc', LOGIN],
 ])
 const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/^SERVER_(ROLE|PRIMARY_URL)$/, CLUSTER],
-  [/^SERVER_(SMART|OIDC)_|^SERVER_(ALLOW_REMOTE_DEMO_LOGIN|SIGNING_KEY_PASSPHRASE)$/, SMART],
+  [/^SERVER_OIDC_|^SERVER_ALLOW_REMOTE_DEMO_LOGIN$/, LOGIN],
 ]
 const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^(role|standby|primary-url)$/, CLUSTER],
-  [/^(smart|smart-.+|oidc-.+)$/, SMART],
+  [/^(smart-(patient|encounter|fhir-user|demo-login)|oidc-.+)$/, LOGIN],
   [/^export-dir$/, EXPORT],
   [/^terminology$/, TERMINOLOGY],
   [/^trace-engine$/, TRACE],

@@ -1,4 +1,7 @@
-/** Reads server.toml from the three places of the specification: `--config` or `SERVER_CONFIG`, `./server.toml`, `/etc/server/server.toml`. */
+/**
+ * Reads server.toml from the three places of the specification: `--config` or `SERVER_CONFIG`, `./server.toml`,
+ * `/etc/server/server.toml`.
+ */
 import { readFile, stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
@@ -8,16 +11,16 @@ import { linesOf } from './lines.ts'
 
 const MAX_BYTES = 1_000_000 // a settings file is a few kilobytes; more is the wrong file
 
-/** Looked at in this order, the first that exists counts. */
+/** Tried in this order; the first that exists is read. */
 export const STANDARD_PLACES = ['server.toml', '/etc/server/server.toml'] as const
 
 export interface SettingsInput {
   readonly file: string
-  /** Who named it, for the complaint: `--config` or `SERVER_CONFIG`. */
+  /** What named it, for error messages: `--config` or `SERVER_CONFIG`. */
   readonly by: string
 }
 
-/** The mark at its beginning. */
+/** The byte order mark at the beginning of a file in UTF-16. */
 const UTF_16 = /^(?:\xff\xfe|\xfe\xff)/
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length
@@ -36,11 +39,11 @@ const parseToml = (file: string, text: string): SettingsFile => {
     return { file, values, lines: linesOf(text) }
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
-    // Only the first line of the message: the rest quotes the file, where a secret may stand.
+    // Only the first line of the message is used: the rest quotes the file, which may hold a secret.
     const what = error.message
       .split('\n')[0]!
       .replace('Invalid TOML document: ', '')
-      // The only name that the parser refuses so.
+      // The parser gives this message for this one name only.
       .replace('unsafe property', 'unsafe property, "__proto__"')
     throw new SettingsInvalid([`${file}:${error.line}:${error.column}: ${what}`])
   }
@@ -74,10 +77,12 @@ interface Loader {
   load(path: string): Promise<{ readonly config?: SettingsFile } | null>
 }
 
-/** cosmiconfig's loader of one absolute path, which reads every extension as TOML: left to itself it would run a .js or .ts. */
+/**
+ * Makes a loader of cosmiconfig that reads a file of any extension as TOML: by default it would run a .js or .ts file.
+ */
 const createLoader = async (extension: string, read: (text: string) => SettingsFile): Promise<Loader> => {
-  // The class, not `cosmiconfig()`: each call of that one looks for options of its own in the working directory, and
-  // runs a `.config/config.js` it finds there. Its types are stripped as internal.
+  // Uses the class, not `cosmiconfig()`: each call of that function looks for its own options in the working directory,
+  // and runs a `.config/config.js` it finds there. The types of the class are stripped as internal.
   const { Explorer } = (await import('cosmiconfig/dist/Explorer.js')) as unknown as {
     Explorer: new (o: object) => Loader
   }
@@ -113,8 +118,8 @@ const load = async (folder: string, file: string, by: string): Promise<SettingsF
 }
 
 /**
- * The settings file, or undefined when none was asked for and there is none in the standard places.
- * Throws `SettingsInvalid` for one that was asked for and is missing, and for one that cannot be read as TOML.
+ * The settings file, or undefined when none was named and there is none in the standard places. Throws
+ * `SettingsInvalid` for a named file that is missing, and for one that cannot be read as TOML.
  */
 export const readSettings = async (
   folder: string,

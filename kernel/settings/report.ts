@@ -22,14 +22,14 @@ interface Leaf {
   readonly words: readonly string[]
   readonly secret: boolean
   readonly value: unknown
-  /** Written somewhere, not a default. */
+  /** True when it was written somewhere; false for a default. */
   readonly given: boolean
 }
 
 const own = (value: unknown, key: string): unknown =>
   isTable(value) && Object.hasOwn(value, key) ? value[key] : undefined
 
-/** The single values inside a decoded value, beside what was given for each. */
+/** The single values inside a decoded value, each with the value that was written for it. */
 const leavesOf = (
   section: string,
   words: readonly string[],

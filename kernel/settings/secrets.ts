@@ -1,4 +1,4 @@
-/** Passwords that hide inside ordinary settings: `postgresql://user:password@host/db`, `host=… password=…`. */
+/** Masks passwords inside ordinary settings: `postgresql://user:password@host/db`, `host=… password=…`. */
 
 export const MASK = '[secret]'
 

@@ -1,4 +1,6 @@
-/** What is said of names that no plugin declares: never with their value, since a misspelt secret is still a secret. */
+/**
+ * Messages about names that no plugin declares. They never show the value, since a misspelt secret is still a secret.
+ */
 import type { Setting } from './annotation.ts'
 import { closestKey } from './closest-key.ts'
 import { notBuilt } from './not-built.ts'

@@ -1,39 +1,41 @@
 /**
- * Events of a moment in one row. A row of its own costs a read more than the read itself: what is written together is
- * kept together, in one column, under one seal. Each event still has its number: a pack has that of its first one, so that
- * servers that write after the same event meet at it, and `number` says how many there are.
+ * Stores events that are written together as one row, a batch: a row for each event costs more than the read that it
+ * records. The events are in one column under one seal. Each event still has its number: `seq` of the batch is that of
+ * its first event, so that servers that append after the same event conflict on it, and `number` says how many events
+ * there are.
  */
 import { eventCode, type TrailEvent } from './event.ts'
 import { encodeId } from './id.ts'
 import type { Row } from './tables.ts'
 
-/** `kind` of a row that is a pack. Part of what is stored. */
+/** `kind` of a row that is a batch. Stored, so it must not change. */
 export const BATCH = 1_000
-/** Fewer are rows of their own. */
+/** Fewer events are stored as rows of their own. */
 export const MIN_BATCH_EVENTS = 8
-/** More are several packs: what is read of the trail is read in whole packs. */
+/** More events are stored as several batches: a query of the audit trail reads whole batches. */
 export const MAX_BATCH_EVENTS = 256
 
-/** Stands for what the event before has in the same place, where a text is expected. */
+/** Stands for the value that the event before has in the same place, where a text is expected. */
 const SAME = 0
 
 type Text = string | null | undefined
 type StoredMember = string | number | null | undefined
 
 /**
- * An event in its pack: milliseconds since the one before, kind, status, id or SAME, version and request; six texts, left
- * out when all are SAME and nothing follows; operation, query and number, left out when there is none of them.
+ * An event in its batch: milliseconds since the event before, kind, status, id or SAME, version and request; then six
+ * texts, left out when all are SAME and nothing follows; then operation, query and number, left out when there is none
+ * of them.
  */
 type Packed = StoredMember[]
 
 export interface EventBatch {
   readonly count: number
-  /** Milliseconds, of the last one. */
+  /** Time of the last event, in milliseconds since the epoch. */
   readonly at: number
   readonly bytes: Buffer
 }
 
-/** How many events a row is. */
+/** How many events a row holds. */
 export const spanOf = ({ kind, number }: Pick<Row, 'kind' | 'number'>): number => (kind === BATCH ? (number ?? 1) : 1)
 
 /** Number of the last event of a row. */
@@ -49,7 +51,7 @@ export interface Entry {
 
 const START = 'Patient/'.length
 
-/** One event is as many entries as patients it is about, one at least. */
+/** Makes one entry for each patient that an event is about, and one for an event about none. */
 export const eventsOf = (events: readonly TrailEvent[]): readonly Entry[] => {
   const entries: Entry[] = []
   for (const event of events) {
@@ -60,13 +62,13 @@ export const eventsOf = (events: readonly TrailEvent[]): readonly Entry[] => {
   return entries
 }
 
-const QUERY_CHARS = 8_192 // what is longer is cut: it is a record, not the search itself
+const QUERY_CHARS = 8_192 // longer queries are cut: the record need not be complete
 
-/** What was searched for, as it is kept. */
+/** The search parameters of an event as they are stored. */
 export const storedQueryOf = ({ details }: TrailEvent): string | undefined =>
   details?.query?.().slice(0, QUERY_CHARS).toWellFormed()
 
-/** Entries → one row's worth of them. */
+/** Encodes entries as one batch. */
 export const encodeBatch = (entries: readonly Entry[]): EventBatch => {
   const list: Packed[] = []
   let at = 0
@@ -116,12 +118,12 @@ const listIn = (bytes: Uint8Array): readonly Packed[] => {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'))
   } catch {
-    // Somebody changed it, which verification names.
+    // Changed from outside; verification reports it.
     return []
   }
 }
 
-/** A row → the events it holds, in their order; itself when it is no pack. */
+/** Decodes a row into its events, in their order; a row that is not a batch is returned as it is. */
 export const decodeBatch = (row: Row): readonly Row[] => {
   if (row.kind !== BATCH || row.pack === null) return [row]
   const list = listIn(row.pack)
@@ -132,7 +134,7 @@ export const decodeBatch = (row: Row): readonly Row[] => {
   for (const [index, one] of list.entries()) {
     const [since, kind, status, resource, version, request] = one as [number, number, number, ...StoredMember[]]
     at += since
-    // Written in full by earlier builds.
+    // Earlier builds wrote the id in full each time.
     id = textOr(resource ?? null, id)
     type = textOr(one[6], type ?? null)
     patient = textOr(one[7], patient ?? null)

@@ -1,5 +1,5 @@
 /** [audit]. Spec: Configuration settings, Events. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 const KEY_BYTES = 16 // spec: minimum length of SERVER_AUDIT_KEY
 

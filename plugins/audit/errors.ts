@@ -1,4 +1,4 @@
-/** What goes wrong with the trail, and what its endpoints refuse. */
+/** Errors of the audit trail and of its endpoints. */
 import { defineError } from '../../kernel/index.ts'
 
 export const TrailUnavailable = defineError(

@@ -1,10 +1,10 @@
-/** One event of the trail: names and numbers only, never content. */
+/** One event of the audit trail: names and numbers, and no content of resources. */
 import type { FactDetails, InteractionKind } from '../../kernel/index.ts'
 
-/** The interactions, and what the trail tells beside them. */
+/** The interactions, and events of the audit trail itself. */
 export type EventKind = InteractionKind | 'start' | 'stop' | 'sampled' | 'prune' | 'rekey' | 'alarm'
 
-/** By number, which is what is stored: only ever added to. */
+/** The index of a kind is what is stored: append new kinds, never change the order. */
 export const KINDS: readonly EventKind[] = [
   'read',
   'vread',
@@ -40,12 +40,15 @@ export interface TrailEvent {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly kind: EventKind
-  /** HTTP status; 200 and 500 for what is no request. */
+  /** HTTP status; 200 or 500 for an event without a request. */
   readonly status: number
   readonly type?: string | undefined
   readonly id?: string | undefined
   readonly version?: number | undefined
-  /** Asked when the event is written: which patients it is about, a row for each, and what was searched for. */
+  /**
+   * Functions called when the event is written: which patients it is about, for each of which there is an entry, and
+   * the search parameters.
+   */
   readonly details?: FactDetails | undefined
   readonly client?: string | undefined
   readonly user?: string | undefined
@@ -56,8 +59,8 @@ export interface TrailEvent {
   /** Name of an operation, path of an admin endpoint, method of a `request`. */
   readonly operation?: string | undefined
   /**
-   * How many resources were shown, how many a `sampled` stands for, up to which event a `prune` went; 1 of a refusal that
-   * concerned something that is there and hidden from the caller.
+   * For a read, the number of resources shown; for `sampled`, the number of events it stands for; for `prune`, the
+   * number of the last pruned event; 1 for a refusal about a resource that exists and is hidden from the caller.
    */
   readonly number?: number | undefined
   /** Proof of a new key. */

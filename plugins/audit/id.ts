@@ -1,4 +1,7 @@
-/** Ids as they are stored: a UUID as its sixteen bytes behind a zero, which no text begins with; anything else as text. */
+/**
+ * Ids as they are stored: a UUID as a zero byte and its sixteen bytes, anything else as text, which never begins with a
+ * zero byte.
+ */
 const UUID_CHARS = 36
 const PACKED_BYTES = 17
 

@@ -1,4 +1,7 @@
-/** GET /_audit, GET /_audit/verify, and events by their type. They ask for system/AuditEvent.read, and are themselves recorded. Spec: Endpoints. */
+/**
+ * GET /_audit, GET /_audit/verify, GET /AuditEvent and GET /AuditEvent/[number]. They require system/AuditEvent.read,
+ * and their use is recorded itself. Spec: Endpoints.
+ */
 import { Readable } from 'node:stream'
 import type { FastifyPluginCallback } from 'fastify'
 import { type AdminAnswer, mountAdmin, type RequestContext, type Runners } from '../../kernel/index.ts'
@@ -11,10 +14,10 @@ import type { Checkpoint, Verdict } from './verify/walk.ts'
 
 export interface AuditRouteParts {
   readonly run: Runners
-  /** Writes what still waits, so that who asks sees all there is. */
+  /** Writes the queued events, so that the answer includes them. */
   readonly flush: () => Promise<void>
   readonly finder: AuditSearch
-  /** Id of the trail, hexadecimal. */
+  /** Id of the audit trail, hexadecimal. */
   readonly chain: () => Promise<string>
   readonly verify: (checkpoint: Checkpoint | undefined, signal: AbortSignal) => Promise<Verdict>
 }
@@ -33,7 +36,7 @@ const FORMATS: ReadonlyMap<string, 'json' | 'ndjson'> = new Map([
   [NDJSON, 'ndjson'],
 ])
 
-/** `_format`, else Accept; a plus sign in a URL may arrive as a space. Throws 406. */
+/** The format of `_format`, else of Accept. A plus sign in a URL may arrive as a space. Throws 406. */
 const formatOf = (format: string | undefined, accept: string | undefined): 'json' | 'ndjson' => {
   const wanted = format === undefined ? (accept ?? '*/*').split(',') : [format.replace(' ', '+')]
   for (const one of wanted) {
@@ -44,7 +47,7 @@ const formatOf = (format: string | undefined, accept: string | undefined): 'json
   throw FormatRefused()
 }
 
-/** The number of an event in the address, and the form it is asked for. Throws 400, 406. */
+/** The number of an event in the URL, and the requested format. Throws 400, 406. */
 const readEventAddress = ({ url, headers }: RequestContext) => {
   const [path = '', query = ''] = url.split('?')
   const given = new URLSearchParams(query)
@@ -82,10 +85,10 @@ export const auditRoutes =
       return { type: NDJSON, body: Readable.from(toLines(finder, request, asked, await chain())) }
     }
     mountAdmin(app, run, { path: '/_audit', answer: find })
-    // The same under the name of their type: an empty answer there would say that nothing happened.
+    // The same search under its FHIR type: an empty answer of stored resources would look as if nothing had happened.
     mountAdmin(app, run, { path: '/AuditEvent', operation: '_audit', isWhole: false, answer: find })
     mountAdmin(app, run, {
-      // Numbers alone: other ids are resources that were stored while there was no trail.
+      // Only numbers: other ids are AuditEvents that clients stored while this plugin was disabled.
       path: '/AuditEvent/:id(^[1-9]\\d{0,14}$)',
       operation: '_audit',
       isWhole: false,

@@ -1,7 +1,8 @@
 /**
- * `audit_event`, events in a gapless order, a narrow row each or many in one that is a pack; `audit_head`, one row that says where the chain ends and up
- * to where it was pruned; `audit_block`, by what some rows in a line can be found. An index over ids or times would be
- * written all over with every event: rows and blocks are appended, and nothing else.
+ * `audit_event`: events in an order without gaps, as narrow rows with one event each or as batches; `audit_head`: one
+ * row that says where the chain ends and up to where it was pruned; `audit_block`: keys by which the rows of a range
+ * are found. Rows and blocks are only appended: an index over ids or times would be updated in random places with every
+ * event.
  */
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
@@ -37,7 +38,7 @@ export interface Row {
   readonly kind: number
   readonly status: number
   readonly type: string | null
-  /** Packed, see id.ts; so are `patient` and `request`. */
+  /** Encoded as in id.ts; so are `patient` and `request`. */
   readonly id: Uint8Array | null
   readonly ver: number | null
   readonly patient: Uint8Array | null
@@ -50,25 +51,25 @@ export interface Row {
   readonly query: string | null
   readonly number: number | null
   readonly proof: Uint8Array | null
-  /** Several events, see pack.ts. */
+  /** Several events, see batch.ts. */
   readonly pack: Uint8Array | null
   readonly mac: Uint8Array
 }
 
 export interface HeadRow {
-  /** Tells this trail from any other with the same key. */
+  /** Random id of this audit trail: another one with the same key has a different id. */
   readonly chain: Uint8Array
   readonly seq: number
   readonly mac: Uint8Array
-  /** Rows since the beginning, pruned ones too. */
+  /** Number of rows since the beginning, pruned ones included. */
   readonly count: number
-  /** Id of the key in force. */
+  /** Id of the current key. */
   readonly key: Uint8Array
   readonly seal: Uint8Array
   readonly pruned_seq: number
   readonly pruned_mac: Uint8Array
   readonly pruned_count: number
-  /** Id of the key that sealed the row behind the pruned ones. */
+  /** Id of the key that sealed the first row after the pruned ones. */
   readonly pruned_key: Uint8Array
   readonly pruned_seal: Uint8Array
 }
@@ -98,19 +99,19 @@ export const COLUMNS = [
 const HEAD = 'chain, seq, mac, count, key, seal, pruned_seq, pruned_mac, pruned_count, pruned_key, pruned_seal'
 
 export const readHead = sql('audit.head', `SELECT ${HEAD} FROM audit_head WHERE one = 1`)
-/** Chain, seq, mac, count, key, seal: is that still the head? */
+/** Tests whether the head still has this chain, seq, mac, count, key and seal. */
 export const findHead = sql(
   'audit.head-find',
   'SELECT 1 AS found FROM audit_head WHERE one = 1 AND chain = ? AND seq = ? AND mac = ? AND count = ? AND key = ? AND seal = ?',
 )
-/** Inside a transaction: nobody else appends before COMMIT. SQLite has one writer. */
+/** Locks the head until COMMIT, so that no other server appends. SQLite has only one writer. */
 export const lockHead = sql('audit.head-lock', {
   sqlite: `SELECT ${HEAD} FROM audit_head WHERE one = 1`,
   postgres: `SELECT ${HEAD} FROM audit_head WHERE one = 1 FOR UPDATE`,
 })
 /** The newest row. */
 export const readLast = sql('audit.last', `SELECT ${COLUMNS.join(', ')} FROM audit_event ORDER BY seq DESC LIMIT 1`)
-/** With what is in the table at the same moment. */
+/** The head, and the newest number in the table at the same moment. */
 export const readHeadAndLast = sql(
   'audit.head-last',
   `SELECT ${HEAD}, (SELECT max(seq) FROM audit_event) AS last FROM audit_head WHERE one = 1`,
@@ -121,14 +122,15 @@ export const insertHead = sql(
 )
 const UPDATE_HEAD = 'UPDATE audit_head SET seq = ?, mac = ?, count = ?, key = ?, seal = ? WHERE one = 1 AND seq = ?'
 /**
- * From the number it was at. Where another server has moved it meanwhile the head itself is inserted once more, which
- * its key forbids: nobody may go on from a place that is taken, whatever the numbers of rows.
+ * Moves the head on from the number it had. Where another server has moved it meanwhile, the statement inserts the head
+ * a second time, which violates its primary key: so two servers cannot append after the same event, whatever the
+ * numbers of their rows.
  */
 export const updateHead = sql('audit.head-update', {
   sqlite: UPDATE_HEAD,
   postgres: `WITH moved AS (${UPDATE_HEAD} RETURNING one) INSERT INTO audit_head SELECT * FROM audit_head WHERE one = 1 AND NOT EXISTS (SELECT 1 FROM moved)`,
 })
-/** Changes nothing, and so leads to a COMMIT. */
+/** Writes without changing a value, so that the transaction has a COMMIT to wait for. */
 export const updateHeadTime = sql('audit.head-touch', 'UPDATE audit_head SET one = one WHERE one = 1')
 export const updatePrunedUntil = sql(
   'audit.head-pruned',
@@ -140,7 +142,7 @@ export const readRows = sql(
 )
 export const readFirst = sql('audit.first', 'SELECT min(seq) AS seq FROM audit_event')
 export const deleteRows = sql('audit.delete', 'DELETE FROM audit_event WHERE seq > ? AND seq <= ?')
-/** Of the newest row that begins before an event. */
+/** Number of the newest row that begins before an event. */
 export const readNewestEvents = sql('audit.newest', 'SELECT max(seq) AS seq FROM audit_event WHERE seq < ?')
 
 export const insertBlock = sql(
@@ -151,7 +153,7 @@ export const readBlockFirsts = sql(
   'audit.block-firsts',
   'SELECT first_seq FROM audit_block WHERE first_seq >= ? AND first_seq < ?',
 )
-/** Without the filter of those that lie outside the time, which decides without it. */
+/** Leaves the filter out for blocks outside the time range, which need none to be skipped. */
 export const readBlocks = sql(
   'audit.blocks',
   'SELECT first_seq, last_seq, min_at, max_at, CASE WHEN max_at >= ? AND min_at < ? THEN filter END AS filter FROM audit_block WHERE first_seq >= ? AND first_seq <= ?',

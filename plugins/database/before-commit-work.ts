@@ -1,4 +1,4 @@
-/** What transactions left for their end, by the closing that gathers it. */
+/** Items that transactions registered for the time before their COMMIT, by the participant that handles them. */
 import { isServerError } from '../../kernel/index.ts'
 import type { CommitParticipant, Transaction } from './contract.ts'
 
@@ -10,7 +10,7 @@ export class BeforeCommitWork {
     return this.#items.size === 0
   }
 
-  /** True since `close` was called. */
+  /** True once a participant's `beforeCommit` was called. */
   get isClosing(): boolean {
     return this.#closing !== undefined
   }
@@ -21,7 +21,7 @@ export class BeforeCommitWork {
     else items.push(item)
   }
 
-  /** Takes over what a transaction left that will be committed together with others. */
+  /** Adds the items of a transaction that will share this COMMIT. */
   take(other: BeforeCommitWork): void {
     for (const [closing, items] of other.#items) {
       const own = this.#items.get(closing)
@@ -41,7 +41,7 @@ export class BeforeCommitWork {
     for (const participant of this.#items.keys()) participant.finished(committed)
   }
 
-  /** The error for what went wrong since `close` was called. */
+  /** The error of a failure since a participant's `beforeCommit` was called: that participant's refusal. */
   refuse(error: unknown): unknown {
     return isServerError(error) ? error : (this.#closing?.refuse(error) ?? error)
   }

@@ -1,5 +1,5 @@
 /** [database] and the pool. Spec: Configuration settings. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const databaseSection = Type.Object({
   kind: Type.Union([Type.Literal('sqlite'), Type.Literal('memory'), Type.Literal('postgres')], {

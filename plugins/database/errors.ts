@@ -1,4 +1,4 @@
-/** What can go wrong between the server and its database. */
+/** Errors of the database. */
 import { defineError } from '../../kernel/index.ts'
 
 export const DatabaseFullForReads = defineError(

@@ -1,4 +1,6 @@
-/** The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning. */
+/**
+ * The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning.
+ */
 import { BUILD, definePlugin } from '../../kernel/index.ts'
 import { checkPostgresUrl } from './check-postgres-url.ts'
 import { clusterSection, databaseSection, fhirDatabaseKeys } from './config.ts'

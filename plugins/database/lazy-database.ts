@@ -1,6 +1,6 @@
 /**
- * The Database service before the database is open. Other plugins hold it from setup on; start opens what is behind
- * it, and nobody may use it earlier.
+ * The Database service before the database is open. Other plugins have it from setup on; `start` opens the database
+ * behind it, and earlier calls fail.
  */
 
 import type { Database } from './contract.ts'
@@ -14,7 +14,7 @@ export interface LazyDatabase {
   close(): Promise<void>
 }
 
-/** `look` opens the database for reading alone. */
+/** `readOnly` opens the database read-only, also before the start. */
 export const createLazyDatabase = (kind: Database['kind'], readOnly: Database['readOnly']): LazyDatabase => {
   let opened: Opened | undefined
   const behind = (): Opened['database'] => {
@@ -29,7 +29,7 @@ export const createLazyDatabase = (kind: Database['kind'], readOnly: Database['r
       longQuery: async (statement, params, signal) => behind().longQuery(statement, params, signal),
       threadReaderLocation: () => behind().threadReaderLocation(),
       readOnly,
-      // A change waits for the promise itself: one more around it is three turns of the queue.
+      // Returns the promise itself: an async function around it would take three more microtasks per change.
       transact: (work, options) =>
         opened === undefined ? Promise.reject(DatabaseUnavailable()) : opened.database.transact(work, options),
       alone: async (name, work, options) => behind().alone(name, work, options),

@@ -1,4 +1,4 @@
-/** Opens the database for reading alone, whatever its schema; a file and its folder are left as they were. */
+/** Opens the database read-only, whatever its schema; a file and its folder are left as they were. */
 import type { Logger } from '../../kernel/index.ts'
 import type { ThreadReader } from './contract.ts'
 import { DatabaseMissing, PostgresUrlMissing } from './errors.ts'

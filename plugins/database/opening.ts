@@ -1,4 +1,4 @@
-/** What a kind of database is opened with, and what an open one is to its plugin. */
+/** Options to open a database, and what this plugin gets from an open one. */
 import type { EntitySchema } from '@mikro-orm/core'
 import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from './contract.ts'
@@ -21,12 +21,12 @@ export interface OpenOptions {
   readonly log: Logger
 }
 
-/** An open database and what only its plugin may do with it. */
+/** An open database, with operations that only this plugin uses. */
 export interface Opened {
   readonly database: Omit<Database, 'readOnly'>
-  /** One small query; throws or answers false when the database cannot be used. */
+  /** Runs one small query; throws or returns false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
-  /** False from when the file of the database was removed or replaced. */
+  /** False once the database file was removed or replaced. */
   isInPlace(): boolean
   close(): Promise<void>
 }

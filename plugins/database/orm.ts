@@ -1,6 +1,6 @@
 /**
- * MikroORM over connections that are ours: it owns the entities and runs the migrations, we own the handle. Imported
- * only when there is something to migrate or an administrative table is used.
+ * MikroORM on connections of this plugin: it manages the entities and runs the migrations, the plugin opens and closes
+ * the connections. Imported only when there is something to migrate or an administrative table is used.
  */
 import type { EntitySchema, MigrationObject, MikroORM, Options } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
@@ -20,7 +20,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const toPin = ([name, value]: [string, string]): string =>
   `INSERT INTO database_pin (name, value) VALUES (${quote(name)}, ${quote(value)}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
-/** The classes MikroORM wants, from the SQL the plugins declare. */
+/** Makes migration classes of MikroORM from the SQL that plugins declare. */
 const toMigrations = async ({ changes, kind, pins }: Omit<OrmOptions, 'entities'>): Promise<MigrationObject[]> => {
   const { Migration } = await import('@mikro-orm/migrations')
   return changes.map(({ name, sql }) => ({
@@ -34,7 +34,9 @@ const toMigrations = async ({ changes, kind, pins }: Omit<OrmOptions, 'entities'
   }))
 }
 
-/** Options both drivers share: the list of migrations in code, all of them in one transaction, no folder, no snapshot. */
+/**
+ * Options both drivers share: the list of migrations in code, all of them in one transaction, no folder, no snapshot.
+ */
 export const ormOptions = async (options: OrmOptions): Promise<Options> => {
   const { Migrator } = await import('@mikro-orm/migrations')
   return {

@@ -1,4 +1,4 @@
-/** Reads what is recorded, without opening the database for anything else. A missing SQLite file has nothing recorded. */
+/** Reads the recorded schema, without opening the database for anything else. A missing SQLite file has none. */
 
 import type { Logger } from '../../kernel/index.ts'
 import { PostgresUrlMissing } from './errors.ts'

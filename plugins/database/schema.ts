@@ -1,6 +1,6 @@
 /**
- * The recorded migrations against those of this build. Read without MikroORM, so that `migrate --status` changes
- * nothing and a start with nothing to do costs one small query. Spec: Versioning 1 and 4.
+ * Compares the recorded migrations with those of this build. Done without MikroORM, so that `migrate --status` changes
+ * nothing and a start without pending migrations costs one small query. Spec: Versioning 1 and 4.
  */
 import type { AnyPlugin, SchemaChange } from '../../kernel/index.ts'
 import { DatabaseNewer, DatabaseRelease } from './errors.ts'
@@ -17,7 +17,7 @@ export interface RecordedSchema {
 export interface SchemaPlan {
   readonly recorded: RecordedSchema['migrations']
   readonly pending: readonly SchemaChange[]
-  /** Recorded by a plugin that is not loaded now; its tables stay as they are. */
+  /** Migrations recorded by plugins that are not loaded now; their tables stay as they are. */
   readonly orphaned: readonly string[]
 }
 
@@ -39,7 +39,8 @@ export const planSchema = (
   const owners = new Set(plugins.map(({ name }) => name))
   const unknown = recorded.migrations.map(({ name }) => name).filter((name) => !ours.has(name))
   const migratedBy = recorded.pins.build ?? build
-  // A plugin of ours with a step we do not know: newer. A plugin we do not know at all: newer only if the build was.
+  // An unknown migration of a known plugin comes from a newer build. One of an unknown plugin does so only if a newer
+  // build migrated last.
   const newer = unknown.filter((name) => owners.has(name.split('/')[0] ?? '') || isNewer(migratedBy, build))
   if (newer.length > 0) throw DatabaseNewer(migratedBy, newer.join(', '))
   const done = new Set(recorded.migrations.map(({ name }) => name))

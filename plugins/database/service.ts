@@ -1,6 +1,6 @@
 /**
- * What the database offers to other plugins: statements, transactions, a lane for slow queries, and MikroORM for
- * administrative entities. One contract on sqlite, memory and postgres.
+ * What the database offers to other plugins: statements, transactions, long queries, and MikroORM for administrative
+ * entities. One contract on sqlite, memory and postgres.
  */
 import type { Logger } from '../../kernel/index.ts'
 import type { ThreadReader, ThreadReaderLocation, Transaction } from './contract.ts'
@@ -26,7 +26,7 @@ export {
 
 export { isHeldUp } from './postgres/failure.ts'
 
-/** For a thread of its own: a connection that reads what is committed. The thread's end closes it. */
+/** For a worker thread: opens a connection that reads committed rows. It is closed when the thread ends. */
 export const openThreadReader = async ({ path }: ThreadReaderLocation): Promise<ThreadReader> => {
   const { openFileReading } = await import('./sqlite/file-thread-reader.ts')
   return openFileReading(path)
@@ -39,15 +39,15 @@ declare module '../../kernel/index.ts' {
 }
 
 /**
- * True when another process has this SQLite file open. For a command that has to be alone; asked before the database is
- * opened.
+ * True when another process has this SQLite file open. For a command that needs the file to itself; call it before the
+ * database is opened.
  */
 export const isOpenElsewhere = async (path: string): Promise<boolean> =>
   (await import('./sqlite/open-elsewhere.ts')).isOpenElsewhere(path)
 
 /**
- * For a command that works on a database and must not make one: `database` is the section of server.toml. Throws where it
- * cannot be read, and where nothing of ours is in it; creates nothing.
+ * For a command that uses a database and must not create one. `database` is the section of server.toml. Throws where it
+ * cannot be read, or where no server has used it.
  */
 export const lookForDatabase = async (database: Readonly<Record<string, unknown>>, log: Logger): Promise<void> =>
   (await import('./look-for.ts')).lookFor(database, log)

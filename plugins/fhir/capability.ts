@@ -92,7 +92,8 @@ export const toCapabilityStatement = (
   onlyNormative: boolean,
 ): object => {
   const { catalog, clock, operations, owned, described, updateAsCreate, deletesMany } = parts
-  const security = described.map((part) => part.security).find((one) => one !== undefined)
+  const told = described.map((part) => part.security).find((one) => one !== undefined)
+  const security = typeof told === 'function' ? told(request) : told
   const isShown = ({ isNormative }: ResourceType): boolean => isNormative || !onlyNormative
   const referencePolicy = described.flatMap((part) => part.referencePolicy ?? [])
   return {

@@ -1,5 +1,5 @@
 /** Settings of the FHIR interface. Spec: [conformance]. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const fhirConformance = Type.Object({
   update_as_create: Type.Boolean({

@@ -3,7 +3,6 @@
  * trail, refused ones too.
  */
 import {
-  extentOf,
   type FactDetails,
   type Interaction,
   type RequestContext,
@@ -11,11 +10,10 @@ import {
   type Rights,
   Ruling,
   type Runners,
-  type ServerError,
   toServerError,
 } from '../../kernel/index.ts'
 import { chain, type MaybePromise } from '../database/service.ts'
-import { extent, RestrictionUnsupported, TypeForbidden } from '../search/service.ts'
+import { extent, RestrictionUnsupported, typeForbidden } from '../search/service.ts'
 
 const NO_RULING = Object.freeze(new Ruling()) as Ruling
 
@@ -34,10 +32,6 @@ const RIGHTS: Readonly<Partial<Record<Interaction['kind'], readonly Right[]>>> =
   patch: ['u', 'r'],
   delete: ['d'],
 }
-
-/** 403 with the headers of the restrictions that close the type. */
-export const typeForbidden = (ruling: Ruling, type: string, right: Right): ServerError =>
-  TypeForbidden(type).with({ headers: ruling.headersWhere((one) => extentOf(one, type, right) === 'none') })
 
 /** Applies what can be told without looking at data; the rest is the work's own to apply. */
 const applyRuling = (ruling: Ruling, { kind, type }: Interaction): void => {

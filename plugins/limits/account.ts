@@ -1,6 +1,6 @@
 /**
- * What one caller has used of its quotas in one UTC day and its month: what the database knew when it was last asked,
- * and what was counted here since.
+ * The quota usage of one caller in one UTC day and its month: the totals that the database had at the last sync, plus
+ * what this server has counted since.
  */
 import type { Database, SqlParam } from '../database/service.ts'
 import type { Periods } from './period.ts'
@@ -12,15 +12,15 @@ const NONE: Readonly<Totals> = Object.freeze({ requests: 0, writes: 0, bytes: 0 
 export interface Account {
   readonly holder: string
   readonly periods: Periods
-  /** Counted here and not known to be in the database; to be added to. */
+  /** Counts of this server that are not known to be in the database; callers add to it. */
   readonly since: Totals
-  /** When the database was last asked, on the monotonic clock; undefined before the first time. */
+  /** Time of the last sync on the monotonic clock, in milliseconds; undefined before the first one. */
   readonly syncedAt: number | undefined
   readonly isDirty: boolean
-  /** True while the database is being asked. */
+  /** True during a sync. */
   readonly isSyncing: boolean
   used(limit: QuotaLimit): number
-  /** Adds to the database what was counted, and learns what others counted. Calls at the same time are one. */
+  /** Adds the counts to the database and reads the totals of all servers. Concurrent calls share one sync. */
   sync(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export const openAccount = (
   monotonic: () => number,
   holder: string,
   periods: Periods,
-  /** Of the day before, whose month may be the same. */
+  /** The account of the day before, whose month may be the same. */
   before: Account | undefined,
 ): Account => {
   const since: Totals = { ...NONE }

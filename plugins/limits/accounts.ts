@@ -1,14 +1,15 @@
 /**
- * The accounts that are open: of every client with a token, and of a bounded number of addresses without one. When an
- * address comes for which there is no room, the lightest of the next few has to go, so that the heaviest stay.
+ * The open accounts: of every client with a token, and of a limited number of addresses without one. When there is no
+ * room for a new address, the account with the least usage among the next few is closed, so that the heaviest users
+ * keep theirs.
  */
 import type { Account } from './account.ts'
 
-const LOOKED_AT = 8 // accounts that are looked at to find room for one
+const LOOKED_AT = 8 // accounts compared to find one to close
 
 export interface Accounts {
   get(holder: string): Account | undefined
-  /** Returns the account that had to go, whose counts are the caller's to keep. */
+  /** Returns the account that was closed for it, whose counts the caller has to add elsewhere. */
   set(holder: string, account: Account): Account | undefined
   delete(holder: string): void
   all(): readonly Account[]
@@ -16,20 +17,22 @@ export interface Accounts {
 
 const ADDRESS = 'address '
 
-/** The holder of an account without a token. */
+/** The holder of an account for an address without a token. */
 export const addressHolder = (network: string): string => `${ADDRESS}${network}`
 export const isAddress = (holder: string): boolean => holder.startsWith(ADDRESS)
 
-/** `most` addresses at most; `weigh` tells how much of its quotas an account has used. */
+/** Keeps at most `most` addresses; `weigh` returns which part of its quotas an account has used. */
 export const createAccounts = (most: number, weigh: (account: Account) => number): Accounts => {
   const clients = new Map<string, Account>()
   const addresses = new Map<string, Account>()
   const of = (holder: string): Map<string, Account> => (isAddress(holder) ? addresses : clients)
 
-  // One that asks the database is in use, and has not learned yet how heavy it is.
+  // An account during its sync is in use, and its weight is not known yet.
   const weightOf = (account: Account): number => (account.isSyncing ? Number.POSITIVE_INFINITY : weigh(account))
 
-  /** Looks at the first few and puts those that stay at the end, so that all have their turn. */
+  /**
+   * Closes the lightest of the first few and moves the others to the end, so that every account is compared in turn.
+   */
   const makeRoom = (): Account | undefined => {
     const looked = [...addresses.values().take(LOOKED_AT)]
     const lightest = looked.reduce<Account | undefined>(

@@ -1,9 +1,9 @@
-/** Both limits in one question, so that what one refuses costs nothing of the other. */
+/** Checks both limits, so that a request that one refuses uses nothing of the other. */
 import type { RequestContext, ServerError } from '../../kernel/index.ts'
 import type { Quota } from './quota.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** The rate first: its refusal asks no database. */
+/** The rate limit comes first, because it needs no database query. */
 export const createAdmission =
   (rateLimit: RateLimit, quota: Quota) =>
   async (request: RequestContext): Promise<ServerError | undefined> => {

@@ -1,4 +1,7 @@
-/** Unknown tokens per address in any minute. The table is bounded: the address that failed longest ago is forgotten first. */
+/**
+ * Counts unknown tokens per address within a minute. The table has a maximum size: the address whose last failure is
+ * oldest is removed first.
+ */
 import type { Clock } from '../../kernel/index.ts'
 import { networkOf } from './caller-key.ts'
 import { AuthFailures } from './errors.ts'
@@ -11,7 +14,9 @@ const MAX_ADDRESSES = 20_000
 
 export const createAuthFailures = (clock: Clock, perMinute: number): AuthFailureLimit => {
   const most = Math.min(MAX_ADDRESSES, Math.max(MIN_ADDRESSES, Math.floor(MAX_TIMES / perMinute)))
-  /** By address, the times of the failures of the last minute, oldest first; the address that failed last at the end. */
+  /**
+   * By address, the times of the failures of the last minute, oldest first; the address that failed last at the end.
+   */
   const failures = new Map<string, number[]>()
 
   const recent = (key: string, now: number): number[] => {

@@ -1,41 +1,43 @@
 /**
- * Token buckets, one for each caller: `tokens = min(burst, tokens + time * rate)`, and a request passes when its cost is
- * there. Time is monotonic, so that setting the clock neither fills a bucket nor empties it.
+ * Token buckets, one for each caller: `tokens = min(burst, tokens + time * rate)`, and a request passes if the bucket
+ * holds its cost. Time is monotonic, so that setting the clock neither fills nor empties a bucket.
  */
 
-/** Cost units per second, and most at once. */
+/** Cost units per second, and the size of the bucket in cost units. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
 export interface Withdrawal {
-  /** 0 when the cost was taken; else milliseconds until it will be there, and nothing was taken. */
+  /**
+   * 0 when the cost was taken; otherwise nothing was taken, and the cost will be available after so many milliseconds.
+   */
   readonly waitMs: number
-  /** What is left. */
+  /** Tokens that are left. */
   readonly tokens: number
 }
 
 export interface Buckets {
   take(key: string, rate: Rate, cost: number): Withdrawal
-  /** What was taken for a request that something else refused. */
+  /** Returns the cost of a request that was refused for another reason. */
   giveBack(key: string, cost: number): void
   readonly size: number
 }
 
-const LOOKED_AT = 8 // buckets that are looked at to find room for one
-const ROUNDING = 1e-9 // after exactly the time it was told to wait a caller passes
+const LOOKED_AT = 8 // buckets compared to find one to replace
+const ROUNDING = 1e-9 // so that a caller that waited exactly `waitMs` passes
 
 /**
- * `time` in milliseconds only grows. `most` buckets are kept: full ones go first, since a full one is as good as none.
- * They lie in columns, so that a million addresses leave no million objects behind.
+ * `time` in milliseconds never decreases. At most `most` buckets are stored: full ones are replaced first, because a
+ * new bucket is full as well. They are stored in columns, so that a million addresses do not create a million objects.
  */
 export const createBuckets = (time: () => number, most: number): Buckets => {
   const rows = new Map<string, number>()
   const keys: string[] = []
   const rates: Rate[] = []
   const tokens = new Float64Array(most)
-  /** When the tokens were reckoned, in milliseconds of `time`. */
+  /** Time at which the tokens of each row were calculated, in milliseconds of `time`. */
   const reckoned = new Float64Array(most)
   let hand = 0
 
@@ -43,7 +45,10 @@ export const createBuckets = (time: () => number, most: number): Buckets => {
     const { burst, perSecond } = rates[row] as Rate
     return Math.min(burst, (tokens[row] as number) + ((now - (reckoned[row] as number)) * perSecond) / 1000)
   }
-  /** The row of the fullest of the next few. Each call goes on where the last one ended, so what is full is found in time. */
+  /**
+   * The row of the fullest of the next few buckets. Each call continues where the last one ended, so that all buckets
+   * are compared in turn.
+   */
   const makeRoom = (now: number): number => {
     let fullest = hand
     let share = Number.NEGATIVE_INFINITY
@@ -73,11 +78,11 @@ export const createBuckets = (time: () => number, most: number): Buckets => {
     take(key, rate, cost) {
       const now = time()
       const row = rowOf(key, rate, now)
-      // Reckoned with the rate that holds now: another server may have come or gone.
+      // Calculated with the current rate, which changes when a server joins or leaves.
       rates[row] = rate
       const left = tokensAt(row, now)
       reckoned[row] = now
-      // A part of a shared burst may be less than one dear request: then a full bucket goes below nothing.
+      // This server's part of a burst may be less than the cost of one request: then a full bucket goes below zero.
       const missing = Math.min(cost, rate.burst) - left
       const waitMs = missing > ROUNDING ? (missing / rate.perSecond) * 1000 : 0
       tokens[row] = waitMs === 0 ? left - cost : left

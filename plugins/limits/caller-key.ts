@@ -1,10 +1,13 @@
-/** Who shares a limit: a client with its user, or an address where there is no token. Spec: Authentication 8. */
+/**
+ * The key of callers that share a limit: a client with its user, or an address where there is no token. Spec:
+ * Authentication 8.
+ */
 import type { RequestContext } from '../../kernel/index.ts'
 
 const GROUPS = 8
-const NETWORK_GROUPS = 4 // a /64: whoever has one address of it has all
+const NETWORK_GROUPS = 4 // a /64: one caller usually has all of its addresses
 
-/** An IPv4 address is one caller, an IPv6 network of 64 bits too. */
+/** An IPv4 address stands for one caller, and so does an IPv6 network of 64 bits. */
 export const networkOf = (address: string): string => {
   if (!address.includes(':')) return address
   const [bare = ''] = address.split('%')
@@ -19,6 +22,6 @@ export const networkOf = (address: string): string => {
     .join(':')}::/64`
 }
 
-/** Text that no two callers share. No address begins with a line end. */
+/** A different text for each caller. It begins with a line end for a client, which no address does. */
 export const callerKey = ({ caller: { client, user }, address }: RequestContext): string =>
   client === undefined ? networkOf(address) : `\n${client}\n${user ?? ''}`

@@ -1,5 +1,5 @@
 /** Settings of the limits. Nothing is limited until a section is written. Spec: Limits. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 /** A number above 0. */
 const rate = (options: object) => Type.Number({ exclusiveMinimum: 0, ...options })
@@ -78,7 +78,7 @@ export const costSection = Type.Object({
   sync: cost(5, 'a connection to /sync'),
 })
 
-/** What is limited, and per what. */
+/** Names of the quotas: what is limited, and in which period. */
 export const QUOTAS = [
   'requests_per_day',
   'writes_per_day',

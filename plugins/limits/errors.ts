@@ -1,4 +1,4 @@
-/** What a caller hears who asks for too much, and an operator whose limits let nothing through. */
+/** Errors for callers over a limit, and for limits that would let no request pass. */
 import { defineError } from '../../kernel/index.ts'
 
 export const RateLimited = defineError(

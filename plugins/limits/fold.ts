@@ -1,16 +1,16 @@
 /**
- * Bounds the rows of addresses without a token: of each period the heaviest keep theirs, the others are summed up in one.
- * Any number of servers may do it at the same time.
+ * Limits the number of quota rows of addresses without a token: in each period the heaviest keep their rows, the others
+ * are added up in one. Several servers may do this at the same time.
  */
 import { type Database, sql } from '../database/service.ts'
 import type { Periods } from './period.ts'
 import type { QuotaLimit } from './quota-limits.ts'
 import { addQuota, type Totals } from './tables.ts'
 
-/** The holder of what the addresses used that have no row of their own. */
+/** The holder of the usage of all addresses without a row of their own. */
 export const OTHERS = 'addresses'
 
-const AT_ONCE = 20_000 // rows that one transaction sums up
+const AT_ONCE = 20_000 // rows that one transaction adds up
 const DAY_MS = 86_400_000
 
 // The weight is the sum of the shares of the limits, so at least the share of each.
@@ -18,13 +18,13 @@ const takeLightest = sql(
   'limits.quota.take-lightest',
   "DELETE FROM limits_quota WHERE period = ? AND holder IN (SELECT holder FROM limits_quota WHERE period = ? AND holder LIKE 'address %' ORDER BY requests * CAST(? AS double precision) + writes * CAST(? AS double precision) + bytes * CAST(? AS double precision) DESC, holder LIMIT ? OFFSET ?) RETURNING requests, writes, bytes",
 )
-// Nobody asks for a day that is over, but a server whose clock is late.
+// A past day is read only by a server whose clock is late.
 const pruneDays = sql(
   'limits.quota.prune-days',
   "DELETE FROM limits_quota WHERE period < ? AND length(period) = 10 AND holder LIKE 'address%'",
 )
 
-/** What one unit of each counts, by the limits that hold for addresses. */
+/** Weight of one unit of requests, writes and bytes, from the limits of addresses. */
 const weightsOf = (limits: readonly QuotaLimit[], span: QuotaLimit['in']): readonly number[] =>
   (['requests', 'writes', 'bytes'] as const).map((of) => {
     const limit = limits.find((one) => one.of === of && one.in === span) ?? limits.find((one) => one.of === of)

@@ -1,6 +1,6 @@
 /**
- * Servers count one another: each raises a number of its own every ten seconds, and takes for alive whose number rises.
- * No clock is compared with another's. Spec: [rate_limit] servers.
+ * Servers count each other: each increments a number of its own every ten seconds, and a server whose number rises is
+ * alive. Clocks of different servers are not compared. Spec: [rate_limit] servers.
  */
 import { type Clock, every, type Logger, type Random, type Repeating } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
@@ -8,7 +8,7 @@ import type { CountedServerShare } from './server-share.ts'
 import { forgetServer, heartbeat, listServers, type ServerRow } from './tables.ts'
 
 export const BEAT_MS = 10_000 // spec: heartbeat every ten seconds
-// Two beats missed. Looked at every ten seconds, so a server that died is noticed within thirty.
+// Two missed heartbeats. It is checked every ten seconds, so a server that died is noticed within thirty.
 const DEAD_MS = 19_000
 const FORGET_MS = 60_000
 
@@ -16,7 +16,7 @@ interface Other {
   beat: number
   /** When its number last rose, on our monotonic clock. */
   rose: number
-  /** Whether it has risen since we wrote ours, so that it has seen us. */
+  /** Whether its number has risen since we wrote ours: then it has seen us. */
   knowsUs: boolean
 }
 
@@ -41,7 +41,7 @@ export const createHeartbeat = ({ database, share, clock, random, log }: Heartbe
     for (const { server, beat: number } of rows) {
       if (server === own) continue
       const known = others.get(server)
-      // One that comes after us reads our number when it writes its first.
+      // A server that starts after us reads our number when it first writes its own.
       if (known === undefined) others.set(server, { beat: number, rose: now, knowsUs: count > 1 })
       else if (known.beat !== number) Object.assign(known, { beat: number, rose: now, knowsUs: true })
     }
@@ -75,7 +75,7 @@ export const createHeartbeat = ({ database, share, clock, random, log }: Heartbe
     async stop(): Promise<void> {
       if (repeating === undefined) return
       await repeating.stop()
-      // What this server leaves is shared by the others at their next heartbeat.
+      // The other servers share this server's part from their next heartbeat on.
       await database.transact(async (transaction) => {
         await transaction.run(forgetServer, [own, count])
       })

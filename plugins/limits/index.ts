@@ -1,4 +1,7 @@
-/** Rate limits and quotas: how fast a caller may ask, and how much a client may use. Spec: Limits. */
+/**
+ * Rate limits and quotas: how many requests a caller may make per second, and how much a client may use per day and
+ * month. Spec: Limits.
+ */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { createAdmission } from './admission.ts'

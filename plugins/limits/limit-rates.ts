@@ -1,4 +1,4 @@
-/** Puts the rate limit together: shares, rates, what other plugins may use of it. */
+/** Assembles the rate limit: shares, rates, and the service for other plugins. */
 import type { Clock, Logger, Random, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import { createAuthFailures } from './auth-failures.ts'
@@ -26,11 +26,11 @@ export interface LimitRatesParts {
   readonly log: Logger
 }
 
-/** Throws when a burst lets a class of requests never pass. */
+/** Throws when a burst is smaller than the cost of a class of requests, which could then never pass. */
 export const limitRates = ({ config, costs, database, run, clock, random, log }: LimitRatesParts): LimitedRates => {
   checkBursts(config, costs)
   const counted =
-    // A database in memory is nobody else's.
+    // A database in memory has only one server.
     config.servers === undefined && database.kind !== 'memory' ? createCountedShare(clock, BEAT_MS) : undefined
   const share = counted ?? fixedShare(config.servers ?? 1)
   const heartbeat = counted && createHeartbeat({ database, share: counted, clock, random, log })
@@ -40,7 +40,7 @@ export const limitRates = ({ config, costs, database, run, clock, random, log }:
       clock,
       costs,
       share,
-      // Asked with the first request: only now is it known whether some plugin recognises callers.
+      // Created at the first request: only then is it known whether a plugin authenticates callers.
       rateOf: (caller) => {
         rateOf ??= createRates(config, run.authenticate !== null)
         return rateOf(caller)

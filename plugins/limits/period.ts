@@ -1,4 +1,4 @@
-/** UTC days and months, wherever the server stands. */
+/** UTC days and months, whatever the time zone of the server. */
 
 const DAY_MS = 86_400_000
 
@@ -17,7 +17,7 @@ const periodsAt = (time: number): Periods => {
   return { day, month: day.slice(0, 7), start }
 }
 
-/** Gives the periods of a time, the same object for all of a day. */
+/** Returns the periods of a time; the same object for all times of a day. */
 export const createCalendar = (): ((time: number) => Periods) => {
   let current: Periods | undefined
   return (time) => {

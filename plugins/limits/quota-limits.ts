@@ -1,4 +1,6 @@
-/** Which quotas a caller has: its client's own, field by field, over those of all. Spec: [quota], [quota.clients]. */
+/**
+ * The quotas of a caller: its client's own settings, key by key, over the common ones. Spec: [quota], [quota.clients].
+ */
 import type { Static } from 'typebox'
 import type { Caller } from '../../kernel/index.ts'
 import { QUOTAS, type QuotaName, type quotaSection } from './config.ts'
@@ -15,21 +17,21 @@ export interface QuotaLimit {
 const limitsOf = (config: Partial<Record<QuotaName, number>>): readonly QuotaLimit[] =>
   QUOTAS.flatMap((name) => {
     const most = config[name]
-    // 0 lifts a limit that is there for all.
+    // 0 removes the common limit for this client.
     if (most === undefined || most === 0) return []
     const [of, , span] = name.split('_') as [QuotaLimit['of'], 'per', QuotaLimit['in']]
     return [{ of, in: span, most }]
   })
 
-/** True when there is a limit for anybody. */
+/** True when any caller has a quota. */
 export const hasQuotas = (config: QuotaConfig): boolean =>
   [config, ...Object.values(config.clients)].some((one) => limitsOf(one).length > 0)
 
-/** True when somebody's writes are limited: only then are they counted. */
+/** True when any caller has a quota of writes: only then are writes counted. */
 export const limitsWrites = (config: QuotaConfig): boolean =>
   [config, ...Object.values(config.clients)].some((one) => limitsOf(one).some((limit) => limit.of === 'writes'))
 
-/** Gives an empty list for a caller without a limit. */
+/** Returns an empty list for a caller without a quota. */
 export const createQuotaLimits = (config: QuotaConfig): ((caller: Caller) => readonly QuotaLimit[]) => {
   const common = limitsOf(config)
   const clients = new Map(

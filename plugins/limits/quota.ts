@@ -1,6 +1,6 @@
 /**
- * Totals that a client may not pass in a UTC day or month. They are counted here and, within `refresh_seconds`, together
- * with what other servers counted. Spec: [quota].
+ * Quotas: totals per client that may not be exceeded in a UTC day or month. They are counted in memory and, within
+ * `refresh_seconds`, added up with the counts of other servers. Spec: [quota].
  */
 import {
   ANONYMOUS,
@@ -24,7 +24,7 @@ import { createCalendar, type Periods, secondsLeft } from './period.ts'
 import type { QuotaLimit } from './quota-limits.ts'
 import { pruneQuota, type Totals } from './tables.ts'
 
-const AT_ONCE = 50 // accounts that are brought to the database together
+const AT_ONCE = 50 // accounts synced at a time
 
 export interface QuotaParts {
   readonly database: Database
@@ -32,12 +32,15 @@ export interface QuotaParts {
   readonly log: Logger
   readonly refreshSeconds: number
   readonly limitsOf: (caller: RequestContext['caller']) => readonly QuotaLimit[]
-  /** Addresses without a token that are counted one by one. */
+  /** Number of addresses without a token that are counted separately. */
   readonly mostAddresses: number
 }
 
 export interface Quota {
-  /** Counts the request; or counts nothing and gives the refusal. A promise when the database must be asked first. */
+  /**
+   * Counts the request, or returns the refusal and counts nothing. Returns a promise when the database must be read
+   * first.
+   */
   take(request: RequestContext): ServerError | undefined | Promise<ServerError | undefined>
   countBytes(usage: Usage): void
   countWrites(committed: Committed): void
@@ -45,31 +48,31 @@ export interface Quota {
   stop(): Promise<void>
 }
 
-/** A client with all its users; without a token, an address. */
+/** The holder of a quota: a client with all its users, or an address without a token. */
 const holderOf = ({ caller: { client }, address }: RequestContext): string =>
   client === undefined ? addressHolder(networkOf(address)) : `client ${client}`
 
-/** A write can be refused before it is made; what is no write needs no quota of writes. */
+/** Only requests that may write are refused for a quota of writes. */
 const isConcerned = ({ requestClass }: RequestContext, limit: QuotaLimit): boolean =>
   limit.of !== 'writes' || requestClass === 'write' || requestClass === 'bundle'
 
 export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mostAddresses }: QuotaParts): Quota => {
-  // What is counted here takes up to this long to be in the database, and as long again to be read by others.
+  // A count takes up to this long to reach the database, and as long again to be read by other servers.
   const syncMs = (refreshSeconds * 1000) / 2
   const periodsAt = createCalendar()
   const ofAddresses = limitsOf(ANONYMOUS)
   const accounts = createAccounts(mostAddresses, (account) =>
     ofAddresses.reduce((sum, limit) => sum + account.used(limit) / limit.most, 0),
   )
-  /** Of days that are over, with something that is still to be kept. */
+  /** Accounts of past days with counts that are not in the database yet. */
   const past = new Set<Account>()
-  /** The account a request is charged to, once it was let in. */
+  /** The account to which an admitted request is charged. */
   const charged = new WeakMap<RequestContext, Account>()
-  /** Addresses that had to go, whose counts went to those of all others. */
+  /** Accounts of addresses that were closed, and whose counts were added to the common account of addresses. */
   const retired = new WeakSet<Account>()
 
   const retire = (account: Account): void => {
-    if (account.isSyncing) return void past.add(account) // what it counted is on its way into its own row
+    if (account.isSyncing) return void past.add(account) // its counts are being written to its own row
     retired.add(account)
     const { since } = accountOf(OTHERS)
     for (const what of ['requests', 'writes', 'bytes'] as const) {
@@ -95,7 +98,7 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     limits: readonly QuotaLimit[],
   ): ServerError | undefined => {
     const passed = limits.filter((limit) => isConcerned(request, limit) && account.used(limit) >= limit.most)
-    // A month is over no sooner than its day.
+    // A month never ends before its day, so its limit gives the longer wait.
     const limit = passed.find((one) => one.in === 'month') ?? passed[0]
     if (limit === undefined) return undefined
     const seconds = secondsLeft(limit.in, clock.now())
@@ -103,13 +106,13 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
       headers: { 'retry-after': String(seconds) },
     })
   }
-  /** What the server does for a client is the client's, though it was not let in as a request. */
+  /** Work of the server on behalf of a client is charged to the client, though it was not admitted as a request. */
   const servedFor = (request: RequestContext): Account | undefined => {
     const { origin, caller } = request
     const isCounted = origin === 'server' && caller.kind !== 'internal' && caller.client !== undefined
     return isCounted && limitsOf(caller).length > 0 ? accountOf(holderOf(request)) : undefined
   }
-  /** Counts for a request that was let in; also for a day that is over, and for an account that was closed meanwhile. */
+  /** Adds to the account of an admitted request, also when its day is over or its account was closed meanwhile. */
   const charge = (request: RequestContext, what: keyof Totals, count: number): void => {
     const own = charged.get(request) ?? servedFor(request)
     if (own === undefined) return
@@ -136,11 +139,11 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     for (;;) {
       const account = accountOf(holder)
       await account.sync()
-      // Midnight may have passed meanwhile. That the account had to go meanwhile is all the same.
+      // Tries again if midnight has passed meanwhile. It does not matter if the account was closed.
       if (account.periods === periodsAt(clock.now())) return settle(request, account, limits)
     }
   }
-  /** Rows of addresses that were written since the last time their number was bounded, and on which day that was. */
+  /** Rows of addresses written since the last fold, and the day of that fold. */
   let written = Number.POSITIVE_INFINITY
   let foldedOn: Periods | undefined
   const fold = async (): Promise<void> => {
@@ -156,7 +159,7 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
       await Promise.all(due.slice(at, at + AT_ONCE).map((account) => account.sync()))
     written += due.filter(({ holder }) => isAddress(holder)).length
     for (const account of past) if (!account.isDirty) past.delete(account)
-    // Who comes back is asked about again.
+    // The database is read again when the holder comes back.
     for (const account of accounts.all())
       if (!account.isDirty && !account.isSyncing && isStale(account)) accounts.delete(account.holder)
     await fold()
@@ -174,7 +177,7 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     countWrites: ({ request, changes }) => charge(request, 'writes', changes.length),
     async start() {
       await database.transact(async (transaction) => {
-        // Days and months before this month: a month that ends on a server whose clock is late still counts.
+        // Deletes periods that ended at least 40 days ago: a server whose clock is late still uses the last month.
         await transaction.run(pruneQuota, [new Date(clock.now() - 40 * 86_400_000).toISOString().slice(0, 7)])
       })
       repeating = every(clock, syncMs, syncAll, (error) =>

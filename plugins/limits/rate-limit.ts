@@ -1,4 +1,4 @@
-/** The rate limit of a request: takes its cost from the caller's bucket, and says in the answer what is left. */
+/** The rate limit of requests: takes the cost from the caller's bucket, and reports in headers what is left. */
 import type { Clock, RequestContext, ServerError } from '../../kernel/index.ts'
 import { type Buckets, createBuckets, type Rate } from './buckets.ts'
 import { callerKey } from './caller-key.ts'
@@ -6,7 +6,7 @@ import { RateLimited } from './errors.ts'
 import type { Costs } from './rates.ts'
 import type { ServerShare } from './server-share.ts'
 
-/** About 200 bytes each. */
+/** Maximum number of buckets, of about 200 bytes each. */
 export const MAX_BUCKETS = 20_000
 
 export interface RateLimitParts {
@@ -18,9 +18,9 @@ export interface RateLimitParts {
 }
 
 export interface RateLimit {
-  /** Takes the cost; or takes nothing and gives the refusal. */
+  /** Takes the cost, or returns the refusal and takes nothing. */
   take(request: RequestContext): ServerError | undefined
-  /** For a request that something else refused. */
+  /** Returns the cost of a request that was refused for another reason. */
   giveBack(request: RequestContext): void
   readonly buckets: Buckets
 }
@@ -37,7 +37,7 @@ export const createRateLimit = ({ clock, costs, rateOf, share }: RateLimitParts)
   const buckets = createBuckets(() => clock.monotonic() - share.pausedMs(), MAX_BUCKETS)
   const costOf = ({ requestClass }: RequestContext): number => costs[requestClass === 'admin' ? 'search' : requestClass]
 
-  /** The part of a rate that is this server's, made once for each share. */
+  /** This server's part of each rate, calculated once for each share. */
   const parts = new Map<Rate, Rate>()
   let fraction = 1
   const partOf = (rate: Rate): Rate => {

@@ -1,4 +1,7 @@
-/** Which rate a caller has: its client's own, that of addresses, or that of all. Spec: [rate_limit], [rate_limit.clients]. */
+/**
+ * The rate of a caller: its client's own, that of addresses, or the common one. Spec: [rate_limit],
+ * [rate_limit.clients].
+ */
 import type { Static } from 'typebox'
 import type { Caller } from '../../kernel/index.ts'
 import type { Rate } from './buckets.ts'
@@ -10,7 +13,10 @@ export type Costs = Static<typeof costSection>
 
 const ANONYMOUS_PART = 0.1 // spec: a tenth of the limit with tokens
 
-/** Throws when a burst lets a class of requests never pass, naming both. */
+/**
+ * Throws when a burst is smaller than the cost of a class of requests, which could then never pass; the error names
+ * both.
+ */
 export const checkBursts = (config: RateLimitConfig, costs: Costs): void => {
   const [name, dearest] = Object.entries(costs).reduce((one, other) => (other[1] > one[1] ? other : one))
   const check = (section: string, key: string, burst: number | undefined): void => {
@@ -22,7 +28,7 @@ export const checkBursts = (config: RateLimitConfig, costs: Costs): void => {
     check(`rate_limit.clients.${client}`, 'burst', burst)
 }
 
-/** `hasTokens`: whether some plugin recognises callers. Gives undefined for a caller without a limit. */
+/** `hasTokens`: whether a plugin authenticates callers. The function returns undefined for a caller without a limit. */
 export const createRates = (config: RateLimitConfig, hasTokens: boolean): ((caller: Caller) => Rate | undefined) => {
   const common: Rate = { perSecond: config.requests_per_second, burst: config.burst }
   const part = hasTokens ? ANONYMOUS_PART : 1

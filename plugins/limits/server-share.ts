@@ -1,15 +1,15 @@
 /**
- * The part of every limit that is this server's. A server that joins others begins with what its buckets hold and no
- * more: until the others have seen it and taken less, what it added would be beyond the limit.
+ * This server's part of every limit. A server that joins others does not fill its buckets at first: until the others
+ * have seen it and reduced their parts, additional tokens would exceed the limit.
  */
 import type { Clock } from '../../kernel/index.ts'
 
 export interface ServerShare {
-  /** 1 of one server, 1/3 of three. */
+  /** 1 for one server, 1/3 for three. */
   readonly fraction: number
-  /** Milliseconds until now in which no bucket was filled. */
+  /** Total milliseconds so far in which no bucket was filled. */
   pausedMs(): number
-  /** About how long that goes on. */
+  /** Approximate milliseconds until buckets are filled again; 0 if they are. */
   remainingPauseMs(): number
 }
 
@@ -20,11 +20,11 @@ export const fixedShare = (servers: number): ServerShare => ({
 })
 
 export interface CountedServerShare extends ServerShare {
-  /** So many servers are alive; `joining` while others do not know of this one yet. */
+  /** Sets the number of servers that are alive; `joining` while others do not know of this one yet. */
   set(servers: number, joining: boolean): void
 }
 
-/** `joinMs`: how long joining usually takes. */
+/** `joinMs`: milliseconds that joining usually takes. */
 export const createCountedShare = (clock: Clock, joinMs: number): CountedServerShare => {
   let fraction = 1
   let paused = 0

@@ -1,28 +1,28 @@
-/** What the limits offer to plugins that look tokens up, or hold connections open. Absent while nothing is limited. */
+/** Limits for plugins that look up tokens, or hold connections open. Not provided while no limit is configured. */
 import { defineService, type RequestContext, type ServerError } from '../../kernel/index.ts'
 
 /** Spec: [rate_limit] auth_failures_per_minute. */
 export interface AuthFailureLimit {
   /**
-   * Asked before an unknown token is looked up. Gives the refusal to throw; otherwise the look-up counts as failed from
-   * now on, so that many at once are not all let through.
+   * Call it before a token is looked up. Returns the refusal to throw; otherwise counts the look-up as failed until
+   * `succeeded` is called, so that many concurrent look-ups do not all pass.
    */
   begin(request: RequestContext): ServerError | undefined
-  /** The token looked up was a good one: it does not count. */
+  /** The token was valid: the look-up is not counted any more. */
   succeeded(request: RequestContext): void
 }
 
-/** A connection to /sync that counts. */
+/** A counted connection to /sync. */
 export interface SyncConnection {
-  /** Throws 429 when the connection has all the live queries it may. Call what it gives when the query ends. */
+  /** Throws 429 when the connection has its maximum of live queries. Call the returned function when the query ends. */
   openQuery(): () => void
-  /** To be called once, however the connection ends. */
+  /** Call it once, however the connection ends. */
   close(): void
 }
 
 /** Spec: [rate_limit] max_sync_connections, max_live_queries. */
 export interface SyncLimit {
-  /** Throws 429 when the caller has all the connections it may. */
+  /** Throws 429 when the caller has its maximum of connections. */
   connect(request: RequestContext): SyncConnection
 }
 
@@ -31,5 +31,5 @@ export interface Limits {
   readonly sync: SyncLimit
 }
 
-/** Provided while [rate_limit] or [quota] is on; without the first it refuses nothing. */
+/** Provided while [rate_limit] or [quota] is enabled; without [rate_limit] it refuses nothing. */
 export const Limits = defineService<Limits>('limits')

@@ -1,9 +1,9 @@
-/** Connections to /sync per caller, and live queries per connection, on this server. */
+/** Limits connections to /sync per caller, and live queries per connection, on this server. */
 import { callerKey } from './caller-key.ts'
 import { LiveQueries, SyncConnections } from './errors.ts'
 import type { SyncLimit } from './service.ts'
 
-/** Gives back what was taken, once. */
+/** Runs `work` at the first call only. */
 const once = (work: () => void): (() => void) => {
   let done = false
   return () => {

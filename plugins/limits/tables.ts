@@ -1,4 +1,4 @@
-/** The tables of the limits: which servers share them, and what quotas were used. */
+/** The tables of the limits: the servers that share them, and the usage of quotas. */
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 

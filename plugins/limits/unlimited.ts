@@ -1,4 +1,4 @@
-/** What other plugins are told while only quotas are on: there is no limit of theirs. */
+/** The service while only quotas are configured: it refuses nothing. */
 import type { Limits } from './service.ts'
 
 const nothing = (): void => undefined

@@ -1,5 +1,5 @@
 /** Settings of metering. Spec: [metering]. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const meteringSection = Type.Object({
   enabled: Type.Boolean({

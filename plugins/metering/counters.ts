@@ -1,4 +1,6 @@
-/** Counts in memory what requests use. Called after the last byte of each: two look-ups and three additions. */
+/**
+ * Counts the usage of requests in memory. Called after the last byte of each; costs two look-ups and three additions.
+ */
 import type { RequestClass, Usage } from '../../kernel/index.ts'
 
 const DAY_MS = 86_400_000
@@ -9,7 +11,7 @@ export interface Counted {
   bytesOut: number
 }
 
-/** Client → class → what it used. */
+/** Client → class → its usage. */
 type Day = Map<string, Partial<Record<RequestClass, Counted>>>
 
 /** Usage by UTC day, `2026-11-21`. */
@@ -17,9 +19,9 @@ export type Counts = ReadonlyMap<string, Day>
 
 export interface Counters {
   count(usage: Usage): void
-  /** Takes what was counted until now, to be kept elsewhere. */
+  /** Removes and returns the counts, to be stored. */
   take(): Counts
-  /** What could not be kept: counts on from there. */
+  /** Adds counts back that could not be stored. */
   giveBack(counts: Counts): void
 }
 

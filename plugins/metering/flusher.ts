@@ -1,10 +1,10 @@
-/** Moves counts into the database in batches. What a crash can lose is one window; a flush that fails loses nothing. */
+/** Writes counts to the database in batches. A crash can lose those of one window; a failed write loses none. */
 import { type Clock, every, type Logger, type Repeating } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Counters, Counts } from './counters.ts'
 import { addUsage } from './tables.ts'
 
-export const FLUSH_MS = 5_000 // the window: what a killed process may lose
+export const FLUSH_MS = 5_000 // milliseconds; the window that a crash can lose
 
 export interface KeeperParts {
   readonly database: Database
@@ -38,9 +38,9 @@ export const createFlusher = ({ database, counters, clock, log }: KeeperParts) =
         log.warn({ err: error }, 'usage could not be kept; it is counted on and tried again'),
       )
     },
-    /** Resolves when all that was counted before is kept. */
+    /** Resolves when everything counted before is in the database. */
     async flush(): Promise<void> {
-      // One that runs may have begun before.
+      // A run in progress may have begun earlier.
       await repeating?.now().catch(() => undefined)
       await repeating?.now()
     },

@@ -1,4 +1,4 @@
-/** Usage per client, UTC day and class of request: counted in memory, kept in the database, shown at /_usage. */
+/** Usage per client, UTC day and class of request: counted in memory, stored in the database, shown at /_usage. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { meteringSection } from './config.ts'

@@ -1,4 +1,4 @@
-/** Where a page of usage ends, for the link to the next one: the key of its last row. */
+/** Page tokens of usage, for the link to the next page: the key of a page's last row. */
 import { AdminParameter } from '../../kernel/index.ts'
 
 /** Day, client, class. */
@@ -8,7 +8,7 @@ const FIRST: UsageKey = ['', '', '']
 
 export const pageTokenOf = (key: UsageKey): string => Buffer.from(JSON.stringify(key)).toString('base64url')
 
-/** The key after which the page begins. Throws 400 for what is no token. */
+/** The key after which the page begins. Throws 400 for a malformed token. */
 export const readPageToken = (token: string | undefined): UsageKey => {
   if (token === undefined) return FIRST
   try {
@@ -16,7 +16,7 @@ export const readPageToken = (token: string | undefined): UsageKey => {
     if (Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === 'string' && !part.includes('\0')))
       return key as unknown as UsageKey
   } catch {
-    // Said below.
+    // Thrown below.
   }
   throw AdminParameter('_page', 'what the link to the next page holds')
 }

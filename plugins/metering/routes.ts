@@ -18,7 +18,7 @@ import type { UsageRow } from './tables.ts'
 export interface UsageParts {
   readonly database: Database
   readonly run: Runners
-  /** Resolves when what was counted here until now can be read. */
+  /** Resolves when the counts of this server are in the database. */
   readonly flush: () => Promise<void>
 }
 
@@ -26,7 +26,7 @@ const PARAMETERS = ['client', 'from', 'to', 'class', '_count', '_page', '_format
 const PAGE = 1_000
 const MAX_PAGE = 10_000
 const COLUMNS = 'client, day, class, requests, bytes_in, bytes_out'
-// One text for all filters: what is not asked for is null, and the key's order is the order of the page.
+// One statement for all filters: a filter that is not given is null. Rows are in the order of the primary key.
 const select = sql(
   'metering.usage',
   `SELECT ${COLUMNS} FROM metering_usage WHERE day >= ? AND day <= ? AND (CAST(? AS text) IS NULL OR client = ?) AND (CAST(? AS text) IS NULL OR class = ?) AND (day, client, class) > (?, ?, ?) ORDER BY day, client, class LIMIT ?`,
@@ -51,7 +51,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
   ['text/*', 'csv'],
 ])
 
-/** `_format` counts more than Accept. Throws 406. */
+/** `_format` wins over Accept. Throws 406. */
 const readFormat = (accept: string | undefined, format: string | undefined): Format => {
   const asked = format ?? (accept?.trim() || 'json')
   for (const part of asked.split(',')) {
@@ -61,7 +61,7 @@ const readFormat = (accept: string | undefined, format: string | undefined): For
   throw AdminFormat('application/json, text/csv')
 }
 
-/** A client is named, or null for all callers without a token. */
+/** The client's name, or null for all callers without a token. */
 const toJson = ({ client, ...row }: UsageRow) => ({ client: client === '' ? null : client, ...row })
 
 export const usageEndpoint =

@@ -1,4 +1,4 @@
-/** The table of usage: one row for each client, UTC day and class, to which every server adds. */
+/** The table of usage: one row for each client, UTC day and class, to which all servers add. */
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 
@@ -6,7 +6,7 @@ export const meteringMigrations: readonly SchemaChange[] = [
   {
     name: 'metering/0001-usage',
     sql: [
-      // Text, to be read by people; an empty client stands for callers without a token.
+      // Text, so that people can read it; an empty client stands for callers without a token.
       'CREATE TABLE metering_usage (client text NOT NULL, day varchar(10) NOT NULL, class varchar(16) NOT NULL, requests bigint NOT NULL, bytes_in bigint NOT NULL, bytes_out bigint NOT NULL, PRIMARY KEY (day, client, class))',
     ],
   },

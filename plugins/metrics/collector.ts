@@ -1,22 +1,25 @@
-/** What is measured: requests by class and status, the process, the database. https://prometheus.io/docs/practices/naming/ */
+/**
+ * Collects metrics: requests by class and status, the process, the database.
+ * https://prometheus.io/docs/practices/naming/
+ */
 import type { Registry } from 'prom-client'
 import type { Usage } from '../../kernel/index.ts'
 import type { Database, DatabaseStatus } from '../database/service.ts'
 
-/** Seconds: from a cached read to what a client has given up. */
+/** Bounds in seconds, from a cached read to requests whose client has given up. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export interface MetricsCollector {
-  /** The library is loaded here, so that a server without figures has none of it. */
+  /** Loads prom-client here, so that a server without metrics does not load it. */
   start(): Promise<void>
   measure(usage: Usage): void
-  /** In the text format of Prometheus, and its media type. */
+  /** The metrics in the text format of Prometheus, and its media type. */
   text(): Promise<{ readonly type: string; readonly body: string }>
 }
 
 type Prometheus = typeof import('prom-client')
 
-/** Counts of requests, durations, bytes. Returns what adds a request to them. */
+/** Registers metrics of requests, durations and bytes. Returns the function that adds a request to them. */
 const addRequests = ({ Counter, Histogram }: Prometheus, registry: Registry): ((usage: Usage) => void) => {
   const registers = [registry]
   const of = ['class', 'status'] as const
@@ -39,7 +42,7 @@ const addRequests = ({ Counter, Histogram }: Prometheus, registry: Registry): ((
   }
 }
 
-/** Asked for when somebody looks. */
+/** Registers metrics of the database, which are read at each request of /metrics. */
 const addDatabase = ({ Gauge }: Prometheus, registry: Registry, database: Database): void => {
   const gauge = (name: string, help: string, read: (status: DatabaseStatus) => number): void => {
     new Gauge({
@@ -58,7 +61,7 @@ const addDatabase = ({ Gauge }: Prometheus, registry: Registry, database: Databa
   gauge('database_commits', 'Commits they shared since the start.', ({ commits }) => commits.groups)
 }
 
-/** Figures of requests begin with `start`; until then nobody is answered anyway. */
+/** Requests are counted from `start` on; before that the server answers only 503. */
 export const createMetricsCollector = (database: Database | undefined): MetricsCollector => {
   let registry: Registry | undefined
   let add: ((usage: Usage) => void) | undefined

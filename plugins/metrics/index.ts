@@ -1,4 +1,4 @@
-/** Figures for Prometheus at /metrics. Off unless it is asked for. */
+/** Metrics for Prometheus at /metrics. Off by default. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { createMetricsCollector } from './collector.ts'

@@ -1,4 +1,4 @@
-/** GET /metrics: for callers who may read the audit trail, since it tells how the server is used. */
+/** GET /metrics, for callers who may read the audit trail, since metrics show how the server is used. */
 import type { FastifyPluginCallback } from 'fastify'
 import { mountAdmin, type Runners, readAdminQuery } from '../../kernel/index.ts'
 import type { MetricsCollector } from './collector.ts'
@@ -6,7 +6,8 @@ import type { MetricsCollector } from './collector.ts'
 export const metricsEndpoint =
   (run: Runners, text: MetricsCollector['text']): FastifyPluginCallback =>
   (app, _options, done) => {
-    // Every few seconds, and about nobody: a trail of that would bury the rest.
+    // Requested every few seconds, and shows nothing about callers: events of it would bury the rest of the audit
+    // trail.
     mountAdmin(app, run, {
       path: '/metrics',
       audited: false,

@@ -5,14 +5,10 @@
  */
 import type { AloneOptions, Database } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
-import { compileReferencePaths, type PathElement, type ReferencePaths } from './references/compile-reference-paths.ts'
-import {
-  type Members,
-  openMembers,
-  type StoredMembers,
-  type MembersInput as Structure,
-  storeMembers,
-} from './snapshot/members.ts'
+import { compileReferencePaths, type ReferencePaths } from './references/compile-reference-paths.ts'
+import { type Members, openMembers, type StoredMembers, storeMembers } from './snapshot/members.ts'
+import { type ElementNode, readSnapshot } from './snapshot/read-snapshot.ts'
+import type { StructureDefinition } from './snapshot/structure-definition.ts'
 import { clearCatalog, insertCatalog, readCatalog, removeCatalog } from './tables.ts'
 
 export interface ResourceType {
@@ -41,7 +37,11 @@ export interface TypeCatalog {
    * What `make` makes of all StructureDefinitions. It is kept in the database as JSON, under the name of the part, until
    * the installed packages or `layout` change.
    */
-  compiled<T>(part: string, layout: number, make: (structures: readonly Structure[]) => Promise<T>): Promise<T>
+  compiled<T>(
+    part: string,
+    layout: number,
+    make: (structures: readonly StructureDefinition[]) => Promise<T>,
+  ): Promise<T>
   /** Members of every type: what a posted SearchParameter is compiled with. Read when first asked for. */
   members(): Promise<Members>
 }
@@ -61,39 +61,24 @@ interface StoredPart<T> {
 // Counts up when the compiled form changes, so that one made by an older build is not read.
 const LAYOUT = 9
 
-interface ElementDefinition extends PathElement {
-  readonly min: number
-  readonly isSummary?: boolean
-}
-
-interface StructureDefinition {
-  readonly url: string
-  readonly type: string
-  readonly kind: string
-  readonly abstract: boolean
-  readonly derivation?: string
-  readonly fhirVersion?: string
-  readonly extension?: readonly { readonly url: string; readonly valueCode?: string }[]
-  readonly snapshot?: { readonly element: readonly ElementDefinition[] }
-}
-
 const STANDARDS_STATUS = 'http://hl7.org/fhir/StructureDefinition/structuredefinition-standards-status'
 
 const toType = (
   { type, url, snapshot, extension = [] }: StructureDefinition,
   profiles: readonly string[],
 ): ResourceType => {
-  const top = (snapshot?.element ?? []).filter(({ path }) => path.split('.').length === 2)
-  const nameOf = ({ path }: ElementDefinition): string => path.slice(type.length + 1).replace(/\[x\]$/, '')
+  const top = readSnapshot(type, snapshot?.element ?? []).children
+  const namesOf = (isMeant: (one: ElementNode) => boolean = () => true): readonly string[] =>
+    top.filter(isMeant).map(({ name }) => name)
   return {
     name: type,
     profile: url,
-    elements: top.map(nameOf),
+    elements: namesOf(),
     profiles,
     isNormative: extension.some((one) => one.url === STANDARDS_STATUS && one.valueCode === 'normative'),
-    summary: top.filter(({ isSummary }) => isSummary === true).map(nameOf),
-    mandatory: top.filter(({ min }) => min > 0).map(nameOf),
-    choices: top.filter(({ path }) => path.endsWith('[x]')).map(nameOf),
+    summary: namesOf(({ definitions: [one] }) => one?.isSummary === true),
+    mandatory: namesOf(({ definitions: [one] }) => (one?.min ?? 0) > 0),
+    choices: namesOf(({ isChoice }) => isChoice),
   }
 }
 
@@ -172,7 +157,11 @@ export const loadTypeCatalog = async (
     fhirVersion: stored.fhirVersion,
     types: new Map(stored.types.map((type) => [type.name, type])),
     links: stored.links,
-    async compiled<T>(part: string, layout: number, make: (all: readonly Structure[]) => Promise<T>): Promise<T> {
+    async compiled<T>(
+      part: string,
+      layout: number,
+      make: (all: readonly StructureDefinition[]) => Promise<T>,
+    ): Promise<T> {
       const key = keyOf(fingerprint, part)
       const held = await read<StoredPart<T>>(key)
       if (held?.layout === layout) {

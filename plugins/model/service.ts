@@ -1,5 +1,6 @@
 /** What model offers to other plugins: JSON, dates, decimals, types, references and FHIRPath, each from its own file. */
 export type { ResourceType, TypeCatalog } from './catalog.ts'
+export { compareDateTimes } from './date/compare-date-times.ts'
 export { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from './date/date-bounds.ts'
 export { readDateRange } from './date/date-range.ts'
 export { isDate, isDateTime, isInstant, isTime } from './date/is-date-time.ts'
@@ -17,6 +18,7 @@ export {
 } from './decimal/ratio.ts'
 export { NotUtf8, UnknownType } from './errors.ts'
 export { type InterpretedNodes, loadPathInterpreter } from './fhirpath/extraction/interpreted.ts'
+export { readPathExpression } from './fhirpath/extraction/path-expression.ts'
 export {
   type ElementPath,
   NeedsInterpreter,
@@ -35,8 +37,8 @@ export {
   type InvariantSubject,
   isCheckedNatively,
 } from './fhirpath/invariant/invariants.ts'
-export { compareDateTimes, deepEqual } from './fhirpath/invariant/values.ts'
-export { type Expression, parse, print, unionOperands } from './fhirpath/parse.ts'
+export { deepEqual } from './fhirpath/invariant/values.ts'
+export { type Expression, print, unionOperands } from './fhirpath/parse.ts'
 export {
   choiceIn,
   type PatchStep,
@@ -85,8 +87,8 @@ export {
   type ContextType,
   createMembers,
   type Members,
-  type MembersInput,
 } from './snapshot/members.ts'
+export { childOf, type ElementNode, readSnapshot } from './snapshot/read-snapshot.ts'
 export {
   type Constraint,
   type DefinitionSource,

@@ -1,6 +1,6 @@
 /**
- * Reads a package's .tgz as a stream, in memory: nothing is ever extracted, so no entry can name a place on disk. An
- * archive with an entry that would be dangerous to extract is refused all the same, by the name of that entry.
+ * Reads a package's .tgz as a stream, in memory. Nothing is extracted, so no entry can write to disk. An archive with
+ * an entry that would be dangerous to extract is refused all the same, and the error names the entry.
  */
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -31,7 +31,7 @@ export const ARCHIVE_LIMITS: ArchiveLimits = Object.freeze({
   entries: 200_000, // the largest published packages hold some ten thousand
   fileBytes: 256 * MIB,
   totalBytes: 2048 * MIB,
-  ratio: 200, // definitions pack 5 to 20 times; gzip can reach 1,030
+  ratio: 200, // definitions compress 5 to 20 times; gzip can reach 1,030
   ratioFrom: 64 * MIB,
 })
 
@@ -47,10 +47,13 @@ const SET_ID = 0o6000 // setuid and setgid
 
 type Entry = Header & { readonly pax?: Readonly<Record<string, string>> | null }
 
-/** An entry's name on one line, however it is spelled. */
+/** An entry's name quoted and shortened, on one line. */
 const quoted = (name: string): string => JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name)
 
-/** What is wrong with a name, or undefined. Both slashes separate: which one counts depends on who would extract it. */
+/**
+ * What is wrong with a name, or undefined. Both kinds of slash separate segments: which one counts depends on the
+ * program that would extract it.
+ */
 const nameFault = (name: string): string | undefined => {
   if (name === '') return 'has no name'
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -74,13 +77,13 @@ const entryFault = (entry: Entry, { fileBytes }: ArchiveLimits): string | undefi
   return undefined
 }
 
-/** One spelling for all names that some file system takes for the same. */
+/** Maps all names that some file system treats as equal to one spelling. */
 const folded = (path: string): string => path.normalize('NFKC').toUpperCase().toLowerCase()
 
-/** Notices names that some file system would take for one another. */
+/** Finds names that some file system treats as equal. */
 const createTwins = () => {
   const seen = new Map<string, string>()
-  /** The other name, when there is one. Directories may be named repeatedly. */
+  /** Returns an earlier equal name, if there is one. A directory may occur repeatedly. */
   return (path: string): string | undefined => {
     const key = folded(path.replace(/\/$/, ''))
     const other = seen.get(key)
@@ -89,7 +92,7 @@ const createTwins = () => {
   }
 }
 
-/** Passes unpacked bytes on and counts them against the packed ones. */
+/** Passes unpacked bytes on, and limits their number in relation to the packed bytes. */
 const createMeter = (subject: string, packed: () => number, { totalBytes, ratio, ratioFrom }: ArchiveLimits) =>
   async function* (parts: AsyncIterable<Uint8Array>) {
     let total = 0
@@ -102,7 +105,7 @@ const createMeter = (subject: string, packed: () => number, { totalBytes, ratio,
     }
   }
 
-/** Counts packed bytes, and looks at the first: what is no gzip file is named for what it is. */
+/** Counts packed bytes and checks the first one, so that the error for a file that is not gzip says what it is. */
 const createPackedCounter = (subject: string) => {
   let count = 0
   return {
@@ -119,7 +122,7 @@ const createPackedCounter = (subject: string) => {
   }
 }
 
-/** The whole of an entry, or undefined as soon as its first bytes tell that it is no definition. */
+/** The bytes of an entry, or undefined as soon as the first ones show that it is not a definition. */
 const readEntry = async (parts: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> => {
   const kept: Uint8Array[] = []
   let wanted = true
@@ -134,9 +137,9 @@ const readEntry = async (parts: AsyncIterable<Uint8Array>): Promise<Buffer | und
 }
 
 /**
- * The .json files in the package folder that may be definitions, and package.json, in the order of the archive. All
- * other entries are checked and passed over. `subject` names the package in messages. Throws at the first bad entry:
- * what was yielded before must then be thrown away.
+ * Yields the .json files in the package folder that may be definitions, and package.json, in the order of the archive.
+ * All other entries are checked and skipped. `subject` names the package in messages. Throws at the first bad entry:
+ * discard what was yielded before.
  */
 export async function* readArchive(
   tgz: AsyncIterable<Uint8Array>,
@@ -169,7 +172,8 @@ export async function* readArchive(
     }
     await feeding
   } catch (error) {
-    // The stream that is fed may break with a follow-up of what the feeding broke with.
+    // The unpacking stream may fail as a consequence of an error of the feeding pipeline, which is then the one to
+    // report.
     const cause = await feeding.then(
       () => error,
       (first) => (isServerError(error) || first?.code === 'ERR_STREAM_PREMATURE_CLOSE' ? error : first),

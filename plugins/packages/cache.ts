@@ -1,6 +1,6 @@
 /**
- * The on-disk package cache: `name#version.tgz` with its SHA-256 beside it. A file gets its name only after it was
- * verified, so what has a name was whole; the hash tells whether it still is. Spec: [conformance] package_cache.
+ * The package cache on disk: `name#version.tgz` with its SHA-256 beside it. A file gets this name only after it was
+ * verified, and the hash shows whether it has changed since. Spec: [conformance] package_cache.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream, type ReadStream } from 'node:fs'
@@ -12,7 +12,7 @@ import { ArchiveRefused, CacheUnusable, HashMismatch } from './errors.ts'
 import { describeFailure } from './http.ts'
 import type { Download } from './source.ts'
 
-const DOWNLOAD_BYTES = 1024 * 1024 * 1024 // the largest published package packs to some hundred megabytes
+const DOWNLOAD_BYTES = 1024 * 1024 * 1024 // bytes; the largest published package has some hundred megabytes
 const ABANDONED_MS = 24 * 60 * 60 * 1000 // a part file this old belongs to a process that was killed
 const PART = '.part'
 
@@ -28,11 +28,11 @@ export interface PackageCache {
   readonly place: string
   /** The file of a version, if its hash is still right; a damaged one is removed and reported. */
   find(name: string, version: string): Promise<CachedFile | undefined>
-  /** Versions of a package that are there, unverified. */
+  /** Versions of a package in the cache, unverified. */
   versions(name: string): Promise<readonly string[]>
   /**
-   * Takes a download in: writes it under a name of its own, checks the promised hashes, lets `check` read it, and only
-   * then gives it its name. Whatever fails, nothing is left.
+   * Stores a download: writes it to a temporary file, checks the promised hashes, calls `check`, and only then renames
+   * it. On any failure no file is left.
    */
   keep<T>(
     download: Download,
@@ -50,7 +50,7 @@ export interface CacheOptions {
   readonly onDamaged: (path: string) => void
 }
 
-/** A cached file's bytes, in parts that suit unpacking. */
+/** The bytes of a cached file, in chunks of a size that suits unpacking. */
 export const readCached = ({ path }: CachedFile): ReadStream => createReadStream(path, { highWaterMark: 256 * 1024 })
 
 const hashFile = async (path: string): Promise<string> => {
@@ -79,7 +79,7 @@ export const createPackageCache = ({ path, clock, random, onDamaged }: CacheOpti
     }
   }
 
-  /** Writes a download to a file while it is hashed in every promised way. Returns its SHA-256. */
+  /** Writes a download to a file and calculates all promised hashes. Returns its SHA-256. */
   const write = async (
     { bytes, hashes, from }: Download,
     file: string,
@@ -98,7 +98,7 @@ export const createPackageCache = ({ path, clock, random, onDamaged }: CacheOpti
         yield part
       }
     }
-    // Opened before anything can fail: a stream that opens by itself may do so after the file was cleared away.
+    // Opened explicitly: a stream that opens the file itself might do so after a failure has removed it.
     const handle = await open(file, 'wx')
     await pipeline(watched, handle.createWriteStream())
     for (const { algorithm, hex, hash } of promised) {
@@ -138,7 +138,8 @@ export const createPackageCache = ({ path, clock, random, onDamaged }: CacheOpti
         await prepare()
         const sha = await write(download, part, label, onBytes)
         const checked = await check({ path: part, sha })
-        // The hash first: a kill in between leaves a file without its name, not one without its hash.
+        // The hash file is renamed first: a process killed in between leaves a hash without a file, which is harmless,
+        // and not a file without a hash.
         await writeFile(hashFileOf(part), `${sha}  ${name}#${version}.tgz\n`)
         await rename(hashFileOf(part), hashFileOf(file))
         await rename(part, file)
@@ -146,7 +147,7 @@ export const createPackageCache = ({ path, clock, random, onDamaged }: CacheOpti
       } catch (error) {
         throw unusable(error)
       } finally {
-        // Whatever hinders this has hindered the work before, and was named then.
+        // A failure to remove the files has the same cause as the failure before, which is reported.
         await Promise.all([part, hashFileOf(part)].map((file) => rm(file, { force: true }).catch(() => undefined)))
       }
     },

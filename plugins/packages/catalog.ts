@@ -8,11 +8,14 @@ import { compareVersions } from './version.ts'
 interface Ranked {
   readonly name: string
   readonly version: string
-  /** Of two definitions of one URL the one of the higher rank counts. */
+  /** Of several definitions with one URL, the one with the highest rank is used. */
   readonly rank: number
 }
 
-/** Packages by their seq, ranked: in the order in which their names were first installed, versions of one name by height. */
+/**
+ * Ranks packages, by their seq: in the order in which their names were first installed, and versions of one name in
+ * ascending order.
+ */
 const rank = (packages: readonly InstalledPackage[]): ReadonlyMap<number, Ranked> => {
   const firsts = new Map<string, number>()
   for (const { name, seq } of packages) if (!firsts.has(name)) firsts.set(name, seq)
@@ -33,9 +36,12 @@ export const createDefinitions = (tables: PackageTables): Definitions => {
   let ranks: ReadonlyMap<number, Ranked> = new Map()
   let fingerprint = fingerprintOf([])
 
-  /** In ascending rank; of what has the same URL and version only the last. Without a URL the id stands for it. */
+  /**
+   * The definitions in ascending rank; of those with the same URL and version only the last one. Definitions without a
+   * URL are compared by id.
+   */
   const counted = async (rows: readonly StoredDefinition[]): Promise<StoredDefinition[]> => {
-    // Installed by another process since we last looked.
+    // Another process has installed a package since the last refresh.
     if (rows.some(({ seq }) => !ranks.has(seq))) await refresh()
     const rankOf = ({ seq }: StoredDefinition): number => ranks.get(seq)?.rank ?? -1
     const given = new Set<string>()

@@ -1,5 +1,7 @@
-/** The package keys of [conformance], and the credentials of an s3:// source. Spec: [conformance], SERVER_S3_* table. */
-import { Type } from 'typebox'
+/**
+ * The package keys of [conformance], and the credentials of an s3:// source. Spec: [conformance], SERVER_S3_* table.
+ */
+import { Type } from '../../kernel/index.ts'
 
 export const packageConformance = Type.Object({
   package_registry: Type.String({

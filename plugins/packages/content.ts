@@ -1,4 +1,4 @@
-/** A package in memory, ready to be stored: its package.json and its definitions, each parsed once and compressed. */
+/** A package in memory, ready to be stored: its package.json and its definitions, each parsed and compressed once. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -12,20 +12,20 @@ export interface CompressedDefinition {
   readonly id: string
   readonly url: string | undefined
   readonly version: string | undefined
-  /** The file's text, compressed by `pack`. */
+  /** The file's text, compressed by zstd. */
   readonly body: Uint8Array
 }
 
 export interface PackageContent {
   readonly manifest: Manifest
   readonly definitions: readonly CompressedDefinition[]
-  /** `name@version` of the core package whose definitions it holds under a name of its own. */
+  /** `name@version` of the core package, where this package holds its definitions under another name. */
   readonly standsFor: string | undefined
   /** SHA-256 over its definitions, hexadecimal. */
   readonly digest: string
 }
 
-// Level 1 packs definitions 7 times at 3 ms per megabyte; gzip packs 6 times at 8 ms.
+// Level 1 compresses definitions 7 times at 3 ms per megabyte; gzip 6 times at 8 ms.
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const compress = (bytes: Uint8Array): Uint8Array => zstdCompressSync(bytes, LEVEL)
 /** The text of a stored body. */
@@ -33,7 +33,7 @@ export const decompress = (body: Uint8Array): string => zstdDecompressSync(body)
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 const BASE = 'http://hl7.org/fhir'
-// A package that holds all of these at 4.0.1 holds what the R4 core package holds.
+// A package with all of these at 4.0.1 holds the definitions of the R4 core package.
 const CORE_MARKS = [
   `StructureDefinition ${BASE}/StructureDefinition/Resource`,
   `StructureDefinition ${BASE}/StructureDefinition/Patient`,
@@ -44,7 +44,7 @@ const CORE_MARKS = [
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** One file as a definition; undefined when it is something else. Throws when it is not JSON. */
+/** Reads one file as a definition; undefined when it is something else. Throws when it is not JSON. */
 const readDefinition = ({ name, bytes: given }: PackageFile, subject: string): CompressedDefinition | undefined => {
   const bytes = given.subarray(0, 3).equals(BOM) ? given.subarray(3) : given
   if (!isUtf8(bytes)) throw EntryRefused(subject, JSON.stringify(name), 'is not UTF-8')
@@ -67,8 +67,9 @@ const readDefinition = ({ name, bytes: given }: PackageFile, subject: string): C
 }
 
 /**
- * Reads the files of one package. `subject` names it in messages, `expected` is what was asked for. Throws when a file
- * is not JSON, or package.json is missing or another's. Of two definitions with the same type and id the first counts.
+ * Reads the files of one package. `subject` names it in messages, `expected` is the requested name and version. Throws
+ * when a file is not JSON, or package.json is missing or names another package. Of two definitions with the same type
+ * and id the first is used.
  */
 export const readPackageContent = async (
   files: AsyncIterable<PackageFile>,

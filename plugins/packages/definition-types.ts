@@ -1,6 +1,6 @@
 /**
- * Which resources of a package are definitions. Examples, and everything that is a patient's data, are not: a
- * directory of examples installs no patients.
+ * Tells which resources of a package are definitions. Examples and patient data are not, so installing a directory of
+ * examples stores no patients.
  */
 
 // The conformance and terminology modules of R4, https://hl7.org/fhir/R4/modules.html
@@ -20,7 +20,7 @@ const CONFORMANCE: ReadonlySet<string> = new Set([
   'TerminologyCapabilities',
   'ValueSet',
 ])
-// What guides publish for others to use by canonical URL. In a package of examples they are examples.
+// Types that guides publish to be used by canonical URL. In a package of examples they are examples.
 const KNOWLEDGE: ReadonlySet<string> = new Set(['Library', 'Questionnaire'])
 
 /** Whether a resource type can be a definition in any package. */
@@ -32,6 +32,9 @@ export const defines = (type: string, packageType: string | undefined): boolean 
 
 const LEADING_TYPE = /^\s*\{\s*"resourceType"\s*:\s*"([A-Za-z]+)"/
 
-/** The resource type of a JSON text that begins with it, from its first bytes: most files need not be read further. */
+/**
+ * The resource type of a JSON text that begins with `resourceType`, from its first bytes: then most files need not be
+ * parsed.
+ */
 export const leadingType = (bytes: Buffer): string | undefined =>
   LEADING_TYPE.exec(bytes.toString('latin1', 0, 512).replace(/^ï»¿/, ''))?.[1]

@@ -1,6 +1,6 @@
 /**
- * What stops a start that has packages to install. One line each: which package, where from, what to do.
- * Spec: Errors, "First start with an unreachable package source".
+ * Errors that stop a start with packages to install. One line each: which package, from where, what to do. Spec:
+ * Errors, "First start with an unreachable package source".
  */
 import { defineError } from '../../kernel/index.ts'
 

@@ -1,12 +1,13 @@
-/** Gets one package into memory: from disk, from the cache, or from the source into the cache. */
+/** Loads one package into memory: from disk, from the cache, or from the source by way of the cache. */
 import { createHash } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { isServerError, type Logger, type ServerError } from '../../kernel/index.ts'
 import { readArchive } from './archive.ts'
 import { type CachedFile, type PackageCache, readCached } from './cache.ts'
 import { type PackageContent, readPackageContent } from './content.ts'
+import { contentTag } from './content-tag.ts'
 import { LocalUnreadable, SourceUnreachable } from './errors.ts'
-import { folderTag, readFolder } from './folder.ts'
+import { readFolder } from './folder.ts'
 import { describeFailure } from './http.ts'
 import type { LocalPackage } from './request.ts'
 import type { InstallStep } from './service.ts'
@@ -16,29 +17,20 @@ import { bestOf, isExact } from './version.ts'
 /** A package in memory and where it came from. */
 export interface FetchedPackage {
   readonly content: PackageContent
-  /** Absolute path, or address of the source. */
+  /** Absolute path, or URL of the source. */
   readonly from: string
   readonly sha: string
-  /** Of a directory or .tgz the operator gave: see `contentTag`. */
+  /** For a directory or .tgz of the operator: see `contentTag`. */
   readonly contentTag: string | undefined
 }
 
 export interface PackageFetcher {
-  /** Address of the source, fit for a message. */
+  /** URL of the source without credentials, for messages. */
   readonly where: string
-  /** A directory or .tgz. Throws when it is none or cannot be read. */
+  /** Reads a directory or .tgz. Throws when it is neither or cannot be read. */
   local(request: LocalPackage): Promise<FetchedPackage>
-  /** A version, or the best of a range; undefined when neither cache nor source hold it. */
+  /** Loads a version, or the best one of a range; undefined when neither cache nor source has it. */
   named(name: string, spec: string, signal: AbortSignal): Promise<FetchedPackage | undefined>
-}
-
-/** Changes when a directory or .tgz changes on disk. Throws when it is not there. */
-export const contentTag = ({ kind, path }: LocalPackage): string => {
-  if (kind === 'folder') return folderTag(path)
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw LocalUnreadable(path, 'there is no such file')
-  if (!found.isFile()) throw LocalUnreadable(path, 'it is no file')
-  return `${found.size} ${found.mtimeMs}`
 }
 
 export interface AcquirerOptions {
@@ -69,7 +61,7 @@ export const createAcquirer = ({ source, cache, log, report }: AcquirerOptions):
     return { content, from: path, sha: hash.digest('hex'), contentTag: stamp }
   }
 
-  // Silence costs half a minute: a source that did not answer once is not asked again.
+  // A source that did not answer once is not tried again, because each timeout takes half a minute.
   let down: ServerError | undefined
   const ask = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
     if (down !== undefined)
@@ -82,7 +74,7 @@ export const createAcquirer = ({ source, cache, log, report }: AcquirerOptions):
     }
   }
 
-  /** The version a range means: as the source says, or the best in the cache while the source cannot be reached. */
+  /** Resolves a range to a version: by the source, or from the cache while the source cannot be reached. */
   const pick = async (name: string, spec: string, signal: AbortSignal): Promise<string | undefined> => {
     if (isExact(spec)) return spec
     try {

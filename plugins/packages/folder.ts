@@ -1,51 +1,18 @@
-/** Reads a package that lies in a directory: its own, or a `package` folder in it, as a package cache has it. */
+/** Reads a package from a directory: the directory itself, or a folder `package` in it, as in a package cache. */
 
-import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isServerError } from '../../kernel/index.ts'
 import { ARCHIVE_LIMITS, type PackageFile } from './archive.ts'
 import { leadingType, mayDefine } from './definition-types.ts'
-import { EntryRefused, LocalUnreadable, ManifestMissing } from './errors.ts'
-import { describeFailure } from './http.ts'
+import { EntryRefused } from './errors.ts'
+import { candidates, findRoot, guard } from './package-root.ts'
 
-const AT_ONCE = 16 // files being read
+const AT_ONCE = 16 // files read at the same time
 const LOOK_BYTES = 512
-const LARGE_BYTES = 256 * 1024 // a file beyond this is looked at before it is read
+const LARGE_BYTES = 256 * 1024 // bytes; of a larger file the beginning is checked before it is read
 
-/** The folder that package.json lies in. */
-const findRoot = (path: string): string => {
-  for (const root of [path, join(path, 'package')])
-    if (statSync(join(root, 'package.json'), { throwIfNoEntry: false })?.isFile()) return root
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw ManifestMissing(path)
-  throw LocalUnreadable(path, 'there is no such directory')
-}
-
-const guard = <T>(path: string, work: () => T): T => {
-  try {
-    return work()
-  } catch (error) {
-    if (isServerError(error) || (error as NodeJS.ErrnoException).code === undefined) throw error
-    throw LocalUnreadable(path, describeFailure(error)).with({ cause: error })
-  }
-}
-
-const candidates = (root: string): string[] => readdirSync(root).filter((name) => name.endsWith('.json'))
-
-/** Changes when a file of the package is added, removed or written: names, sizes and times of all files. */
-export const folderTag = (path: string): string =>
-  guard(path, () => {
-    const root = findRoot(path)
-    const hash = createHash('sha256')
-    for (const name of candidates(root)) {
-      const { size, mtimeMs } = statSync(join(root, name))
-      hash.update(`${name}\0${size}\0${mtimeMs}\n`)
-    }
-    return hash.digest('hex')
-  })
-
-/** The bytes of a file, or undefined when it is no definition, which its first bytes tell. */
+/** The bytes of a file, or undefined when its first bytes show that it is not a definition. */
 const readCandidate = async (root: string, name: string, path: string): Promise<PackageFile | undefined> => {
   const file = join(root, name)
   const { size } = statSync(file)
@@ -66,7 +33,7 @@ const readCandidate = async (root: string, name: string, path: string): Promise<
   return type !== undefined && !mayDefine(type) ? undefined : { name, bytes }
 }
 
-/** The .json files of the directory that may be definitions, and package.json, in the order of their names. */
+/** Yields the .json files of the directory that may be definitions, and package.json, in the order of their names. */
 export async function* readFolder(path: string): AsyncGenerator<PackageFile, void, undefined> {
   const root = guard(path, () => findRoot(path))
   const names = guard(path, () => candidates(root).toSorted())

@@ -1,12 +1,12 @@
 /**
- * GET over an injected fetch for what an operator pointed us at: few redirects, credentials for the named origin only,
- * an end to silence, a bound on size. Node's own fetch does the rest; its redirects are not for an operator's credentials and
- * packages: it follows twenty, from https to http too.
+ * GET with an injected fetch, for URLs that an operator configured: a limited number of redirects, credentials for the
+ * configured origin only, a time limit for silence, a limit of size. The redirects of Node's own fetch do not suit
+ * credentials and packages of an operator: it follows twenty of them, also from https to http.
  */
 
 export interface HttpOptions {
   readonly fetch: typeof globalThis.fetch
-  /** Longest silence: until the first byte, and between any two parts of the body. */
+  /** Longest silence in milliseconds: until the first byte, and between two chunks of the body. */
   readonly idleMs: number
   /** Calls `run` after `ms` milliseconds unless the returned function is called before. */
   readonly timer?: (run: () => void, ms: number) => () => void
@@ -14,18 +14,20 @@ export interface HttpOptions {
 
 export interface HttpAnswer {
   readonly status: number
-  /** Where it came from after redirects, without credentials and query: fit for a message. */
+  /** The URL after redirects, without credentials and query, for messages. */
   readonly from: string
   /** Media type without parameters, lower case. */
   readonly type: string
   readonly size: number | undefined
-  /** Throws `HttpFailure` when the connection breaks or falls silent. Leaving it early closes the connection. */
+  /**
+   * Throws `HttpFailure` when the connection breaks or falls silent. Ending the iteration early closes the connection.
+   */
   readonly bytes: AsyncGenerator<Uint8Array, void, undefined>
-  /** Closes the connection when nobody wants the body. */
+  /** Closes the connection when the body is not needed. */
   discard(): Promise<void>
 }
 
-/** No answer, or not all of it. The message is a phrase for one line: `connection refused`. */
+/** No answer, or an incomplete one. The message is a short phrase: `connection refused`. */
 export class HttpFailure extends Error {}
 
 const REDIRECTS = 5
@@ -61,7 +63,7 @@ export const describeFailure = (error: unknown): string => {
   return String(at).split('\n', 1)[0]!
 }
 
-/** A URL as it may be shown: no credentials, no query. */
+/** A URL for messages: without credentials and query. */
 export const redactUrl = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
 
 /** The Authorization header of `user:password@` in a URL, and the URL without it. */
@@ -121,7 +123,7 @@ export const createHttpClient = ({ fetch, idleMs, timer = systemTimer }: HttpOpt
       let ended = false
       try {
         while (reader !== undefined) {
-          // Only while we wait: a slow consumer is not a silent source.
+          // The timer runs only while a read is pending: a slow consumer must not count as a silent source.
           const heard = timer(giveUp, idleMs)
           const { done, value } = await reader.read().finally(heard)
           ended = done

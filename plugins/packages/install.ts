@@ -1,11 +1,12 @@
 /**
- * Brings the wanted packages and what they depend on into the database, dependencies first. What is there already
- * costs no request. Of several servers one installs at a time; the others wait, and find it installed.
- * Spec: [conformance], the default packages.
+ * Installs the requested packages and their dependencies in the database, dependencies first. Packages that are
+ * installed already cause no request. Of several servers one installs at a time; the others wait, and then find them
+ * installed. Spec: [conformance], the default packages.
  */
 import { type Clock, isServerError, type Logger } from '../../kernel/index.ts'
+import { contentTag } from './content-tag.ts'
 import { DependencyCycle, OtherRelease, PackageMissing, SourceRefused, SourceUnreachable } from './errors.ts'
-import { contentTag, type FetchedPackage, type PackageFetcher } from './fetch-package.ts'
+import type { FetchedPackage, PackageFetcher } from './fetch-package.ts'
 import { coreRelease, isForR4, isUnneeded, R4_CORE } from './manifest.ts'
 import { isName, isRange, type LocalPackage, type PackageRequest } from './request.ts'
 import type { InstallStep } from './service.ts'
@@ -16,16 +17,16 @@ export interface InstallOptions {
   readonly tables: PackageTables
   /** Runs work while no other server installs. */
   readonly alone: (work: () => Promise<void>, signal: AbortSignal) => Promise<void>
-  /** Asked for when there is something to get: a source is not set up, nor a cache made, for a start without work. */
+  /** Called when there is something to install: a start without work sets up no source and no cache. */
   readonly acquirer: () => Promise<PackageFetcher>
-  /** Called once, before the first package is got. */
+  /** Called once, before the first package is fetched. */
   readonly onWork: () => void
   readonly log: Logger
   readonly clock: Clock
   readonly report: (step: InstallStep) => void
 }
 
-/** Name and version of a package that is installed, given or being installed. */
+/** Name and version of a package that is installed, being installed, or configured as a directory or .tgz. */
 interface InstalledVersion {
   readonly name: string
   readonly version: string
@@ -34,7 +35,7 @@ interface InstalledVersion {
 
 const labelOf = ({ name, version }: InstalledVersion): string => `${name}@${version}`
 
-/** Whether a package is the wanted one; a dependency is content with a later version too. */
+/** Whether a package satisfies a request. With `laterToo`, for a dependency, a later version does as well. */
 const serves = (
   { name, version, standsFor }: InstalledVersion,
   wanted: string,
@@ -51,7 +52,7 @@ const asHeld = ({ content }: FetchedPackage): InstalledVersion => ({
   standsFor: content.standsFor,
 })
 
-/** A source that does not answer or hands nothing out. One that hands out something wrong is another matter. */
+/** True for a source that does not answer or refuses. A source that answers with wrong content is a different error. */
 const isOutOfReach = (error: unknown): error is Error =>
   isServerError(error) && (error.key === SourceUnreachable.key || error.key === SourceRefused.key)
 
@@ -79,12 +80,12 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
     const before = await tables.packages()
     installed.push(...before)
 
-    /** From what the operator gave, else from cache or source. */
+    /** From the operator's directories and .tgz files, else from the cache or the source. */
     const get = async (name: string, spec: string, laterToo: boolean): Promise<FetchedPackage | undefined> =>
       given.find((one) => serves(asHeld(one), name, spec, laterToo)) ??
       (await (await acquire()).named(name, spec, signal))
 
-    /** Installs a package after its dependencies. `path` is what led here. */
+    /** Installs a package after its dependencies. `path` holds the packages that depend on it. */
     const install = async (acquired: FetchedPackage, path: readonly InstalledVersion[]): Promise<void> => {
       const { content, from, sha, contentTag: stamp } = acquired
       const { manifest, definitions, standsFor } = content
@@ -105,7 +106,7 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
       log.info({ package: labelOf(manifest), definitions: definitions.length, from }, 'installed a package')
     }
 
-    /** Sees to one dependency of the last package on the path. False when it is wanted and nowhere to be had. */
+    /** Installs one dependency of the last package on the path. False when it is needed and cannot be found. */
     const settle = async (declared: string, spec: string, path: readonly InstalledVersion[]): Promise<boolean> => {
       const dependent = labelOf(path.at(-1)!)
       const label = `${declared}@${spec}`
@@ -149,7 +150,7 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
     }
 
     const changed = wanted.filter(isLocal).filter((request) => !isUnchanged(request, before))
-    // First what the operator gave: it may be what the defaults and other packages ask for.
+    // The operator's directories and .tgz files come first: default and other packages may depend on them.
     const byPath = new Map<string, FetchedPackage>()
     for (const request of changed) {
       if (byPath.has(request.path)) continue
@@ -177,7 +178,10 @@ export const createInstaller = ({ tables, alone, acquirer, onWork, log, clock, r
     }
   }
 
-  /** Installs what of `wanted` is not in the database. Throws, leaving whole packages only. */
+  /**
+   * Installs those of `wanted` that are not in the database. When it throws, each package is installed completely or
+   * not at all.
+   */
   return async (wanted: readonly PackageRequest[], signal: AbortSignal): Promise<void> => {
     const held = await tables.packages()
     if (wanted.every((request) => isThere(request, held))) return

@@ -1,5 +1,5 @@
 /**
- * The list of versions a registry gives for a package: `GET {base}/{name}`, as npm does.
+ * Parses a registry's list of the versions of a package: `GET {base}/{name}`, as npm does.
  * https://confluence.hl7.org/display/FHIR/FHIR+Package+Registry+User+Documentation
  */
 import type { PromisedHash } from './source.ts'
@@ -37,7 +37,7 @@ const readVersion = (entry: unknown): ListedVersion => {
   return { tarball, hashes }
 }
 
-/** Reads the text of a list; undefined when it is none. */
+/** Parses a list; undefined when the text is not one. */
 export const readListing = (text: string): Listing | undefined => {
   let json: unknown
   try {

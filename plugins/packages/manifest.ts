@@ -7,7 +7,7 @@ export interface Manifest {
   readonly version: string
   /** `fhir.core`, `fhir.examples`, `IG`, … */
   readonly type: string | undefined
-  /** FHIR releases it is for; empty when it does not say. */
+  /** FHIR releases it is for; empty when package.json does not say. */
   readonly fhirVersions: readonly string[]
   /** Name → version or range. */
   readonly dependencies: ReadonlyMap<string, string>
@@ -22,7 +22,10 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 
-/** Reads and checks the text. `subject` names the package in messages; `expected` is what was asked for. */
+/**
+ * Parses and checks package.json. `subject` names the package in messages; `expected` is the requested name and
+ * version.
+ */
 export const readManifest = (
   text: string,
   subject: string,
@@ -58,13 +61,13 @@ export const readManifest = (
 export const isForR4 = ({ fhirVersions }: Manifest): boolean =>
   fhirVersions.length === 0 || fhirVersions.some((version) => version === '4.0' || version.startsWith('4.0.'))
 
-/** The core package of any release, under its old name too. */
+/** The release of a core package, also under its old name; undefined for other packages. */
 export const coreRelease = (name: string): string | undefined =>
   /^hl7\.fhir\.(r\w+)\.core$/.exec(name)?.[1] ?? (name === 'hl7.fhir.core' ? 'any' : undefined)
 
 /**
- * Dependencies that hold nothing this server needs to know its types, profiles or codes: examples, tooling, and other
- * forms of the core package.
+ * True for dependencies without types, profiles or codes that this server needs: examples, tooling, and other forms of
+ * the core package.
  */
 export const isUnneeded = (name: string): boolean =>
   /\.(examples|tools)(\.|$)/.test(name) || /^hl7\.fhir\.r\w+\.(corexml|elements|expansions|openapi|search)$/.test(name)

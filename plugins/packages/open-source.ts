@@ -1,4 +1,4 @@
-/** The source that package_registry names. Spec: [conformance] package_registry. */
+/** Opens the source that package_registry names. Spec: [conformance] package_registry. */
 import type { Static } from 'typebox'
 import type { packageConformance } from './config.ts'
 import { createHttpClient } from './http.ts'
@@ -6,7 +6,7 @@ import { createRegistry } from './registry.ts'
 import { createS3Source } from './s3-source.ts'
 import type { PackageSource } from './source.ts'
 
-const IDLE_MS = 30_000 // a source that is silent for so long is taken for dead
+const IDLE_MS = 30_000 // a source that is silent for so long counts as unreachable
 
 export interface SourceTools {
   readonly fetch: typeof globalThis.fetch

@@ -1,4 +1,4 @@
-/** Tells those who watch what an installation is doing. A watcher that throws is not told again. */
+/** Reports the steps of an installation to listeners. A listener that throws is removed. */
 import type { InstallProgress, InstallStep } from './service.ts'
 
 export interface ProgressBoard extends InstallProgress {

@@ -1,4 +1,7 @@
-/** A FHIR package registry, or a mirror that only serves the files. Spec: [conformance] package_registry. */
+/**
+ * Fetches packages from a FHIR package registry, or from a mirror that only serves files. Spec: [conformance]
+ * package_registry.
+ */
 import { NotARegistry, SourceRefused, SourceUnreachable } from './errors.ts'
 import { type HttpAnswer, type HttpClient, HttpFailure, readText, redactUrl, splitCredentials } from './http.ts'
 import { type Listing, readListing } from './listing.ts'
@@ -8,13 +11,13 @@ import { bestOf } from './version.ts'
 const LISTING_BYTES = 64 * 1024 * 1024 // a listing repeats the package.json of every version
 const PACKAGE_TYPES = 'application/tar+gzip, application/gzip, application/octet-stream, */*;q=0.5'
 
-/** What answered in place of a package or a list, for a message. */
+/** Words for a message about an answer that is neither a package nor a list. */
 const wordsFor = (type: string): string =>
   type.includes('html') ? 'a web page (HTML)' : type.includes('json') ? 'JSON' : type === '' ? 'something' : type
 
 const isPage = ({ type }: HttpAnswer): boolean => /html|json/.test(type)
 
-/** A source over HTTP. `http` is not given credentials of `address` for any other origin. */
+/** A package source over HTTP. Credentials in `address` are sent to its own origin only. */
 export const createRegistry = (address: string, http: HttpClient): PackageSource => {
   const { url: base, authorization } = splitCredentials(address)
   const where = redactUrl(base).replace(/\/+$/, '')
@@ -24,14 +27,14 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
     return url
   }
 
-  /** Words for a connection that broke, on whatever it broke. */
+  /** Turns a broken connection into the error for a message. */
   const explain =
     (label: string, from = where) =>
     (error: unknown): never => {
       throw error instanceof HttpFailure ? SourceUnreachable(label, from, error.message).with({ cause: error }) : error
     }
 
-  /** The answer when it is 200, undefined when there is no such thing there. */
+  /** The answer when it is 200, undefined for 404 and 410. */
   const get = async (url: URL, label: string, accept: string, signal: AbortSignal): Promise<HttpAnswer | undefined> => {
     const known = url.origin === base.origin ? authorization : undefined
     const answer = await http.get(url, { accept, authorization: known, signal }).catch(explain(label))
@@ -41,9 +44,9 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
     throw SourceRefused(label, answer.from, `HTTP ${answer.status}`)
   }
 
-  // A source that has given one list gives a list of everything it holds.
+  // A source that has given one list has lists of all its packages.
   let hasLists = false
-  // The list of a name: undefined when the registry has none, the words for what it answered when that is no list.
+  // The list of a package: undefined when the registry has none, or words for its answer when that is not a list.
   const list = async (name: string, label: string, signal: AbortSignal): Promise<Listing | string | undefined> => {
     const answer = await get(at(name), label, 'application/json', signal)
     if (answer === undefined) return undefined
@@ -60,7 +63,7 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
     return known
   }
 
-  /** The body, its first byte looked at: a web page with status 200 is not a package. */
+  /** The body, after a check of its first byte: a web page with status 200 is not a package. */
   async function* packageBytes(answer: HttpAnswer, label: string): Download['bytes'] {
     let first = true
     try {
@@ -80,7 +83,7 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
     bytes: packageBytes(answer, label),
   })
 
-  /** The first of these paths that holds a file and not a page about it. */
+  /** The answer of the first of these paths that is a file, and not a web page. */
   const firstFile = async (
     paths: readonly string[],
     label: string,
@@ -120,7 +123,8 @@ export const createRegistry = (address: string, http: HttpClient): PackageSource
         return undefined
       }
       if (tarball.host === base.host) tarball.protocol = base.protocol
-      // A mirror may repeat the URLs of what it mirrors, which may be out of reach: its own copy comes first.
+      // A mirror may repeat the URLs of the registry that it mirrors, which may be unreachable: its own copy is tried
+      // first.
       else {
         const { file } = await firstFile([`${name}/${version}`], label, signal)
         if (file !== undefined) return asDownload(file, label, hashes)

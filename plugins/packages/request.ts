@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { NotAPackage } from './errors.ts'
 
-// As file names and URL segments these need no escaping, and none can leave its directory.
+// Safe as file names and URL segments: they need no escaping, and none can leave its directory.
 const NAME = /^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,127}$/
 const VERSION = /^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9.+_-]{0,127}$/
 const RANGE = /^[A-Za-z0-9.+_^~<>=|* -]{0,128}$/
@@ -29,7 +29,10 @@ export const isRange = (text: string): boolean => RANGE.test(text)
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
-/** Reads one entry. A text that is an existing directory is that directory; `name` alone means its latest version. */
+/**
+ * Parses one entry. A text that is an existing directory means that directory; a name without a version means the
+ * latest.
+ */
 export const parseRequest = (text: string): PackageRequest => {
   if (/\.(tgz|tar\.gz)$/i.test(text)) return { kind: 'archive', path: resolve(text) }
   if (isFolder(text)) return { kind: 'folder', path: resolve(text) }

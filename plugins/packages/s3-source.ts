@@ -12,14 +12,14 @@ export interface BucketOptions {
   readonly sessionToken: string | undefined
   readonly endpoint: string | undefined
   readonly region: string
-  /** Longest silence of the store, in milliseconds. */
+  /** Longest silence of the store in milliseconds. */
   readonly idleMs: number
 }
 
 const CONNECT_MS = 10_000
 const ATTEMPTS = 3
 
-/** What to do about an error code of S3. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html */
+/** Advice for error codes of S3. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html */
 const ADVICE: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'the store does not know SERVER_S3_ACCESS_KEY_ID',
   SignatureDoesNotMatch: 'SERVER_S3_SECRET_ACCESS_KEY is not the secret of that access key',
@@ -60,7 +60,7 @@ export const createS3Source = (address: string, options: BucketOptions): Package
     const client: S3Client = new sdk.S3Client({
       region,
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-      // Without keys of ours the provider's own chain answers: its variables, its files, the instance's role.
+      // Without configured keys the SDK uses its own chain: environment variables, files, the role of the instance.
       ...(accessKeyId === undefined || secretAccessKey === undefined
         ? {}
         : { credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) } }),
@@ -81,7 +81,7 @@ export const createS3Source = (address: string, options: BucketOptions): Package
   const phrase = (error: unknown): string =>
     (error as Error).name === 'TimeoutError' ? `it was silent for ${idleMs / 1000} s` : describeFailure(error)
 
-  /** An error of the store in the words of our table. */
+  /** Translates an error of the store into ours. */
   const explain = (error: unknown, label: string, signal: AbortSignal): unknown => {
     if (signal.aborted) return signal.reason
     const { name, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } }
@@ -93,7 +93,7 @@ export const createS3Source = (address: string, options: BucketOptions): Package
     return SourceRefused(label, at, advice === undefined ? code : `${code}: ${advice}`).with({ cause: error })
   }
 
-  /** Version → key of everything in the bucket that belongs to a package. */
+  /** Version → key of all files of a package in the bucket. */
   const list = async (name: string, label: string, signal: AbortSignal): Promise<Map<string, string>> => {
     const { sdk, client } = await store()
     const keys = new Map<string, string>()
@@ -118,7 +118,8 @@ export const createS3Source = (address: string, options: BucketOptions): Package
     }
   }
 
-  // Who may read but not list is told AccessDenied of a missing object too. Once a read worked, that is what it means.
+  // With keys that may read but not list, S3 answers AccessDenied for a missing object. After one successful read,
+  // AccessDenied is taken to mean that.
   let mayRead = false
 
   return {

@@ -1,4 +1,4 @@
-/** What the packages offer to other plugins: the definitions of all installed packages, read from the database. */
+/** The definitions of all installed packages, read from the database, for other plugins. */
 import { defineService } from '../../kernel/index.ts'
 
 /** One conformance or terminology resource of a package. */
@@ -19,17 +19,17 @@ export interface Definition {
 export interface Definitions {
   /** In the order of installation: dependencies before what depends on them. Empty before the start of this plugin. */
   readonly packages: readonly { readonly name: string; readonly version: string }[]
-  /** Changes when the installed set changes: a key for what is compiled from it. */
+  /** Changes when the installed set changes: a cache key for what is compiled from the definitions. */
   readonly fingerprint: string
   /**
-   * Every definition of a type: one database read, not kept in memory. Those that count for their URL come last, so a
-   * Map filled in this order by `url` answers what `find` answers without a version. A URL and version that several
-   * packages hold is given once, from the one that was installed last.
+   * All definitions of a type: one query, not cached. In this order the one that `find` prefers comes last, so a Map
+   * filled by `url` gives the same results as `find` without a version. Where several packages hold one URL and
+   * version, only that of the package installed last is returned.
    */
   all(type: string): Promise<readonly Definition[]>
   /**
-   * The definition with this canonical URL (without `|version`). Without a version: of one package's versions the
-   * highest, of several packages the one installed last.
+   * The definition with this canonical URL (without `|version`). Without a version, the highest version in one package,
+   * and the package that was installed last.
    */
   find(type: string, url: string, version?: string): Promise<Definition | undefined>
   /** Reads the installed set again, e.g. on a replica whose primary has installed a package. True when it changed. */
@@ -38,7 +38,7 @@ export interface Definitions {
 
 export const Definitions = defineService<Definitions>('packages.definitions')
 
-/** What an installation is doing, for a line on a terminal. Sizes in bytes, times in milliseconds. */
+/** A step of an installation, to show progress. Sizes in bytes, times in milliseconds. */
 export type InstallStep =
   | {
       readonly step: 'download'
@@ -57,9 +57,9 @@ export type InstallStep =
       readonly duration: number
     }
 
-/** Lets the command line show progress: watch between setting up and starting. */
+/** Lets the command line show progress; call `watch` after set-up and before the start. */
 export interface InstallProgress {
-  /** Calls `listener` at each step until the returned function is called. A throwing listener is ignored. */
+  /** Calls `listener` at each step until the returned function is called. A listener that throws is removed. */
   watch(listener: (step: InstallStep) => void): () => void
 }
 

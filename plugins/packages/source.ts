@@ -1,31 +1,31 @@
-/** Where packages come from: one interface over a registry, a mirror and a bucket. Spec: [conformance] package_registry. */
+/** Sources of packages: one interface for a registry, a mirror and a bucket. Spec: [conformance] package_registry. */
 
-/** A hash the source promised for the whole .tgz. */
+/** A hash that the source announced for the whole .tgz. */
 export interface PromisedHash {
   readonly algorithm: 'sha1' | 'sha256' | 'sha384' | 'sha512'
   readonly hex: string
 }
 
-/** A package on its way. */
+/** A download of a package. */
 export interface Download {
-  /** Where it comes from, fit for a message. */
+  /** Its URL, for messages. */
   readonly from: string
-  /** Bytes, when the source says. */
+  /** Size in bytes, if the source gives it. */
   readonly size: number | undefined
   readonly hashes: readonly PromisedHash[]
-  /** Breaks off with an error of this plugin's table when the source does. */
+  /** Fails with an error of this plugin's table when the source fails. */
   readonly bytes: AsyncGenerator<Uint8Array, void, undefined>
 }
 
 export interface PackageSource {
-  /** Its address, fit for a message: without credentials. */
+  /** Its URL without credentials, for messages. */
   readonly where: string
   /**
-   * The version that a range or `latest` means there; undefined when the source does not hold the package, or none in
-   * the range. Throws when the source does not answer.
+   * The version that the source has for a range or `latest`; undefined when it does not have the package, or no version
+   * in the range. Throws when the source does not answer.
    */
   resolve(name: string, spec: string, signal: AbortSignal): Promise<string | undefined>
-  /** Starts the download of one version; undefined when the source does not hold it. Throws when it does not answer. */
+  /** Starts the download of one version; undefined when the source does not have it. Throws when it does not answer. */
   open(name: string, version: string, signal: AbortSignal): Promise<Download | undefined>
 }
 
@@ -39,7 +39,7 @@ export const fileNames = (name: string, version: string): readonly string[] => [
   `${name}#${version}.tgz`,
 ]
 
-/** The version a file name below the prefix holds of a package, or undefined when it is something else. */
+/** The version of a package in a file name below the prefix, or undefined when the file is something else. */
 export const versionIn = (name: string, file: string): string | undefined => {
   if (!file.startsWith(name) || !file.endsWith('.tgz')) return undefined
   const [separator, version] = [file[name.length], file.slice(name.length + 1, -'.tgz'.length)]

@@ -1,13 +1,9 @@
-/** What a start installs, and with what. Spec: [conformance], Versioning 3. */
+/** Decides what a start installs, and from where. Spec: [conformance], Versioning 3. */
 import type { Static } from 'typebox'
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { createPackageCache } from './cache.ts'
-import { cacheFolder } from './cache-folder.ts'
 import type { packageConformance } from './config.ts'
-import { createAcquirer } from './fetch-package.ts'
 import { createInstaller } from './install.ts'
-import { openSource } from './open-source.ts'
 import { parseRequest } from './request.ts'
 import type { InstallStep } from './service.ts'
 import type { PackageTables } from './tables.ts'
@@ -29,10 +25,19 @@ export interface StartupOptions {
   readonly log: Logger
 }
 
-/** Installs the default and the configured packages that are not there. Throws one line that says what to do. */
+/**
+ * Installs the default and the configured packages that are missing. Throws an error of one line that says what to do.
+ */
 export const createStartup = (options: StartupOptions) => {
   const { settings, db, tables, fetch, onWork, onWait, report, clock, random, log } = options
+  // What fetches and unpacks is loaded when there is something to get, which most starts have not.
   const acquirer = async () => {
+    const [{ openSource }, { createPackageCache }, { cacheFolder }, { createAcquirer }] = await Promise.all([
+      import('./open-source.ts'),
+      import('./cache.ts'),
+      import('./cache-folder.ts'),
+      import('./fetch-package.ts'),
+    ])
     const source = openSource(settings, { fetch })
     const path = settings.package_cache ?? (await cacheFolder(db))
     const onDamaged = (file: string) => log.warn({ file }, 'a cached package is damaged; it is fetched again')

@@ -1,4 +1,6 @@
-/** The packages and their definitions in the database: one transaction per package, so it is there whole or not at all. */
+/**
+ * Tables of packages and their definitions. Each package is installed in one transaction, so completely or not at all.
+ */
 import { type Database, sql } from '../database/service.ts'
 import type { CompressedDefinition } from './content.ts'
 
@@ -7,15 +9,15 @@ export interface InstalledPackage {
   readonly seq: number
   readonly name: string
   readonly version: string
-  /** Where it was taken from: a registry, a bucket, a path. */
+  /** Where it came from: the URL of a registry, a bucket, a path. */
   readonly source: string
   /** SHA-256 of the .tgz, or of a directory's definitions. */
   readonly sha: string
-  /** Of a directory or .tgz: changes when it changes on disk. */
+  /** For a directory or .tgz: a text that changes when it changes on disk. */
   readonly stamp: string | undefined
-  /** `name@version` of the core package whose definitions it holds under another name. */
+  /** `name@version` of the core package, where this package holds its definitions under another name. */
   readonly standsFor: string | undefined
-  /** Dependencies that the source did not hold. */
+  /** Dependencies that the source does not have. */
   readonly missing: readonly string[]
   readonly definitions: number
   /** Milliseconds since the epoch. */
@@ -29,7 +31,7 @@ export interface StoredDefinition extends CompressedDefinition {
 export interface PackageTables {
   /** In the order of installation. */
   packages(): Promise<readonly InstalledPackage[]>
-  /** Stores a package, in the place of what has its name and version or came from the same directory or .tgz. */
+  /** Stores a package in place of one with the same name and version, or from the same directory or .tgz. */
   install(
     pack: Omit<InstalledPackage, 'seq' | 'definitions'>,
     definitions: readonly CompressedDefinition[],
@@ -43,7 +45,8 @@ const SELECT_PACKAGES = sql(
   'packages.packages',
   'SELECT seq, name, version, source, sha, stamp, stands_for, missing, definitions, installed_at FROM package ORDER BY seq',
 )
-// Two that replace the same package would each miss the definitions that the other has just inserted. Readers go on.
+// Two transactions that replace the same package would each miss the definitions that the other one has just inserted.
+// Reads are not blocked.
 const LOCK_PACKAGES = sql('packages.lock', 'LOCK TABLE package IN SHARE ROW EXCLUSIVE MODE')
 const REPLACED = sql(
   'packages.replaced',
@@ -106,7 +109,7 @@ export const createTables = (db: Database): PackageTables => ({
       stamp: stamp ?? undefined,
       standsFor: stands_for ?? undefined,
       missing: JSON.parse(missing) as string[],
-      // PostgreSQL gives a bigint as text.
+      // PostgreSQL returns bigint as text.
       installedAt: Number(installed_at),
     }))
   },
@@ -118,7 +121,7 @@ export const createTables = (db: Database): PackageTables => ({
         await transaction.run(DELETE_DEFINITIONS, [seq])
         await transaction.run(DELETE_PACKAGE, [seq])
       }
-      // In the place of what it replaces: others were installed after it, and still are.
+      // Keeps the place of the package it replaces in the order of installation.
       const { seq } = replaced[0] ?? (await transaction.get<{ seq: number }>(NEXT_SEQ, []))!
       await transaction.run(INSERT_PACKAGE, [
         seq,

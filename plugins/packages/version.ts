@@ -5,29 +5,32 @@ const LOOSE = { loose: true } as const
 const WILD = /(^|\.)[xX*](\.|$|-)|[\^~<>|=\s]/
 const PARTIAL = /^\d+(\.\d+)?$/
 
-/** True when the text can mean one version only; `latest`, `4.0.x`, `^4`, `4.0` and the empty text cannot. */
+/** True when the text names a single version; `latest`, `4.0.x`, `^4`, `4.0` and the empty text do not. */
 export const isExact = (spec: string): boolean =>
   spec !== '' && spec !== 'latest' && !WILD.test(spec) && !PARTIAL.test(spec)
 
-/** Whether a version is one of those the text means. `latest` means any: an installed package is not replaced. */
+/** Whether a version matches the text. `latest` matches any version, so that an installed package is not replaced. */
 export const satisfies = (spec: string, version: string): boolean => {
   if (spec === version || spec === '' || spec === 'latest') return true
   return !isExact(spec) && semver.satisfies(version, spec, LOOSE)
 }
 
-/** `one` is the same version as `other` or a later one. Versions that are no semver are only equal or not. */
+/** True when `one` equals `other` or is later. Versions that are not semver are only compared for equality. */
 export const isAtLeast = (one: string, other: string): boolean => {
   if (one === other) return true
   return semver.valid(one, LOOSE) !== null && semver.valid(other, LOOSE) !== null && semver.gte(one, other, LOOSE)
 }
 
-/** Order of versions: semver where both are, else by their numbers and words. */
+/** Compares versions: as semver where both are, else by their numbers and words. */
 export const compareVersions = (one: string, other: string): number =>
   semver.valid(one, LOOSE) !== null && semver.valid(other, LOOSE) !== null
     ? semver.compareBuild(one, other, LOOSE)
     : one.localeCompare(other, 'en', { numeric: true })
 
-/** The version of a list that the text means: the highest of a range, `latest` as tagged or else the highest release. */
+/**
+ * The version of a list that the text selects: the highest of a range; for `latest` the tagged one, or else the highest
+ * release.
+ */
 export const bestOf = (versions: readonly string[], spec: string, latest?: string): string | undefined => {
   if (versions.includes(spec)) return spec
   if (isExact(spec)) return undefined

@@ -1,22 +1,24 @@
 /** Probes for liveness and readiness. Spec: Endpoints, States and transitions. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
+import * as errors from './errors.ts'
 import { probeRoutes } from './routes.ts'
 
 export default definePlugin({
   name: 'probes',
   description: 'Answers /livez, /readyz and /healthz',
   uses: [Database],
-  setup({ routes, state, optional }) {
+  errors,
+  setup({ routes, state, optional, identify }) {
     const database = optional(Database)
     const counters = () => {
       try {
         return database?.status()
       } catch {
-        // Not open yet: a probe says so by its status, not by failing.
+        // The database is not open yet: the probe shows that by its status and must not fail.
         return undefined
       }
     }
-    routes(probeRoutes({ state, role: 'primary', counters }), { bare: true })
+    routes(probeRoutes({ state, role: 'primary', counters, identify }), { bare: true })
   },
 })

@@ -1,5 +1,5 @@
-/** Spec: [conformance] reference_policy. */
-import { Type } from 'typebox'
+/** The setting reference_policy. Spec: [conformance] reference_policy. */
+import { Type } from '../../kernel/index.ts'
 
 export const referenceConformance = Type.Object({
   reference_policy: Type.Union([Type.Literal('strict'), Type.Literal('fhir')], {

@@ -1,4 +1,4 @@
-/** Refusals of references. All issues go with them. */
+/** Errors of references; each carries all issues of its resource. */
 import { defineError } from '../../kernel/index.ts'
 
 export const ReferencesRefused = defineError(

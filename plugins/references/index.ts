@@ -1,4 +1,4 @@
-/** What a reference may point at. Spec: [conformance] reference_policy. */
+/** Checks what references point at. Spec: [conformance] reference_policy. */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'

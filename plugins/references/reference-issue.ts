@@ -4,7 +4,7 @@ import type { ReadReference } from '../fhir/service.ts'
 
 export interface ReferenceIssue {
   readonly code: IssueCode
-  /** Continues a sentence that begins with the place and the target. */
+  /** A relative clause: the message is made of the place, the target and this text. */
   readonly text: string
 }
 
@@ -13,7 +13,7 @@ const or = (types: readonly string[]): string => types.join(' or ')
 const typeOf = ({ pointing, stated }: ReadReference): string | undefined =>
   pointing.to === 'nothing' ? stated : pointing.type
 
-/** Told from the resource alone, under either policy. */
+/** The fault that can be seen in the resource alone, under either policy. */
 export const faultOfType = (reference: ReadReference): ReferenceIssue | undefined => {
   const { allowed, stated, pointing } = reference
   if (pointing.to === 'inside' && pointing.type === undefined)
@@ -29,7 +29,7 @@ export const faultOfType = (reference: ReadReference): ReferenceIssue | undefine
 
 export const NOT_STORED: ReferenceIssue = { code: 'not-found', text: 'which this server does not hold' }
 
-/** To a caller with limited access both are told in the same words. */
+/** For a caller with limited access: the same text for a missing and a hidden target. */
 export const NOT_VISIBLE: ReferenceIssue = {
   code: 'not-found',
   text: 'which this server does not hold or this access does not cover',
@@ -39,8 +39,8 @@ const NOT_HERE = 'which is no address of a resource on this server'
 const IS_URL = /^https?:/i
 
 /**
- * A place on another server, a URN that no entry of a transaction stood for, or what is no address at all. Of a URL it tells
- * what this server's own one is: the client may have reached the server under another name.
+ * The fault of a URL of another server, of a URN that no entry of a transaction has, or of text that is not an address.
+ * For a URL it names this server's own URL: the client may use another name of the server.
  */
 export const onOtherServer = ({ text }: ReadReference, ownUrl: OwnUrl | undefined): ReferenceIssue => {
   if (!IS_URL.test(text)) return { code: 'not-found', text: NOT_HERE }

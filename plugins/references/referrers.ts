@@ -1,10 +1,10 @@
-/** Deletions that would leave references to nothing. */
+/** Refuses deletions of resources that others refer to. */
 import type { RequestContext } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
 import type { AppliedChange, References, Referrer, RejectedChange } from '../fhir/service.ts'
 import { ReferredTo, StillReferenced } from './errors.ts'
 
-/** Referrers are counted up to here: a count of all would hold up every other write. */
+/** Referrers are counted up to this number: counting all would delay every other write. */
 const MAX_COUNTED = 1_000
 
 /** `3 Observation, 1 Encounter resources`; `1 Observation resource` */
@@ -30,7 +30,7 @@ export const refuseDeletions = async (
     const target = `${type}/${id}`
     const own = byTarget.get(target)
     if (own === undefined) return []
-    // Types and numbers of what refers to it would tell of resources that the caller may not see.
+    // Types and numbers of referrers would reveal resources that the caller may not see.
     if (restricted !== undefined) return [{ interaction, error: ReferredTo(target) }]
     const counted = isCut ? `more than ${MAX_COUNTED} resources` : count(own)
     return [{ interaction, error: StillReferenced(target, counted) }]

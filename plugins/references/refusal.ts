@@ -1,14 +1,14 @@
-/** Faults of one resource as the error that refuses it. */
+/** Makes the error that refuses a resource from its faults. */
 import type { Issue, ServerError } from '../../kernel/index.ts'
 import type { ReadReference, References } from '../fhir/service.ts'
 import { ReferencesRefused } from './errors.ts'
 import type { ReferenceIssue } from './reference-issue.ts'
 
 const MAX_ISSUES = 100
-const MAX_CHARACTERS = 200 // of a target that is shown
+const MAX_CHARACTERS = 200 // of a target in a message
 
 export interface FoundReferenceIssue {
-  /** Place in the list of references. */
+  /** Index in the list of references. */
   readonly at: number
   readonly reference: ReadReference
   readonly fault: ReferenceIssue

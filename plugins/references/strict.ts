@@ -1,6 +1,7 @@
 /**
- * reference_policy = "strict": a reference points at a resource that this server holds and its writer may see, and a
- * resource that others refer to is not deleted. Judged once all changes of a transaction are made, so that their order does not matter.
+ * reference_policy = "strict": a reference must point at a resource that exists here and that its writer may see, and a
+ * resource that others refer to cannot be deleted. Checked once all changes of a transaction are made, so that their
+ * order does not matter.
  */
 import { createPause, type OwnUrl, type RequestContext } from '../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
@@ -20,7 +21,7 @@ import {
   wantedBy,
 } from './wanted.ts'
 
-/** So many changes are looked at in one turn of the event loop. */
+/** Up to so many changes are checked without yielding to the event loop. */
 const FEW = 32
 
 const readOne = (references: References, request: RequestContext, change: AppliedChange): Kept | undefined => {
@@ -121,7 +122,7 @@ export const strict = (fhir: Fhir, known: TargetCache): WriteCheck => {
       for (const change of changes) if (isDeletion(change)) known.doom(keyOf(change.version))
       return chain(readAll(fhir.references, request, changes), (kept) => {
         const wanted = wantedBy(fhir.references, kept, known, request.ownUrl)
-        // What neither refers to anything nor deletes anything is judged at once.
+        // Changes without references or deletions need no query.
         if (wanted.held.size === 0 && wanted.seen.size === 0 && !changes.some(isDeletion))
           return refuseKept(request, kept, NOTHING_MISSING)
         return judge(request, transaction, changes, kept, wanted)

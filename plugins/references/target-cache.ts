@@ -1,7 +1,8 @@
 /**
- * Targets that are there, so that the next reference to the same patient asks nothing. Exact where this process is the
- * one writer and its transactions run one after the other, as on SQLite: a target counts as known once the transaction
- * that found it is committed, unless anything was deleted since, and is forgotten before its own deletion is.
+ * Caches targets that exist, so that the next reference to the same patient needs no query. It is exact where this
+ * process is the only writer and transactions run one after the other, as on SQLite: a target is cached once the
+ * transaction that found it is committed, unless anything was deleted since; and it is removed before its own deletion
+ * is committed.
  */
 import type { AppliedChange, Target } from '../fhir/service.ts'
 
@@ -10,9 +11,9 @@ const MAX_KNOWN = 20_000 // some megabytes
 export interface TargetCache {
   /** `Patient/1` */
   has(key: string): boolean
-  /** All of these were found for the changes of a transaction that is open. */
+  /** These targets were found for the changes of an open transaction. */
   found(changes: readonly AppliedChange[], targets: Iterable<Target>): void
-  /** A transaction that is open deletes it. */
+  /** An open transaction deletes it. */
   doom(key: string): void
   /** After COMMIT. */
   committed(changes: readonly AppliedChange[]): void
@@ -20,7 +21,7 @@ export interface TargetCache {
 
 export const createKnownTargets = (): TargetCache => {
   const known = new Set<string>()
-  // By the change of a transaction that comes first: what becomes of the transaction is heard of the same object.
+  // By the first change of a transaction, because `committed` gets the same object.
   const found = new WeakMap<AppliedChange, { readonly keys: readonly string[]; readonly deletions: number }>()
   let deletions = 0
   return {
@@ -46,7 +47,7 @@ export const createKnownTargets = (): TargetCache => {
   }
 }
 
-/** Where others delete too, a target is looked for each time, and held until COMMIT. */
+/** The cache where other processes may delete: every target is looked up each time, and locked until COMMIT. */
 export const noTargetCache: TargetCache = {
   has: () => false,
   found: () => undefined,

@@ -1,4 +1,7 @@
-/** reference_policy = "fhir": what a reference points at may be unknown here; its type must be one the element allows. */
+/**
+ * reference_policy = "fhir": the target of a reference need not exist here, but its type must be one that the element
+ * allows.
+ */
 import type { Fhir, ReadReference, WriteCheck } from '../fhir/service.ts'
 import { faultOfType } from './reference-issue.ts'
 import { type FoundReferenceIssue, refusalOf } from './refusal.ts'

@@ -1,10 +1,10 @@
-/** Which targets of the references of some changes have to be looked for, and which of them a change may not name. */
+/** Collects the targets of references that have to be looked up, and decides which of them a change may not name. */
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
 import type { AppliedChange, ReadReference, References, Target } from '../fhir/service.ts'
 import type { TargetCache } from './target-cache.ts'
 
-/** A change that leaves a resource, with its references. */
+/** A change that stores a resource, with its references. */
 export interface Kept {
   readonly change: AppliedChange
   readonly resource: Readonly<Record<string, unknown>>
@@ -14,7 +14,10 @@ export interface Kept {
 const SLASH = 47
 export const keyOf = ({ type, id }: Target): string => `${type}/${id}`
 
-/** The same, where the text of a reference is just that: one that was read is found faster than one that is made. */
+/**
+ * The same key. Returns the text of the reference where it equals the key: looking up an existing string is faster than
+ * making one.
+ */
 const keyIn = (text: string, target: Target): string => {
   const { type, id } = target
   const isKey =
@@ -28,7 +31,10 @@ const keyIn = (text: string, target: Target): string => {
 const NONE: ReadonlySet<string> = new Set()
 const versionKey = (target: Target): string => `${keyOf(target)} ${target.version ?? ''}`
 
-/** Targets that the previous content of a restricted change named: an edit must not fail for what it did not touch. */
+/**
+ * Targets that the previous version already named, for a caller with limited access: an update must not fail for
+ * references that it did not change.
+ */
 const namedBefore = (
   references: References,
   { restricted }: AppliedChange,
@@ -41,15 +47,15 @@ const namedBefore = (
 }
 
 export interface Wanted {
-  /** Targets by text, each once, that must exist. */
+  /** Targets that must exist, by their text, each once. */
   readonly held: ReadonlyMap<string, Target>
-  /** By restricted change: targets that its caller must see. */
+  /** Targets that the caller must see, for each change of a caller with limited access. */
   readonly seen: ReadonlyMap<Kept, ReadonlyMap<string, Target>>
-  /** All are asked about for unrestricted callers. */
+  /** True when all changes are of callers with unrestricted access. */
   readonly isOpen: boolean
 }
 
-/** What this transaction has written itself is there. */
+/** Targets that this transaction has written itself exist. */
 export const wantedBy = (
   references: References,
   kept: readonly Kept[],
@@ -83,7 +89,10 @@ export const wantedBy = (
   return { held, seen, isOpen }
 }
 
-/** Texts of references that a change may not hold: true where the target is there and hidden from the caller. */
+/**
+ * Texts of references that a change may not hold; the value is true where the target exists and is hidden from the
+ * caller.
+ */
 export type MissingTexts = ReadonlyMap<string, boolean>
 const NO_TEXTS: ReadonlyMap<string, boolean> = new Map()
 
@@ -91,10 +100,10 @@ export type Missing = (kept: Kept) => MissingTexts
 
 export const NOTHING_MISSING: Missing = () => NO_TEXTS
 
-/** Up to so many changes are decided on in one turn of the event loop. */
+/** Up to so many changes are decided without yielding to the event loop. */
 const FEW = 32
 
-/** The same for many changes: others are answered in between. */
+/** The same for many changes, yielding to the event loop in between. */
 const decidedAll = async (all: readonly Kept[], missingOf: Missing, gone: MissingTexts): Promise<Missing> => {
   const decided = new Map<Kept, MissingTexts>()
   const pause = createPause()
@@ -105,7 +114,7 @@ const decidedAll = async (all: readonly Kept[], missingOf: Missing, gone: Missin
   return (kept) => decided.get(kept) ?? gone
 }
 
-/** Two statements at most, whatever the number of changes. */
+/** Runs at most two statements, whatever the number of changes. */
 export const lookFor = (
   references: References,
   transaction: Transaction,

@@ -1,5 +1,5 @@
 /** Settings of the request log. Spec: [request_log]. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const requestLogSection = Type.Object({
   enabled: Type.Boolean({

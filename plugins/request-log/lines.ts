@@ -1,11 +1,11 @@
 /**
- * The log lines of requests. They say which address was met, never which resource: paths, queries, headers and bodies are
- * the client's own text. Made by hand and many at once, because a line for each request must cost less than the logger
- * takes to make one.
+ * The log lines of requests. They name the route, never the resource: paths, queries, headers and bodies are text of
+ * the client. Formatted by hand and in batches, because a line for each request must cost less than the logger would
+ * take.
  */
 import type { Clock, RequestContext, Usage } from '../../kernel/index.ts'
 
-/** As in any line; the same for a millisecond of lines. */
+/** Formats the time as in other lines; the text is reused within a millisecond. */
 const createTime = () => {
   let at = Number.NaN
   let text = ''
@@ -18,24 +18,24 @@ const createTime = () => {
   }
 }
 
-/** A member for each part of who calls: client and user when known, else the address. */
+/** JSON members for the caller: client and user when known, else the address. */
 const callerOf = ({ caller, address }: RequestContext): string => {
   if (caller.client === undefined) return `,"address":${JSON.stringify(address)}`
   const user = caller.user === undefined ? '' : `,"user":${JSON.stringify(caller.user)}`
   return `,"client":${JSON.stringify(caller.client)}${user}`
 }
 
-/** What follows the whole milliseconds: `.001` to `.999`, without zeros at the end, and nothing for none. */
+/** The fractions `.001` to `.999`, without zeros at the end, and an empty text for 0. */
 const FRACTIONS: readonly string[] = Array.from({ length: 1000 }, (_, micros) => String(micros / 1000).slice(1))
 
-/** Milliseconds to the microsecond. Made of whole numbers: a fraction takes ten times as long to write. */
+/** Formats milliseconds with microseconds, from integers: formatting a fraction takes ten times as long. */
 const rounded = (ms: number): string => {
   const micros = Math.round(ms * 1000)
   const whole = Math.floor(micros / 1000)
   return `${whole}${FRACTIONS[micros - whole * 1000]}`
 }
 
-/** What requests that are asked again and again have in common, between their id and their bytes; and who asks. */
+/** Caches the parts of lines that repeated requests have in common: between id and bytes, and the caller. */
 const createCommon = () => {
   let last: Pick<RequestContext, 'method' | 'route' | 'requestClass'> | undefined
   let lastStatus = 0
@@ -71,7 +71,7 @@ const createCommon = () => {
   }
 }
 
-/** What a line is made of: nothing that holds on to the request. */
+/** The values of a line, without a reference to the request, which would stay in memory. */
 interface Noted {
   readonly at: number
   readonly id: string
@@ -82,12 +82,12 @@ interface Noted {
   readonly end: string
 }
 
-const CHARS = 110 // of a line, without its middle, its end and the id
+const CHARS = 110 // characters of a line without its middle, its end and the id
 
 export interface Lines {
-  /** Notes a request; gives about how many characters its line will have. */
+  /** Adds a request; returns the approximate number of characters of its line. */
   add(usage: Usage): number
-  /** The lines of what was noted since. */
+  /** Returns the lines of the requests added since the last call. */
   take(): string
 }
 
@@ -95,7 +95,7 @@ export const createLines = (clock: Clock): Lines => {
   const timeOf = createTime()
   const common = createCommon()
   let noted: Noted[] = []
-  // Of what stands between quotes as it is, Node has checked the method, and the kernel the id.
+  // Method and id are not escaped: Node has checked the method, and the kernel the id.
   const lineOf = ({ at, id, middle, bytesIn, bytesOut, duration, end }: Noted): string =>
     `{"level":"info","time":"${timeOf(at)}","plugin":"request-log","request":"${id}${middle}${bytesIn},"bytes_out":${bytesOut},"ms":${rounded(duration)}${end}`
   return {

@@ -1,4 +1,4 @@
-/** Stores requests in batches, and removes those past their retention. What a crash can lose is one window. */
+/** Stores requests in batches, and removes those past their retention. A crash can lose those of one window. */
 import { type Clock, every, type Logger, type Repeating, type Usage } from '../../kernel/index.ts'
 import type { Database, SqlParam } from '../database/service.ts'
 import { createRefusalThrottle, type RefusalCounts } from './refusal-throttle.ts'
@@ -7,8 +7,8 @@ import { insertRequest, pruneRequests } from './tables.ts'
 export const FLUSH_MS = 1_000
 export const PRUNE_MS = 60_000
 const HOUR_MS = 3_600_000
-const BATCH = 500 // rows of a transaction, so that writes beside it do not wait long
-const MAX_WAITING = 50_000 // rows in memory while the database does not take any
+const BATCH = 500 // rows of a transaction, so that other writes do not wait long
+const MAX_WAITING = 50_000 // rows in memory while the database accepts none
 
 export interface RecorderParts {
   readonly database: Database
@@ -26,7 +26,7 @@ const rowOf = ({ request, status, bytesIn, bytesOut, duration }: Usage): Row => 
   const micros = Math.round(duration * 1000)
   return [
     ...[startedAt, id, method, route, requestClass, status, bytesIn, bytesOut, micros],
-    // As in the log line: an address stands for a caller of whom no more is known.
+    // As in the log line, the address is stored only for a caller without a client.
     ...[client, user, client === null ? address : null, 1],
   ]
 }
@@ -67,7 +67,7 @@ export const createRecorder = ({ database, clock, log, retentionHours, refusedPe
       if (waiting.length < MAX_WAITING) waiting.push(rowOf(usage))
       else dropped += 1
     },
-    /** Resolves when what was recorded before can be read. */
+    /** Resolves when everything recorded before is in the database. */
     async flush(): Promise<void> {
       await flushing?.now().catch(() => undefined)
       await flushing?.now()

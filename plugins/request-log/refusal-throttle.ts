@@ -1,13 +1,13 @@
 /**
- * Keeps the flood of refusals out of the database: so many rows of a second are kept, the others are counted by status.
- * Spec: [request_log] refused_per_second.
+ * Limits the rows of refusals in the database: so many per second are stored, the others are counted by status. Spec:
+ * [request_log] refused_per_second.
  */
 import type { Usage } from '../../kernel/index.ts'
 
 const SECOND_MS = 1_000
 const THROTTLED = 429
 
-/** How many of a second ended with a status, beyond those that are kept. */
+/** The number of refusals in one second with one status, beyond those that are stored. */
 export interface RefusalCounts {
   /** Beginning of the second, milliseconds since the epoch. */
   readonly time: number
@@ -18,16 +18,16 @@ export interface RefusalCounts {
 }
 
 export interface RefusalThrottle {
-  /** True for a request whose row is to be kept; otherwise it was counted. */
+  /** True when a request's row is to be stored; otherwise it is counted. */
   keeps(usage: Usage): boolean
-  /** Takes the summaries until now. */
+  /** Removes and returns the counts so far. */
   take(): readonly RefusalCounts[]
 }
 
 const isLimited = ({ status, request: { caller } }: Usage): boolean =>
   status === THROTTLED || (status >= 400 && caller.kind === 'anonymous')
 
-/** `perSecond` of 0 keeps every one. */
+/** With `perSecond` 0 every row is stored. */
 export const createRefusalThrottle = (perSecond: number): RefusalThrottle => {
   let second = Number.NaN
   let kept = 0

@@ -15,7 +15,7 @@ import type { RequestRow } from './tables.ts'
 export interface RequestsParts {
   readonly database: Database
   readonly run: Runners
-  /** Resolves when what was recorded here until now can be read. */
+  /** Resolves when the requests recorded by this server are in the database. */
   readonly flush: () => Promise<void>
 }
 
@@ -23,7 +23,7 @@ const PARAMETERS = ['client', 'status', 'class', 'from', 'to', 'request', '_coun
 const PAGE = 100
 const MAX_PAGE = 1_000
 const LATEST = Number.MAX_SAFE_INTEGER
-// One text for all filters: what is not asked for is null.
+// One statement for all filters: a filter that is not given is null.
 const select = sql(
   'request-log.page',
   `SELECT seq, time, request, method, route, class, status, bytes_in, bytes_out, micros, client, caller, address, counted FROM request_log WHERE seq < ? AND time >= ? AND time < ? AND (CAST(? AS text) IS NULL OR request = ?) AND (CAST(? AS text) IS NULL OR client = ?) AND (CAST(? AS text) IS NULL OR class = ?) AND (CAST(? AS integer) IS NULL OR status = ?) ORDER BY seq DESC LIMIT ?`,
@@ -39,7 +39,7 @@ const readTime = (name: string, text: string | undefined): number | undefined =>
   return time
 }
 
-/** As in the log line. A summary says how many requests of its second it stands for. */
+/** The members of the log line. A summary has the number of requests that it stands for. */
 const toJson = ({ time, status, bytes_in, bytes_out, counted, ...row }: RequestRow) => {
   const shared = { time: new Date(time).toISOString(), status, bytes_in, bytes_out }
   if (row.request === null) return { ...shared, summary: true, count: counted }

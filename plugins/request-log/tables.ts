@@ -1,4 +1,4 @@
-/** The table of recent requests: what a log line says, so nothing that a client wrote but its request id. */
+/** The table of recent requests. It holds what a log line holds: nothing that a client wrote, except the request id. */
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 
@@ -19,7 +19,7 @@ export const requestLogMigrations: readonly SchemaChange[] = [
   },
 ]
 
-/** A stored request; or, with a null `request`, how many of a second were counted only. */
+/** A stored request, or, with a null `request`, the number of requests of one second that were only counted. */
 export interface RequestRow {
   readonly seq: number
   /** Milliseconds since the epoch, when the request began. */
@@ -37,7 +37,7 @@ export interface RequestRow {
   /** FHIR reference of the user. */
   readonly caller: string | null
   readonly address: string | null
-  /** 1, or in a summary how many it stands for. */
+  /** 1, or in a summary the number of requests that it stands for. */
   readonly counted: number
 }
 

@@ -1,5 +1,5 @@
 /** Settings of the search. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const fhirSection = Type.Object({
   full_text: Type.Union([Type.Literal('all'), Type.Literal('narrative'), Type.Literal('none')], {

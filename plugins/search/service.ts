@@ -3,13 +3,13 @@ export type { AccessEvaluator } from './access/access-evaluator.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'
 export { createNameCheck, tapNames } from './access/restriction-names.ts'
+export { typeForbidden } from './access/type-forbidden.ts'
 export {
   ConditionalCriteria,
   ConditionalParameter,
   QueryParameterUnknown,
   QueryParameterValue,
   RestrictionUnsupported,
-  TypeForbidden,
 } from './errors.ts'
 export type { FastPage } from './fast/find-fast.ts'
 export type { CachedEntries } from './fast/page-cache.ts'

@@ -1,5 +1,5 @@
 /** Settings of the storage. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const fhirSection = Type.Object({
   cache_bytes: Type.Integer({

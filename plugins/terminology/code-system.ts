@@ -1,8 +1,11 @@
-/** A CodeSystem as it is asked: its concepts by code, what lies above and below each. https://hl7.org/fhir/R4/codesystem.html */
+/**
+ * A CodeSystem ready for queries: its concepts by code, with their parents and children.
+ * https://hl7.org/fhir/R4/codesystem.html
+ */
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Another way to show a code. */
+/** Another display text of a code. */
 export interface Designation {
   readonly language: string | undefined
   /** A Coding. */
@@ -23,11 +26,11 @@ export interface Concept {
   readonly designations: readonly Designation[]
   /** Values as text, by the code of their property. */
   readonly properties: ReadonlyMap<string, readonly string[]>
-  /** The same values with the types that their properties are declared with. */
+  /** The same values with the declared types of their properties. */
   readonly values: readonly PropertyValue[]
-  /** Not to be used any more. */
+  /** True for a concept that is not to be used any more. */
   readonly isInactive: boolean
-  /** A group of codes, not to be selected itself. */
+  /** True for a concept that only groups others, and is not selected itself. */
   readonly isAbstract: boolean
   readonly parents: Set<Concept>
   readonly children: Set<Concept>
@@ -37,17 +40,17 @@ export interface CodeSystem {
   readonly url: string
   readonly version: string | undefined
   readonly name: string | undefined
-  /** Of the displays. */
+  /** Language of the displays. */
   readonly language: string | undefined
-  /** `complete`, or what is missing: `not-present`, `example`, `fragment`, `supplement`. */
+  /** `complete`, or why it is not: `not-present`, `example`, `fragment`, `supplement`. */
   readonly content: string
-  /** What nesting means; `is-a` unless it says otherwise. */
+  /** The meaning of nesting; `is-a` if the resource does not say. */
   readonly hierarchy: string
-  /** False when `caseSensitive` is: A and a are one code. */
+  /** False when `caseSensitive` is false: then A and a are one code. */
   readonly isCaseSensitive: boolean
-  /** As they are written. */
+  /** Concepts by their code as written. */
   readonly concepts: ReadonlyMap<string, Concept>
-  /** The concept a code means, whatever its case where that does not matter. */
+  /** The concept of a code, compared without case where the system is not case-sensitive. */
   find(code: string): Concept | undefined
 }
 
@@ -63,10 +66,10 @@ const memberOf = (property: Json): string | undefined =>
 const textOfValue = (member: string, value: unknown): string =>
   String(member === 'valueCoding' ? (value as Json).code : value)
 
-/** What is a JSON string in every one of them, so that one may be given as the other. */
+/** Types that are all JSON strings, so that a value of one may be returned as another. */
 const TEXTUAL = new Set(['code', 'string', 'dateTime'])
 
-/** The member that the declared type asks for, where the value can be of that type; else the one it is in. */
+/** The `value[x]` member of the declared type, where the value can have that type; else the member it is in. */
 const declaredMember = (type: string | undefined, member: string, value: unknown): string => {
   if (type === undefined) return member
   const fits =
@@ -81,7 +84,7 @@ export const readDesignations = (list: unknown): readonly Designation[] =>
     typeof value === 'string' ? [{ language: textOf(language), use: use as Json | undefined, value }] : [],
   )
 
-/** The codes of properties that mean one of http://hl7.org/fhir/concept-properties, by their code or by their uri. */
+/** The codes of properties that mean one of http://hl7.org/fhir/concept-properties, by code or by uri. */
 const meaning = (declared: readonly Json[], name: string): readonly string[] => [
   name,
   ...declared.filter(({ uri }) => String(uri).endsWith(`#${name}`)).map(({ code }) => String(code)),
@@ -141,7 +144,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     : new Map(Array.from(concepts.values(), (one) => [one.code.toLowerCase(), one] as const))
   const find = (code: string): Concept | undefined => concepts.get(code) ?? folded?.get(code.toLowerCase())
 
-  // Some properties say of a concept that another one lies above or below.
+  // Properties such as parent and child link a concept to others.
   for (const { code, uri } of declared) {
     const isMeant = (pattern: RegExp): boolean => pattern.test(String(code)) || pattern.test(String(uri))
     const [isParent, isChild] = [isMeant(PARENT), isMeant(CHILD)]
@@ -165,7 +168,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
   }
 }
 
-/** The concept and everything in one direction from it; a circle ends. */
+/** The concept and all of its ancestors or descendants. Cycles are allowed. */
 export const descendantsOf = (start: Concept, direction: 'parents' | 'children'): ReadonlySet<Concept> => {
   const found = new Set([start])
   for (const one of found) for (const next of one[direction]) found.add(next)

@@ -1,14 +1,14 @@
-/** How a code is shown: its display, and designations in other languages. */
+/** Texts of a code: its display, and designations in other languages. */
 import type { Designation } from './code-system.ts'
 import type { ExpandedCode } from './expanded-codes.ts'
 
-/** `de` means de-AT too. https://www.rfc-editor.org/rfc/rfc4647#section-3.3.1 */
+/** Whether a tag is in a language range: `de` includes de-AT. https://www.rfc-editor.org/rfc/rfc4647#section-3.3.1 */
 export const isOfLanguage = (tag: string | undefined, range: string): boolean => {
   const [has, wanted] = [tag?.toLowerCase(), range.toLowerCase()]
   return has === wanted || has?.startsWith(`${wanted}-`) === true
 }
 
-/** Those of the value set, then those of the code system. */
+/** Designations of the value set, then those of the code system. */
 export const designationsOf = ({ designations, concept }: ExpandedCode): readonly Designation[] =>
   concept === undefined ? designations : [...designations, ...concept.designations]
 
@@ -16,8 +16,8 @@ const ownDisplays = ({ display, concept }: ExpandedCode): readonly string[] =>
   [display, concept?.display].filter((one) => one !== undefined)
 
 /**
- * What a code may be shown as, the preferred one first. With a language: what is known to be of it, else the display of its
- * own.
+ * All accepted displays of a code, the preferred one first. With a language: those known to be in it, else the code's
+ * own display.
  */
 export const displaysOf = (one: ExpandedCode, language: string | undefined): readonly string[] => {
   const own = ownDisplays(one)

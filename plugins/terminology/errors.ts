@@ -1,4 +1,4 @@
-/** What can be wrong with a value set or a code system. */
+/** Errors of value sets and code systems. */
 import { defineError } from '../../kernel/index.ts'
 
 export const NotExpandable = defineError(

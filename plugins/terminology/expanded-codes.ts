@@ -1,53 +1,56 @@
-/** The codes of a value set: each in every version of its code system that the value set names. */
+/** The codes of a value set, each in every version of its code system that the value set names. */
 import type { Concept, Designation } from './code-system.ts'
 import { TooManyCodes } from './errors.ts'
 
 export interface ExpandedCode {
   readonly system: string
-  /** Of the code system; undefined where it is not known. */
+  /** Version of the code system; undefined where it is not known. */
   readonly version: string | undefined
-  /** Whether the value set names that version. If not, it is the one that is here. */
+  /** Whether the value set names that version. If not, it is the version that this server has. */
   readonly isPinned: boolean
   readonly code: string
   readonly display: string | undefined
-  /** Of the displays of its code system. */
+  /** Language of the displays of its code system. */
   readonly language: string | undefined
-  /** Those of the value set; the concept has its own. */
+  /** Designations in the value set; those of the code system are in the concept. */
   readonly designations: readonly Designation[]
   readonly isInactive: boolean
   readonly isAbstract: boolean
-  /** The value set lists it, and its code system, which is here as a whole, lacks it. Only searches go by such a code. */
+  /**
+   * True where the value set lists the code and the complete code system does not have it. Only searches use such a
+   * code.
+   */
   readonly isUnknown: boolean
-  /** In its code system; undefined where that is not here. */
+  /** The concept in its code system; undefined where this server does not have that. */
   readonly concept: Concept | undefined
 }
 
-/** No value set that stands for more is expanded, whoever asks. */
+/** A value set with more codes is not expanded for any purpose. */
 export const MAX_CODES = 50_000
 
 const codeKeyOf = (system: string, code: string): string => `${system}|${code}`
 
-/** Of the same system and code: whether one stands for the other. */
+/** For two entries of one code: whether both stand for the same version. */
 const isSame = (one: ExpandedCode, other: ExpandedCode): boolean =>
   one.version === undefined || other.version === undefined || one.version === other.version
 
-/** Whether a value set that has one of them has the other: a version counts where both name one. */
+/** Whether a value set that contains one entry contains the other: versions are compared where both name one. */
 const isMeant = (one: ExpandedCode, other: ExpandedCode): boolean =>
   !one.isPinned || !other.isPinned || one.version === other.version
 
 export interface Expansion {
-  /** In the order they are given, versions of a code one after the other. */
+  /** In the order of the value set, versions of a code one after the other. */
   readonly codes: Iterable<ExpandedCode>
-  /** Codes, versions not counted. */
+  /** Each code once, without regard to versions. */
   readonly distinct: Iterable<ExpandedCode>
   readonly size: number
-  /** A code in its versions, whatever its case where its system says that it does not matter. */
+  /** All versions of a code, compared without case where its system is not case-sensitive. */
   find(system: string, code: string): readonly ExpandedCode[]
 }
 
 export class ExpandedCodes implements Expansion {
   readonly #byCode = new Map<string, ExpandedCode[]>()
-  /** Systems in which case does not matter: their codes are kept by lower case. */
+  /** Systems that are not case-sensitive: their codes are stored in lower case. */
   readonly #folded = new Set<string>()
   #size = 0
 
@@ -71,7 +74,7 @@ export class ExpandedCodes implements Expansion {
     return others.length === 0 ? found : [...found, ...others]
   }
 
-  /** What is there already stays as it is. Throws 400 for too many. */
+  /** Adds a code; one that is there already stays unchanged. Throws 400 for too many codes. */
   add(one: ExpandedCode, isCaseSensitive: boolean): void {
     const { system, code } = one
     if (!isCaseSensitive) this.#folded.add(system)
@@ -93,7 +96,7 @@ export class ExpandedCodes implements Expansion {
     this.#keep((one) => !others.#means(one))
   }
 
-  /** Leaves what the other expansion has too. */
+  /** Removes the codes that the other expansion does not have. */
   intersect(others: ExpandedCodes): void {
     this.#keep((one) => others.#means(one))
   }

@@ -1,4 +1,4 @@
-/** Value sets → their codes. https://hl7.org/fhir/R4/valueset.html#compositions */
+/** Expands value sets to their codes. https://hl7.org/fhir/R4/valueset.html#compositions */
 import { type Canonical, joinVersion } from './canonical.ts'
 import { type CodeSystem, readDesignations } from './code-system.ts'
 import { ExpandedCodes, type Expansion } from './expanded-codes.ts'
@@ -21,22 +21,22 @@ interface Include {
   readonly valueSet?: readonly string[]
 }
 
-/** The version of a code system to take where a value set names none. */
+/** The version of a code system to use where a value set names none. */
 export interface Pin {
   readonly system: string
   readonly version: string
 }
 
-/** What a part of an expansion is made for. */
+/** The context of one step of an expansion. */
 interface Way {
   readonly pin: Pin | undefined
-  /** The value sets it is in. */
+  /** The value sets that include it. */
   readonly trail: readonly string[]
 }
 
-const MAX_LEVELS = 20 // value sets in value sets
+const MAX_LEVELS = 20 // nesting depth of value sets
 
-/** Why a value set cannot be expanded; a phrase. */
+/** Thrown when a value set cannot be expanded; the message is a phrase that says why. */
 export class NotExpandableHere extends Error {}
 
 export const createExpander = (find: FindDefinition) => {
@@ -54,7 +54,8 @@ export const createExpander = (find: FindDefinition) => {
     const canonical = joinVersion(url, stated ?? (pin?.system === url ? pin.version : undefined))
     const { concept, filter = [] } = include
     const into = new ExpandedCodes()
-    // Codes that are listed need no code system; one that is here tells more of them, and which are none of its own.
+    // Listed codes can be used without their code system. If it is available, it adds details and shows which codes it
+    // does not have.
     const system = concept === undefined ? await whole(canonical) : await find.codeSystem(canonical)
     const common = {
       system: url,
@@ -109,7 +110,7 @@ export const createExpander = (find: FindDefinition) => {
     return into
   }
 
-  /** The expansion a value set brings along, when it is all of it. */
+  /** The expansion that a ValueSet resource contains, if it is complete. */
   const given = (expansion: Json | undefined): ExpandedCodes | undefined => {
     if (expansion === undefined || expansion.offset !== undefined) return undefined
     const into = new ExpandedCodes()
@@ -157,10 +158,13 @@ export const createExpander = (find: FindDefinition) => {
     }
   }
   return {
-    /** Undefined when there is no such value set. Throws Unexpandable, and 400 for one that is too large. */
+    /**
+     * Undefined when the value set is unknown. Throws NotExpandableHere or UnsupportedFilter, and 400 for one that is
+     * too large.
+     */
     expand: (canonical: string, pin?: Pin): Promise<Expansion | undefined> =>
       expandNamed(canonical, { pin, trail: [] }),
-    /** `canonical` is what it is called, for messages and circles. */
+    /** `canonical` names it in messages and in the detection of cycles. */
     expandResource: (valueSet: Json, canonical: string, pin?: Pin): Promise<Expansion> =>
       expandGiven(valueSet, canonical, { pin, trail: [] }),
   }

@@ -1,4 +1,7 @@
-/** Filters of a value set on the concepts of a code system. https://hl7.org/fhir/R4/valueset-filter-operator.html */
+/**
+ * Applies filters of a value set to the concepts of a code system.
+ * https://hl7.org/fhir/R4/valueset-filter-operator.html
+ */
 import type { CodeSystem, Concept } from './code-system.ts'
 import { descendantsOf } from './code-system.ts'
 import { toPattern } from './pattern.ts'
@@ -9,7 +12,7 @@ export interface ValueSetFilter {
   readonly value: string
 }
 
-/** Why a filter cannot be applied. */
+/** Thrown when a filter cannot be applied; the message says why. */
 export class UnsupportedFilter extends Error {}
 
 type Test = (concept: Concept) => boolean
@@ -48,7 +51,7 @@ const hierarchical = ({ find, hierarchy, url }: CodeSystem, { property, op, valu
   return (concept) => found.has(concept)
 }
 
-/** Throws Unfiltered for what is not understood. */
+/** Throws UnsupportedFilter for a filter that is not supported. */
 export const toTest = (system: CodeSystem, filter: ValueSetFilter): Test => {
   const { property, op, value } = filter
   if (HIERARCHICAL.has(op)) return hierarchical(system, filter)
@@ -56,7 +59,7 @@ export const toTest = (system: CodeSystem, filter: ValueSetFilter): Test => {
     (test: (one: string) => boolean): Test =>
     (concept) =>
       valuesOf(property, concept).some(test)
-  // Where case does not matter, a code that is named means the one that is written otherwise.
+  // Where the system is not case-sensitive, the value is replaced by the code as the system writes it.
   const named = (text: string): string =>
     OF_CODES.has(property) && !system.isCaseSensitive ? (system.find(text)?.code ?? text) : text
   switch (op) {

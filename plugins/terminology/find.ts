@@ -1,4 +1,4 @@
-/** Value sets and code systems by canonical: what users stored counts before what packages brought. */
+/** Finds value sets and code systems by canonical: stored resources win over those of packages. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
@@ -8,18 +8,21 @@ import type { FindDefinition } from './expansion.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A stored resource by its url, and its version where that is given, or by `Type/id`. */
+/** Finds a stored resource by `url`, with its version where that is given, or by `Type/id`. */
 export type FindStoredDefinition = (type: string, name: string, version?: string) => Promise<Json | undefined>
 
-const MAX_CONCEPTS = 200_000 // of all code systems that are kept
+const MAX_CONCEPTS = 200_000 // of all cached code systems
 const MAX_MISSING = 1000
-/** No canonical is longer; what is longer is not remembered. */
+/** characters; a longer canonical is not cached */
 const MAX_CHARACTERS = 500
-/** Another server of the same database may have stored a new version: what is kept is looked up again after so long. */
+/**
+ * Milliseconds after which cached definitions are looked up again: another server of the same database may have stored
+ * a new version.
+ */
 export const KEPT_MS = 30_000
 
 export interface DefinitionFinder extends FindDefinition {
-  /** Forgets everything: a value set or code system was written. */
+  /** Clears the caches, after a value set or code system was written. */
   forget(): void
 }
 
@@ -32,9 +35,10 @@ export const createDefinitionFinder = (
     maxSize: MAX_CONCEPTS,
     sizeCalculation: ({ system }) => 1 + system.concepts.size,
   })
-  // Value sets list codes of systems that are not here again and again. When each was looked for, by canonical.
+  // Time of the look-up of missing code systems, by canonical: value sets often list codes of systems that this server
+  // does not have.
   const missing = new LRUCache<string, number>({ max: MAX_MISSING })
-  // What was begun before something was written must not be kept after it.
+  // Counts writes, so that a result that was begun before a write is not cached after it.
   let life = 0
   const findNamed = async (type: string, { url, version }: Canonical): Promise<Json | undefined> => {
     const own = await stored(type, url, version)

@@ -1,19 +1,22 @@
-/** A regular expression from a value set, when it is sure to end soon on any code. */
+/** Makes a regular expression from a value set, if its running time on any code is bounded. */
 
 const MAX_CHARS = 200
-const MAX_OPEN = 2 // `*`, `+` and `{1,}`: more of them try too many ways
+const MAX_OPEN = 2 // `*`, `+` and `{1,}`; with more, matching takes too long
 
-/** Undefined for what is no pattern, or could take forever: repeated groups that repeat inside, references back. */
+/**
+ * Undefined for an invalid pattern, and for one that could run too long: with repeated groups that repeat inside, or
+ * with back-references.
+ */
 export const toPattern = (text: string): RegExp | undefined => {
   if (text.length > MAX_CHARS) return undefined
-  // What is escaped or in brackets is one character.
+  // An escaped character or a class counts as one character.
   const bare = text
     .replace(/\\[1-9k]/g, '\u0000')
     .replace(/\\./g, 'x')
     .replace(/\[[^\]]*\]/g, 'x')
   if (bare.includes('\u0000') || /\(\?[=!<]/.test(bare)) return undefined
   if ((bare.match(/[*+]|\{\d+,\}/g) ?? []).length > MAX_OPEN) return undefined
-  // From the innermost group outwards.
+  // Replaces groups, beginning with the innermost.
   for (let rest = bare; rest.includes('('); ) {
     const inner = /\((?:\?:)?([^()]*)\)([*+]|\{\d+,\d*\})?/.exec(rest)
     if (inner === null) return undefined

@@ -1,3 +1,3 @@
-/** What terminology offers to other plugins: which codes a ValueSet holds, which codes lie above or below another. */
+/** Terminology for other plugins: the codes of a ValueSet, and the ancestors or descendants of a code. */
 
 export { type Code, CodeExpander as Terminology } from '../search/service.ts'

@@ -1,4 +1,4 @@
-/** A stored resource by what others call it: its url, with a version or without, or `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
+/** Finds a stored resource by `url`, with a version or without, or by `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
 import { isServerError } from '../../kernel/index.ts'
 import type { Resources } from '../fhir/service.ts'
 import type { FindStoredDefinition } from './find.ts'
@@ -6,7 +6,7 @@ import type { FindStoredDefinition } from './find.ts'
 type Resource = Readonly<Record<string, unknown>>
 
 const BY_ID = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})$/
-/** Of one url so many resources are looked at, the newest. */
+/** Maximum number of resources with one url that are compared, the newest ones. */
 const MOST = 50
 
 const ORDER = new Intl.Collator('en', { numeric: true })
@@ -14,13 +14,13 @@ const rank = ({ status, version }: Resource): readonly [number, string] => [
   status === 'active' ? 2 : status === 'draft' ? 1 : 0,
   typeof version === 'string' ? version : '',
 ]
-/** Active before draft before retired, then the highest version. */
+/** Orders active before draft before others, then by descending version. */
 const compare = (one: Resource, other: Resource): number => {
   const [[status, version], [otherStatus, otherVersion]] = [rank(one), rank(other)]
   return otherStatus - status || ORDER.compare(otherVersion, version)
 }
 
-/** What is not there, and what the installed packages have no parameter for. */
+/** True for a missing resource, and for a search parameter that the installed packages do not define. */
 const isNone = (error: unknown): boolean =>
   isServerError(error) &&
   ['fhir/not-found', 'fhir/deleted', 'fhir/unknown-type', 'fhir/search-parameter-unknown'].includes(error.key)
@@ -37,7 +37,10 @@ const orNone = async <T>(work: Promise<T>): Promise<T | undefined> => {
 /** https://hl7.org/fhir/R4/search.html#escaping */
 const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
 
-/** The one that counts, or undefined. Asked by the server itself: for definitions, never for data of patients. */
+/**
+ * Returns the preferred resource, or undefined. The server itself reads it, without a caller's restrictions: only for
+ * definitions, never for patient data.
+ */
 export const createFindStored =
   (resources: () => Resources): FindStoredDefinition =>
   async (type, name, version) => {

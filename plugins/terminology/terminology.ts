@@ -1,4 +1,4 @@
-/** The service: expansions that are kept a while, and the hierarchies of code systems. */
+/** The terminology service: caches expansions for a while, and reads hierarchies of code systems. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
 import { type CodeSystem, descendantsOf } from './code-system.ts'
@@ -9,20 +9,20 @@ import { UnsupportedFilter } from './filter.ts'
 import { type DefinitionFinder, KEPT_MS } from './find.ts'
 import type { Terminology } from './service.ts'
 
-const MAX_KEPT = 200_000 // codes of all expansions that are kept
+const MAX_KEPT = 200_000 // codes of all cached expansions
 
 export interface ExpansionService extends Terminology {
-  /** All of a value set, with displays. Undefined when it is not known; throws 400. */
+  /** The expansion of a value set, with displays. Undefined when it is not known; throws 400. */
   all(valueSet: string, pin?: Pin): Promise<Expansion | undefined>
-  /** All of a value set that is at hand. */
+  /** The expansion of a ValueSet resource. */
   of(valueSet: Readonly<Record<string, unknown>>, pin?: Pin): Promise<Expansion>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
   readonly readName: DefinitionFinder['readName']
-  /** A value set or code system was written. */
+  /** Clears the caches, after a value set or code system was written. */
   forget(): void
 }
 
-/** What cannot be expanded is 400, by name. */
+/** Turns the errors of an expansion into 400, with the name of the value set. */
 const telling = async <T>(valueSet: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -39,7 +39,7 @@ export const createTerminology = (find: DefinitionFinder, clock: Clock): Expansi
     maxSize: MAX_KEPT,
     sizeCalculation: ({ expansion }) => 1 + expansion.size,
   })
-  // What was begun before something was written must not be kept after it.
+  // Counts writes, so that an expansion that was begun before a write is not cached after it.
   let life = 0
 
   const all = async (valueSet: string, pin?: Pin): Promise<Expansion | undefined> => {

@@ -1,5 +1,5 @@
 /** How strict a write is. Our own addition to [conformance]: the specification says that writes are checked, not how far. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const validationConformance = Type.Object({
   validation: Type.Union([Type.Literal('structure'), Type.Literal('rules'), Type.Literal('profiles')], {

@@ -1,17 +1,21 @@
 /** The program as it is shipped: compiled, started by its own entry, on the core of the server. */
 import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import type { Place } from './house.ts'
 import { examplesFolder } from './plugins.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Of this checkout. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const TICK_MS = 10 // of /proc, on every Linux of ours
 const START_MS = 120_000 // the first start installs a package
 
-/** Brings dist/ up to date, which is what `cli/bin.js` runs. */
-export const buildProgram = (): void => {
+/** Brings dist/ of a checkout up to date, which is what its `cli/bin.js` runs. */
+export const buildProgram = (root = ROOT): void => {
   const compiler = createRequire(import.meta.url)
     .resolve('typescript/package.json')
     .replace('package.json', 'bin/tsc')
@@ -23,13 +27,37 @@ export interface Program {
   readonly address: string
   /** Milliseconds from spawning the process until it said that it is ready and /readyz agreed. */
   readonly readyMs: number
+  /** Milliseconds of CPU that all its threads had taken by then; undefined where there is no /proc. */
+  readonly readyCpuMs: number | undefined
   /** Resident bytes now. */
   rss(): number
   stop(): Promise<void>
 }
 
-export const startProgram = async ({ cores }: Bench, { sqlitePath }: Place): Promise<Program> => {
-  const command = [process.execPath, `${root}cli/bin.js`, '--bind', '127.0.0.1:0', '--sqlite', sqlitePath]
+const cpuOf = (pid: number | undefined): number | undefined => {
+  try {
+    // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: user and system time are the fields 14 and 15.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+  } catch {
+    return undefined
+  }
+}
+
+export interface ProgramOptions {
+  /** Of a checkout that is built; this one when absent. */
+  readonly root?: string
+  /** Instead of the SQLite file of the place. */
+  readonly postgresUrl?: string
+}
+
+export const startProgram = async (
+  { cores }: Pick<Bench, 'cores'>,
+  { sqlitePath }: Pick<Place, 'sqlitePath'>,
+  { root = ROOT, postgresUrl }: ProgramOptions = {},
+): Promise<Program> => {
+  const database = postgresUrl === undefined ? ['--sqlite', sqlitePath] : ['--postgres', postgresUrl]
+  const command = [process.execPath, join(root, 'cli', 'bin.js'), '--bind', '127.0.0.1:0', ...database]
   const bound = cores.server === undefined ? command : ['taskset', '-c', String(cores.server), ...command]
   const startedAt = performance.now()
   const child = spawn(bound[0] as string, [...bound.slice(1), '--package', examplesFolder], {
@@ -51,6 +79,7 @@ export const startProgram = async ({ cores }: Bench, { sqlitePath }: Place): Pro
     return {
       address,
       readyMs: performance.now() - startedAt,
+      readyCpuMs: cpuOf(child.pid),
       rss: () => Number(spawnSync('ps', ['-o', 'rss=', '-p', String(child.pid)]).stdout) * 1024,
       async stop() {
         child.kill('SIGTERM')

@@ -95,9 +95,8 @@ test('variables of what this build does not have yet are refused, all of them at
     for (const [variable, feature] of [
       ['SERVER_ROLE', 'standby servers and replicas'],
       ['SERVER_PRIMARY_URL', 'standby servers and replicas'],
-      ['SERVER_SMART_ENABLED', 'SMART App Launch (nobody is asked for a token)'],
-      ['SERVER_OIDC_ISSUER', 'SMART App Launch (nobody is asked for a token)'],
-      ['SERVER_SIGNING_KEY_PASSPHRASE', 'SMART App Launch (nobody is asked for a token)'],
+      ['SERVER_OIDC_ISSUER', 'the login of people for SMART App Launch'],
+      ['SERVER_ALLOW_REMOTE_DEMO_LOGIN', 'the login of people for SMART App Launch'],
     ] as const) {
       const { code, stderr } = await server(line, { environment: { [variable]: 'hunter2' } })
       assert.is(code, 2, variable)
@@ -127,8 +126,8 @@ test('sections, keys and flags that this build does not have yet are refused as 
   for (const [toml, about] of [
     ['[export]\ndir = "x"', '[export] is a section for what this build does not have yet: $export; remove it'],
     [
-      '[smart.oidc]\nissuer = "x"',
-      '[smart] is a section for what this build does not have yet: SMART App Launch (nobody is asked for a token); remove it',
+      '[features]\ntrace_engine = true',
+      '[features] is a section for what this build does not have yet: the trace engine and the SDC archiver; remove it',
     ],
   ] as const) {
     const { code, stderr } = await server('config', { toml })

@@ -51,6 +51,7 @@ test('a hook nobody taps is null, and one that is tapped is a function', async (
   const { admit, ...others } = run
   assert.type(admit, 'function')
   assert.equal(others, {
+    arrive: null,
     beforeRequest: null,
     authenticate: null,
     relay: null,

@@ -88,17 +88,19 @@ test('a request in flight is finished, an idle connection is closed and a new on
 })
 
 test('a connection that becomes idle while others are in flight is closed too', async () => {
-  const { kernel, arrived, answer } = await slowKernel()
+  const { kernel, arrived, answer, notes } = await slowKernel()
   const address = await listening(kernel)
   const busy = await connectTo(address)
   busy.send(get('/slow'))
   await arrived
   const [half] = await halfAsked(address, ['/fast'])
   const stopping = kernel.stop()
-  await half!.finish()
+  assert.match(await half!.finish(), /^HTTP\/1\.1 503 /)
+  assert.equal(notes, [], 'closed before the other request has its answer')
   answer('done')
-  await busy.closed
+  assert.match(await busy.closed, /done$/)
   await stopping
+  assert.equal(notes, ['stopped'])
 })
 
 test('a request that arrives on an open connection while stopping is answered 503 with an outcome, and /livez 200', async () => {
@@ -212,13 +214,15 @@ test('a request through the handler that does not end is cut at the deadline', a
 })
 
 test('a client that went away does not hold the stop', async () => {
-  const { kernel, arrived, answer } = await slowKernel()
+  const { kernel, arrived, answer, notes } = await slowKernel()
   const address = await listening(kernel)
   const busy = await connectTo(address)
   busy.send(get('/slow'))
   await arrived
   busy.destroy()
   await kernel.stop()
+  assert.equal(notes, ['stopped'], 'while its request is still being answered')
+  assert.equal(kernel.failedToStop, [])
   answer('nobody listens')
 })
 

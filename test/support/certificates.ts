@@ -1,6 +1,6 @@
-/** Makes certificates for tests: authorities, intermediates, server and client certificates, good and bad in each way. */
+/** Makes certificates for tests: authorities, intermediates, server and client certificates, valid and invalid ones. */
 import { createPrivateKey, webcrypto } from 'node:crypto'
-import 'reflect-metadata' // @peculiar/x509 asks for it
+import 'reflect-metadata' // required by @peculiar/x509
 import * as x509 from '@peculiar/x509'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -23,12 +23,12 @@ export interface Subject {
   readonly dns?: readonly string[]
   readonly ip?: readonly string[]
   readonly isCa?: boolean
-  /** Days from now; from yesterday for a month when absent. */
+  /** Days from now; without both, the certificate is valid from yesterday for a month. */
   readonly from?: number
   readonly to?: number
 }
 
-// The type of its parameter is the browser's.
+// Its types expect the browser's Crypto.
 const provider = webcrypto as any
 
 const make = async (
@@ -78,5 +78,5 @@ const make = async (
 /** A self-signed authority. */
 export const createAuthority = (cn: string): Promise<Issued> => make({ cn, isCa: true }, undefined)
 
-/** A certificate that vouches for itself. */
+/** A self-signed certificate that is not an authority. */
 export const createSelfSigned = (subject: Subject): Promise<Issued> => make(subject, undefined)

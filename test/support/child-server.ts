@@ -1,8 +1,11 @@
-/** A server in a process of its own, to be killed: prints its address, one line. Its arguments are sections of settings, and names of further plugins. */
+/**
+ * A server in a process of its own, for tests that kill it. Prints one line, its address. Arguments: sections of
+ * settings as JSON, then names of further plugins.
+ */
 import { type AnyPlugin, createKernel } from '../../kernel/index.ts'
 import { basic } from './server-with.ts'
 
-/** Loaded when they are named: most tests want none. */
+/** Loaded only when they are named, because most tests use none. */
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
   audit: () => import('../../plugins/audit/index.ts'),
   limited: () => import('./limited-plugin.ts'),
@@ -14,7 +17,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
 }
 
 const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
-// Instead of the definitions that most tests do with.
+// Replace the small set of definitions that suffices for most tests.
 const definitions = new Map<string, () => Promise<AnyPlugin>>([
   ['all-definitions', async () => (await import('./stub-definitions.ts')).stubDefinitions('all')],
   ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],

@@ -1,4 +1,4 @@
-/** Reads what a client says first in TLS. https://www.rfc-editor.org/rfc/rfc8446#section-4.1.2 */
+/** Parses the ClientHello, the first message of a TLS client. https://www.rfc-editor.org/rfc/rfc8446#section-4.1.2 */
 
 export interface ClientHello {
   /** SNI. */
@@ -9,7 +9,7 @@ export interface ClientHello {
   readonly versions: readonly number[]
 }
 
-/** `record` is the first TLS record, whole. Throws when it is none. */
+/** `record` is the first TLS record, complete. Throws when it is not a ClientHello. */
 export const readClientHello = (record: Buffer): ClientHello => {
   if (record[0] !== 0x16 || record[5] !== 0x01) throw new Error('not a ClientHello')
   let at = 5 + 4 + 2 + 32 // record header, handshake header, version, random

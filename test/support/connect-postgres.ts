@@ -1,4 +1,4 @@
-/** Connects to PostgreSQL the way the server does, with a log that a test can read. */
+/** Connects to PostgreSQL as the server does, with a log that a test can read. */
 import { pino } from 'pino'
 import type { Logger } from '../../kernel/index.ts'
 import { type Connector, createConnector } from '../../plugins/database/postgres/client.ts'
@@ -8,7 +8,7 @@ import { createTlsFiles, type TlsFiles } from '../../plugins/database/postgres/t
 
 export interface LogLines {
   readonly log: Logger
-  /** What was logged at this level, newest last. */
+  /** Lines that were logged at this level, parsed, the newest last. */
   at(level: 'debug' | 'info' | 'warn' | 'error'): readonly Record<string, any>[]
   /** Every line as it was written. */
   text(): string
@@ -36,14 +36,14 @@ export interface Access {
   connect(): Promise<Session>
 }
 
-/** As the server at its start: the string is read, the files are loaded; both may refuse. */
+/** Does what the server does at its start: parses the string and loads the files; both may fail. */
 export const accessPostgres = async (
   text: string,
   options: { readonly connectTimeoutMs?: number; readonly limits?: SessionLimits } = {},
 ): Promise<Access> => {
   const lines = collectLog()
   const given = parseConninfo(text, { applicationName: 'refhir', account: () => 'nobody' })
-  // A copy that keeps the hidden password.
+  // A copy with another timeout, which inherits the non-enumerable password.
   const conninfo = Object.create(given, {
     connectTimeoutMs: { value: options.connectTimeoutMs ?? given.connectTimeoutMs },
   })
@@ -58,7 +58,7 @@ export const accessPostgres = async (
   return { connector, files, lines, connect: () => connector.connect() }
 }
 
-/** Connects, asks `then` about the session, and closes it. */
+/** Connects, calls `then` with the session, and closes it. */
 export const withSession = async <T>(text: string, then: (session: Session) => Promise<T>): Promise<T> => {
   const { connect } = await accessPostgres(text)
   const session = await connect()

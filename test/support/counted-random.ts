@@ -1,4 +1,4 @@
-/** Ids that are the same each time: for two servers that are to do the same. */
+/** Ids that are the same in each run, for two servers whose results are compared. */
 import type { Random } from '../../kernel/index.ts'
 
 export const createCountedRandom = (): Random => {

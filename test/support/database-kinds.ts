@@ -1,11 +1,11 @@
-/** The kinds of database that tests run on, each with a way to a fresh one. */
+/** The kinds of database that tests run on, each with a function that creates an empty one. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Postgres } from './postgres.ts'
 
 export interface FreshDatabase {
-  /** Sections of server.toml that open it, as often as one likes. */
+  /** Sections of server.toml that open it; it can be opened repeatedly. */
   readonly settings: Record<string, unknown>
   remove(): Promise<void>
 }
@@ -15,7 +15,7 @@ export interface DatabaseKind {
   fresh(): Promise<FreshDatabase>
 }
 
-/** A folder that is gone when `remove` is called. */
+/** A new temporary folder, and a function that removes it. */
 export const temporaryFolder = (): { readonly path: string; remove(): void } => {
   const path = mkdtempSync(join(tmpdir(), 'refhir-test-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
@@ -37,7 +37,7 @@ const memory: DatabaseKind = {
   fresh: async () => ({ settings: { database: { kind: 'memory' } }, remove: async () => undefined }),
 }
 
-// One server per process, started when the first test asks for it and gone with the process.
+// One PostgreSQL per process: started when the first test uses it, ended with the process.
 let server: Promise<Postgres> | undefined
 let databases = 0
 
@@ -56,9 +56,9 @@ const postgres: DatabaseKind = {
   },
 }
 
-/** For tests that open one database several times, one after the other. */
+/** SQLite, for tests that open one database several times, one after the other. */
 export const sqliteKind: DatabaseKind = sqlite
-/** For tests that open one database several times at once. */
+/** PostgreSQL, for tests that open one database several times at once. */
 export const postgresKind: DatabaseKind = postgres
 
 const every: readonly DatabaseKind[] = [sqlite, memory, postgres]
@@ -68,5 +68,5 @@ export const databaseKinds: readonly DatabaseKind[] = every.filter(
   ({ name }) => (process.env.TEST_DATABASE ?? name) === name,
 )
 
-/** The kind a server test runs on: what `TEST_DATABASE` names, else memory. */
+/** The kind that tests of the server run on: the one that `TEST_DATABASE` names, else memory. */
 export const chosenKind: DatabaseKind = databaseKinds.length === 1 ? (databaseKinds[0] as DatabaseKind) : memory

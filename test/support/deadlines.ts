@@ -1,9 +1,9 @@
-/** The system's clock with deadlines that pass when the test says so. */
+/** The system's clock, with deadlines that pass when the test calls `pass`. */
 import { type Clock, systemClock } from '../../kernel/index.ts'
 
 export interface Deadlines {
   readonly clock: Clock
-  /** The lengths asked for until now, in milliseconds, in order. */
+  /** Lengths of all deadlines until now, in milliseconds, in order. */
   readonly asked: readonly number[]
   /** Lets all deadlines of this length pass. */
   pass(ms: number): void

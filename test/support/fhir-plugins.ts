@@ -1,4 +1,4 @@
-/** The plugins that store resources and serve them over HTTP: whoever lists the plugin fhir lists what it is made of. */
+/** The plugins that store resources and serve them over HTTP: fhir and the plugins it needs. */
 import type { AnyPlugin } from '../../kernel/index.ts'
 import fhir from '../../plugins/fhir/index.ts'
 import model from '../../plugins/model/index.ts'

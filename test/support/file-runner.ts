@@ -1,14 +1,15 @@
-/** Runs test files in processes: one file alone, or many one after the other in one process that serves them all. */
+/** Runs test files in processes: a single file in its own process, or many one after the other in a shared one. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const FILE_MS = 600_000 // a file that takes longer hangs
-const END_MS = 60_000 // so does a process that has reported its results and does not end: a test left something open
-const MAX_FILES = 25 // in one process, so that what files leave in memory is bounded
+const FILE_MS = 600_000 // milliseconds; a file that takes longer is killed
+// milliseconds until a process that has reported its results is killed, because a test left something open
+const END_MS = 60_000
+const MAX_FILES = 25 // in one process, to limit the memory that files leave allocated
 const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url))
 const END_OF_FILE = '\u0004'
 
-/** One file on one kind of database; no kind where the file chooses itself. */
+/** One run of a file on one kind of database; `kind` is undefined where the file chooses itself. */
 export interface Run {
   readonly file: string
   readonly kind: string | undefined
@@ -22,7 +23,7 @@ export interface Outcome extends Run {
 }
 
 export interface RunnerOptions {
-  /** Where paths of files start. */
+  /** Folder to which paths of files are relative. */
   readonly root: string
   readonly environment: NodeJS.ProcessEnv
 }
@@ -32,7 +33,7 @@ const numberAfter = (label: string, output: string): number | undefined => {
   return found === undefined ? undefined : Number(found)
 }
 
-/** A file that ends badly without counting its tests has failed once. */
+/** A file that fails without a count of its tests counts as one failure. */
 const outcomeOf = (run: Run, output: string, endedWell: boolean, started: number): Outcome => {
   const total = numberAfter('Total', output) ?? 0
   const passed = numberAfter('Passed', output) ?? 0
@@ -45,7 +46,7 @@ const environmentOf = ({ environment }: RunnerOptions, kind: string | undefined)
   ...(kind && { TEST_DATABASE: kind }),
 })
 
-/** For a file that changes its process, or starts processes itself. */
+/** Runs a file in a process of its own: for files that change their process, or start processes themselves. */
 export const runAlone = (run: Run, options: RunnerOptions): Promise<Outcome> =>
   new Promise((resolve) => {
     const started = performance.now()
@@ -68,13 +69,16 @@ export const runAlone = (run: Run, options: RunnerOptions): Promise<Outcome> =>
     })
   })
 
-/** A process for files of one kind of database. */
+/** A process that runs files for one kind of database. */
 export interface SharedProcess {
   readonly kind: string | undefined
-  /** False after a failure, because what it left open must not reach other files, and after many files. */
+  /** False after a failure, whose leftovers must not affect other files, and after MAX_FILES. */
   readonly isUsable: boolean
   run(run: Run): Promise<Outcome>
-  /** Lets it end by itself. A failed outcome when something keeps it open, or it ends with an error. */
+  /**
+   * Waits for the process to end by itself. Returns a failed outcome when something keeps it open, or it ends with an
+   * error.
+   */
   end(): Promise<Outcome | undefined>
 }
 
@@ -88,7 +92,11 @@ export const startSharedProcess = (kind: string | undefined, options: RunnerOpti
   let output = ''
   let hasFailed = false
   let finish: ((endedWell: boolean) => void) | undefined
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  // Not `close`: it does not come where this side has closed the channel.
+  const ended = Promise.all([
+    new Promise<number | null>((resolve) => child.on('exit', resolve)),
+    ...[child.stdout, child.stderr].map((stream) => new Promise((resolve) => stream?.on('close', resolve))),
+  ]).then(([code]) => code)
   void ended.then(() => finish?.(false))
   child.stdout?.on('data', (chunk) => {
     output += chunk
@@ -124,7 +132,7 @@ export const startSharedProcess = (kind: string | undefined, options: RunnerOpti
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS)
       const code = await ended
       clearTimeout(late)
-      // A failed file has been reported, and may have left anything open.
+      // A failed file is reported already, and may have left anything open.
       if (code === 0 || hasFailed) return undefined
       const note = `One of these files left something open, or failed after its tests:\n${files.join('\n')}\n${output}`
       const ms = performance.now() - started

@@ -1,11 +1,11 @@
-/** A kernel of nothing but the given plugins, not started, whose log lines are kept. */
+/** A kernel with only the given plugins, not started, whose log lines are collected. */
 import { type AnyPlugin, createKernel, definePlugin, type Kernel, type KernelOptions } from '../../kernel/index.ts'
 
 export interface BareKernel {
   readonly kernel: Kernel
   /** Lines the kernel logged, parsed. */
   readonly lines: readonly Record<string, any>[]
-  /** The same as they were written. */
+  /** The same lines as text. */
   readonly raw: readonly string[]
 }
 
@@ -23,5 +23,5 @@ export const kernelWith = async (
   return { kernel, lines, raw }
 }
 
-/** A plugin that is nothing but its setup. */
+/** A plugin with only a setup. */
 export const pluginOf = (name: string, setup: AnyPlugin['setup']): AnyPlugin => definePlugin({ name, setup })

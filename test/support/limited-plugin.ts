@@ -1,4 +1,4 @@
-/** Limits everybody's access to Bundles that are collections, once `GET /limit` was asked. */
+/** Restricts all callers to Bundles that are collections, once `GET /limit` was requested. */
 import { definePlugin, type Restriction } from '../../kernel/index.ts'
 
 const COLLECTIONS: Restriction = { types: { Bundle: [{ rights: 'cruds', query: 'type=collection' }] }, others: [] }

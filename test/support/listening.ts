@@ -1,4 +1,4 @@
-/** A kernel of nothing but the given plugins, started behind a real port of its own. */
+/** A kernel with only the given plugins, started on a real port of its own. */
 import type { AnyPlugin, KernelOptions } from '../../kernel/index.ts'
 import { type BareKernel, kernelWith } from './kernel-with.ts'
 

@@ -1,4 +1,4 @@
-/** What is missing of what a server acknowledged. */
+/** Finds changes that a server acknowledged and lost. */
 
 export interface Acknowledged {
   /** Ids of Patients. */
@@ -14,7 +14,7 @@ interface History {
   readonly entry: readonly { readonly response: { readonly etag: string } }[]
 }
 
-/** A sentence for each loss, and for every history with a gap. */
+/** Returns a sentence for each loss, and for each gap in a history. */
 export const findLosses = async (ask: Ask, { created, versions }: Acknowledged): Promise<string[]> => {
   const losses: string[] = []
   for (const id of created) if ((await ask(`/Patient/${id}`)).status !== 200) losses.push(`Patient/${id} is not there`)

@@ -1,4 +1,4 @@
-/** The definitions of another plugin and some more, as a package that is installed beside brings them. */
+/** Adds definitions to those of another plugin, as if another package were installed. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import { Definitions } from '../../plugins/packages/service.ts'
 
@@ -8,7 +8,7 @@ interface Resource {
   readonly url: string
 }
 
-/** `name` and `version` are of the package; another version is another set of packages. */
+/** `name` and `version` are those of the added package; another version changes the fingerprint. */
 export const moreDefinitions = (base: AnyPlugin, name: string, version: string, more: readonly Resource[]): AnyPlugin =>
   definePlugin({
     name: base.name,

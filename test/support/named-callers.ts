@@ -1,4 +1,4 @@
-/** A plugin that takes callers at their word: `X-Test-Client` and `X-Test-User` say who calls. */
+/** A plugin that trusts the headers `X-Test-Client` and `X-Test-User` to name the caller. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 
 export const named: AnyPlugin = definePlugin({

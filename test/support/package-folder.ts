@@ -1,4 +1,4 @@
-/** A folder as an operator has it: a server.toml would lie in it, and packages in its node_modules. */
+/** An operator's folder: with a server.toml, and packages in its node_modules. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 export interface PackageFolder {
   readonly path: string
-  /** Writes a file; TypeScript becomes JavaScript, which Node asks of everything under node_modules. */
+  /** Writes a file. TypeScript is turned into JavaScript, because Node strips no types under node_modules. */
   write(name: string, text: string): void
   /** Writes node_modules/<name>: `files` beside the package.json made of `fields`. */
   install(name: string, fields: object, files: Readonly<Record<string, string>>): void
@@ -16,7 +16,7 @@ export interface PackageFolder {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** This server and what a plugin may lean on are installed beside the plugins. */
+/** Packages that plugins may depend on; they are installed beside them, as this server is. */
 const PEERS = ['typebox', '@oclif/core']
 
 export const createPackageFolder = (): PackageFolder => {
@@ -32,7 +32,7 @@ export const createPackageFolder = (): PackageFolder => {
     for (const [file, text] of Object.entries(files))
       write(join(folder, file.replace(/\.ts$/, '.js')), file.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
   }
-  // What `npm pack` would bring, but for the build: the exports lead to the sources.
+  // The package as `npm pack` would make it, except that its exports lead to the sources and not to a build.
   install(
     'refhir',
     {

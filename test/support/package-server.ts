@@ -1,4 +1,4 @@
-/** The packages plugin on a bare kernel with a database, for tests of what a start installs. */
+/** The plugin packages on a kernel with a database only, for tests of what a start installs. */
 import { join } from 'node:path'
 import { createKernel, type Kernel } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
@@ -12,9 +12,9 @@ export interface PackageServer {
   readonly kernel: Kernel
   readonly definitions: Definitions
   readonly steps: readonly InstallStep[]
-  /** What was logged, parsed. */
+  /** Log lines, parsed. */
   readonly lines: readonly Record<string, unknown>[]
-  /** `name@version` of what is installed, in order. */
+  /** `name@version` of the installed packages, in order. */
   readonly installed: readonly string[]
   /** Messages of warnings. */
   readonly warnings: readonly string[]
@@ -22,7 +22,7 @@ export interface PackageServer {
   stop(): Promise<void>
 }
 
-/** A core package and an SDC package so small that a test can do with them. */
+/** A minimal core package and a minimal SDC package. */
 export const CORE: TestPackage = {
   name: 'hl7.fhir.r4.core',
   version: '4.0.1',
@@ -48,11 +48,11 @@ export const SDC: TestPackage = {
   },
 }
 
-/** A registry and folders for one test; all gone after `leave`. */
+/** A registry and folders for one test; `leave` removes all of it. */
 export interface PackagePlace {
   readonly registry: TestRegistry
   readonly folder: string
-  /** Where the SQLite database of this place keeps its package cache. */
+  /** The package cache of this place's SQLite database. */
   readonly cache: string
   /** Puts packages into the registry. */
   publish(...packs: TestPackage[]): void
@@ -60,7 +60,7 @@ export interface PackagePlace {
   server(conformance?: Record<string, unknown>, database?: Record<string, unknown>): Promise<PackageServer>
   /** Starts one and returns it. */
   started(conformance?: Record<string, unknown>, database?: Record<string, unknown>): Promise<PackageServer>
-  /** The message a start is refused with. */
+  /** Starts one and returns the message with which the start fails. */
   refused(conformance?: Record<string, unknown>): Promise<string>
   leave(): Promise<void>
 }

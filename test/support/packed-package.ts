@@ -1,4 +1,7 @@
-/** The package as `npm pack` makes it from a fresh build, to be unpacked several times: each place has a copy of its own. */
+/**
+ * The package as `npm pack` makes it from a fresh build. It can be unpacked several times, and each folder gets its own
+ * copy.
+ */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,11 +14,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const PUBLISHED = ['package.json', 'cli', 'examples', 'schemas']
 
 export interface PackedPackage {
-  /** What all copies depend on is found above them, in the node_modules of this folder. */
+  /** Folder whose node_modules hold the dependencies of all copies, which lie below it. */
   readonly path: string
-  /** Unpacks the package as `<folder>/node_modules/refhir`, and gives that path. */
+  /** Unpacks the package as `<folder>/node_modules/refhir`, and returns that path. */
   install(folder: string): Promise<string>
-  /** Checks a TypeScript file in the folder against what is installed there; gives what the compiler complains of. */
+  /** Type-checks a source file in the folder against the packages installed there; returns the compiler's messages. */
   complaints(folder: string, source: string): Promise<string>
   remove(): void
 }

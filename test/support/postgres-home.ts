@@ -1,7 +1,7 @@
 /**
- * The directory under which this process's PostgreSQL servers live: an installation, one initialised data directory to
- * copy from, a room for each server. A shell waits beside it for the end of this process, however it comes, and then
- * ends the servers and removes everything.
+ * The directory of this process's PostgreSQL servers: an installation, an initialised data directory to copy from, and
+ * a folder ("room") for each server. A shell waits for the end of this process, of any kind, and then ends the servers
+ * and removes the directory.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ export const SUPERUSER = 'postgres'
 
 export interface Home {
   readonly installation: Installation
-  /** A fresh directory with an initialised `data` in it, owned by the server's account. */
+  /** A new directory with an initialised `data` in it, owned by the server's account. */
   makeRoom(): Promise<string>
   removeRoom(room: string): Promise<void>
   own(path: string): Promise<void>
@@ -29,7 +29,7 @@ export const openHome = (): Promise<Home> => {
   return home
 }
 
-/** What PostgreSQL's programs see of our environment. */
+/** Environment variables of PostgreSQL's programs. */
 export const serverEnvironment = ({ native }: Installation): NodeJS.ProcessEnv => ({
   LC_ALL: 'C',
   TZ: 'UTC',
@@ -63,8 +63,8 @@ const build = async (): Promise<Home> => {
 }
 
 /**
- * An initialised data directory in an archive: unpacking its thousand files is five times as fast as copying them. A
- * run of many test files shares one through REFHIR_TEST_RUN, a directory that whoever starts them makes and removes.
+ * The archive of an initialised data directory: unpacking its thousand files is five times as fast as copying them. A
+ * run of many test files shares one through REFHIR_TEST_RUN, a directory that the test runner creates and removes.
  */
 const openTemplate = async (installation: Installation, root: string): Promise<string> => {
   const own = join(root, 'postgres.tar')

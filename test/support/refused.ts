@@ -1,4 +1,4 @@
-/** What every refusal has in common: a 4xx, an OperationOutcome with one precise issue, nothing of the inside. */
+/** Checks what all refusals have in common: a 4xx, an OperationOutcome with one precise issue, and no internals. */
 import * as assert from 'uvu/assert'
 import type { TestServer } from './server-with.ts'
 
@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** Traces of our code, our SQL, our files. */
+/** Traces of code, SQL and files, which no answer may show. */
 const INSIDE =
   /\bat \S+ \(|node_modules|node:internal|\.ts:\d|\.js:\d|SQLITE|SELECT |INSERT |UPDATE \w+ SET|SyntaxError|TypeError|RangeError|\/tmp\/|\/home\//
 
@@ -18,7 +18,7 @@ export interface Expected {
   readonly code: string | readonly string[]
 }
 
-/** The diagnostics of a refusal that is as it must be; `about` names the case in the message of a failure. */
+/** Checks a refusal and returns its diagnostics; `about` names the case in failure messages. */
 export const assertRefused = (
   { statusCode, headers, body }: Answer,
   { status, code }: Expected,
@@ -41,7 +41,7 @@ export const assertRefused = (
   return diagnostics
 }
 
-/** A good request works, and nothing that came before it was an error of the server. */
+/** Checks that a valid request succeeds, and that no earlier one caused a server error. */
 export const assertServes = async (server: TestServer, about: string): Promise<void> => {
   const headers = { 'content-type': 'application/fhir+json' }
   const payload = '{"resourceType":"Patient","active":true}'

@@ -1,4 +1,4 @@
-/** A FHIR package registry on loopback, over real HTTP. It counts what it is asked, and can be told to answer wrongly. */
+/** A FHIR package registry on loopback, over real HTTP. It records its requests, and can be made to answer wrongly. */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,20 +9,20 @@ export interface Published {
   readonly name: string
   readonly version: string
   readonly tgz: Buffer
-  /** Parts of `dist` that replace the right ones; undefined takes one out. */
+  /** Members of `dist` that replace the correct ones; undefined removes one. */
   readonly dist?: Readonly<Record<string, string | undefined>>
 }
 
 export interface TestRegistry {
-  /** Address to give as package_registry. */
+  /** URL for package_registry. */
   readonly url: string
-  /** `GET /name` and so on, in order. */
+  /** The requests, such as `GET /name`, in order. */
   readonly requests: string[]
   /** Authorization header of each request. */
   readonly authorizations: (string | undefined)[]
-  /** Puts a version into the list of its package, with its hashes. */
+  /** Adds a version to the list of its package, with its hashes. */
   publish(published: Published): void
-  /** Answers a path as the test wants. Path as in the request line, without query. */
+  /** Calls `answer` for requests of a path; the path is as in the request line, without query. */
   answer(path: string, answer: Answer): void
   /** Answers a path with these bytes. */
   serve(path: string, body: Buffer | string, type: string): void
@@ -30,7 +30,7 @@ export interface TestRegistry {
 }
 
 export interface TestRegistryOptions {
-  /** False for a mirror that only serves files: it has no lists, and every file at `/name/version`. */
+  /** False for a mirror that only serves files: it has no lists, and each file is at `/name/version`. */
   readonly lists?: boolean
 }
 

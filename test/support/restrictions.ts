@@ -1,7 +1,7 @@
-/** Restrictions as tests usually need them. */
+/** Restrictions that tests often use. */
 import { ALL, type Restriction } from '../../kernel/index.ts'
 
-/** All rights on what lies in the compartment of a resource. */
+/** All rights on the resources in one compartment. */
 export const inCompartment = (type: string, id: string): Restriction => ({
   types: {},
   others: [{ rights: 'cruds', compartment: { type, id } }],
@@ -13,7 +13,7 @@ export const onlyTypes = (...types: readonly string[]): Restriction => ({
   others: [],
 })
 
-/** All rights on the resources of one type that match, and on all of the other types. */
+/** All rights on the resources of one type that match the query, and on all other types. */
 export const matching = (type: string, query: string): Restriction => ({
   types: { [type]: [{ rights: 'cruds', query }] },
   others: [ALL],

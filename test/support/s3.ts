@@ -1,5 +1,5 @@
 /**
- * An S3 endpoint on loopback that believes nobody: it signs every request again with the keys it knows and compares.
+ * An S3 endpoint on loopback that checks signatures: it signs every request again with the keys it knows and compares.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 import { createHash, createHmac } from 'node:crypto'
@@ -10,11 +10,11 @@ export interface TestS3Options {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly region: string
-  /** When set, the keys are temporary and every request must bring this token. */
+  /** When set, the keys are temporary and every request must have this token. */
   readonly sessionToken?: string
-  /** False for keys that may read objects and not list them: they are told AccessDenied of a missing object too. */
+  /** False for keys that may read objects and not list them: for a missing object these also get AccessDenied. */
   readonly mayList?: boolean
-  /** Most keys in one part of a list. */
+  /** Maximum number of keys in one page of a list. */
   readonly pageSize?: number
 }
 
@@ -62,7 +62,7 @@ const readAuthorization = (text: string): Signed => {
   return { accessKeyId: accessKeyId!, day: day!, region: region!, headers: headers!.split(';'), signature }
 }
 
-/** Throws unless the request bears the signature that these keys give it. */
+/** Throws unless the request has the signature that these keys produce. */
 const verify = (request: IncomingMessage, options: TestS3Options): void => {
   const signed = readAuthorization(request.headers.authorization ?? '')
   if (signed.accessKeyId !== options.accessKeyId)

@@ -1,4 +1,4 @@
-/** The definitions that tests of search parameters need: a few types with all their data types, compiled quickly. */
+/** Definitions for tests of search parameters: a few types with all their data types, which compile quickly. */
 import type { AnyPlugin } from '../../kernel/index.ts'
 import { stubDefinitions } from './stub-definitions.ts'
 
@@ -21,7 +21,7 @@ const TYPES = [
   'Meta',
 ]
 
-/** `parameters`: which SearchParameters there are, by the beginning of their ids. */
+/** `parameters`: a pattern of the beginnings of the ids of SearchParameters. */
 export const searchDefinitions = (
   parameters = 'Patient|individual|clinical|Observation|Organization|Resource',
 ): AnyPlugin => stubDefinitions(TYPES, new RegExp(`^(SearchParameter-(${parameters})|CompartmentDefinition)`))

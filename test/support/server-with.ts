@@ -1,4 +1,7 @@
-/** A server for one test: the plugins and settings asked for, quiet, stopped and cleaned up afterwards. */
+/**
+ * A server for one test, with the given plugins and settings. It writes no output, and its database is removed when it
+ * stops.
+ */
 import type { DestinationStream } from 'pino'
 import { type AnyPlugin, createKernel, type Kernel, type KernelOptions } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
@@ -16,10 +19,10 @@ export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
   readonly settings?: Record<string, unknown>
 }
 
-/** Database, FHIR and probes over the R4 definitions that the tests need most. */
+/** Database, FHIR and probes with the R4 definitions that most tests need. */
 export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhirPlugins, probes]
 
-/** Starts a server on a fresh database of the chosen kind unless the settings name one. The caller stops it. */
+/** Starts a server on a new database of the chosen kind, unless the settings name one. The caller stops it. */
 export const serverWith = async (options: TestServerOptions = {}): Promise<TestServer> => {
   const lines: Record<string, unknown>[] = []
   const stream: DestinationStream = { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
@@ -35,6 +38,6 @@ export const serverWith = async (options: TestServerOptions = {}): Promise<TestS
     await kernel.stop()
     await own?.remove()
   }
-  // Spreading would read the phase once; the kernel's own getters must stay alive.
+  // Not a spread copy, which would read the kernel's getters once only.
   return Object.create(kernel, { lines: { value: lines }, stop: { value: stop } }) as TestServer
 }

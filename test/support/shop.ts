@@ -18,7 +18,7 @@ export class Stock extends Command {
   }
 }
 
-/** Does what no command should: asks for settings before it has parsed its flags. */
+/** Makes a mistake on purpose: reads settings before it has parsed its flags. */
 class Hasty extends Command {
   static override summary = 'Asks too early.'
 

@@ -7,22 +7,22 @@ import { fileURLToPath } from 'node:url'
 export interface SpawnedServer {
   readonly base: string
   readonly child: ChildProcess
-  /** SIGKILL: no handler runs, nothing is flushed by the process. */
+  /** Sends SIGKILL: no handler runs, and the process flushes nothing. */
   kill(): Promise<void>
 }
 
 const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
 
 export interface SpawnOptions {
-  /** Most blocks a file of the process may have: `ulimit -f`. */
+  /** Maximum size of a file that the process writes, in blocks: `ulimit -f`. */
   readonly blocks?: number
   /** Names of first-party plugins beside the basic ones. */
   readonly plugins?: readonly string[]
-  /** Further sections. */
+  /** Further sections of settings. */
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
-/** `place`: a SQLite file, or sections that open another database. */
+/** `place`: the path of a SQLite file, or sections that open another database. */
 export const spawnServer = async (
   place: string | Readonly<Record<string, unknown>>,
   { blocks, plugins = [], settings: more }: SpawnOptions = {},

@@ -1,4 +1,4 @@
-/** Reads an Item with parameters of a structured field: a string or integer, and integers. RFC 9651, section 4.2.3. */
+/** Parses an Item of a structured field: a string or integer, with integer parameters. RFC 9651, section 4.2.3. */
 
 export interface Item {
   readonly value: string | number
@@ -10,7 +10,7 @@ const ITEM = new RegExp(
   `^(?:"((?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\["\\\\])*)"|(${INTEGER}))((?:; *[a-z*][a-z0-9_.*-]*=${INTEGER})*)$`,
 )
 
-/** Throws for what is none. */
+/** Throws for a malformed text. */
 export const readItem = (text: string): Item => {
   const found = ITEM.exec(text)
   if (found === null) throw new Error(`not a structured field: ${text}`)

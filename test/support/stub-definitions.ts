@@ -1,4 +1,4 @@
-/** The Definitions service straight from hl7.fhir.r4.examples: no installation, nothing in the database. */
+/** The Definitions service, read directly from hl7.fhir.r4.examples, without an installation or a database. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -7,16 +7,35 @@ import { type Definition, Definitions } from '../../plugins/packages/service.ts'
 
 export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 
-const readAll = (type: string, accept: (name: string) => boolean): Definition[] =>
-  readdirSync(examplesFolder)
+// A process starts hundreds of servers, and reading took a third of each start. Definitions do not change.
+let files: readonly string[] | undefined
+const definitions = new Map<string, Definition>()
+
+const readOne = (type: string, name: string): Definition => {
+  const json = readFileSync(join(examplesFolder, name), 'utf8')
+  const { id, url, version } = JSON.parse(json) as { id: string; url: string; version?: string }
+  return Object.freeze({
+    package: 'hl7.fhir.r4.examples',
+    type,
+    id,
+    url,
+    json,
+    ...(version === undefined ? {} : { version }),
+  })
+}
+
+const readAll = (type: string, accept: (name: string) => boolean): Definition[] => {
+  files ??= readdirSync(examplesFolder)
+  return files
     .filter((name) => name.startsWith(`${type}-`) && name.endsWith('.json') && accept(name))
     .map((name) => {
-      const json = readFileSync(join(examplesFolder, name), 'utf8')
-      const { id, url, version } = JSON.parse(json) as { id: string; url: string; version?: string }
-      return { package: 'hl7.fhir.r4.examples', type, id, url, json, ...(version === undefined ? {} : { version }) }
+      const known = definitions.get(name) ?? readOne(type, name)
+      definitions.set(name, known)
+      return known
     })
+}
 
-/** Only these resource types unless all are asked for: parsing 655 StructureDefinitions takes a while. */
+/** The resource types unless all are requested: parsing 655 StructureDefinitions takes long. */
 const USUAL = [
   'Patient',
   'Observation',
@@ -29,7 +48,9 @@ const USUAL = [
   'AuditEvent',
 ]
 
-/** `others` chooses definitions of other kinds by the name of their file; all of them with all types, else none. */
+/**
+ * `others` selects other definitions by file name: with all types all of them are included, otherwise none by default.
+ */
 export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others?: RegExp): AnyPlugin =>
   definePlugin({
     name: 'stub-definitions',
@@ -38,7 +59,7 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
       const wanted = (name: string): boolean =>
         types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
       const chosen = (name: string): boolean => types === 'all' || others?.test(name) === true
-      // Read once: the plugins ask for one definition after the other.
+      // Cached, because plugins request one definition after the other.
       const read = new Map<string, readonly Definition[]>()
       const all = async (type: string): Promise<readonly Definition[]> => {
         const known = read.get(type) ?? readAll(type, type === 'StructureDefinition' ? wanted : chosen)

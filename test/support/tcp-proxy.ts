@@ -1,17 +1,18 @@
-/** A TCP proxy on loopback that a test can listen in on, and that can lose what it carries. */
+/** A TCP proxy on loopback that records what clients send, and can lose bytes and connections. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface TcpProxy {
   readonly port: number
-  /** Bytes clients sent since the last look. */
+  /** Bytes that clients sent since the last call. */
   taken(): Buffer
   /**
-   * Asked about each chunk a client sends: 'pass' it on; 'cut' the client's connection after passing it on, before any
-   * answer; 'drop' it and the connection; 'swallow' it and leave the connection open.
+   * Called with each chunk that a client sends. Returns 'pass' to pass it on; 'cut' to close the client's connection
+   * after passing it on, before any answer; 'drop' to discard it and close the connection; 'swallow' to discard it and
+   * leave the connection open.
    */
   onClient: (chunk: Buffer) => 'pass' | 'cut' | 'drop' | 'swallow'
-  /** Carries nothing more over the connections there are, and closes none: half-open. New ones work. */
+  /** Stops passing bytes on over existing connections without closing them (half-open). New connections work. */
   silence(): void
   stop(): void
 }
@@ -40,7 +41,7 @@ export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
       if (verdict === 'pass' || verdict === 'swallow') return
       isCut = true
       client.destroy()
-      // The server reads to the end of what was passed on, and then of the connection.
+      // The server still reads what was passed on, and then the end of the connection.
       if (verdict === 'cut') onward.end()
       else onward.destroy()
     })

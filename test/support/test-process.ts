@@ -1,13 +1,14 @@
 /**
- * Runs test files one after the other in one process, as `test/run.ts` sends their paths: what they import is compiled, and
- * PostgreSQL is started, once for many of them. A character that no test prints ends the output of a file.
+ * Runs test files one after the other in one process; `test/run.ts` sends their paths. So modules are compiled and
+ * PostgreSQL is started once for many files. A character that no test prints marks the end of a file's output.
  */
+import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const END_OF_FILE = '\u0004'
 
 const uvuState = globalThis as unknown as { UVU_DEFER: number; UVU_INDEX: number; UVU_QUEUE: unknown[][] }
-uvuState.UVU_DEFER = 1 // a suite waits for `exec`
+uvuState.UVU_DEFER = 1 // a suite runs when `exec` is called
 uvuState.UVU_INDEX = 0
 
 const run = async (file: string): Promise<void> => {
@@ -15,9 +16,10 @@ const run = async (file: string): Promise<void> => {
   uvuState.UVU_QUEUE = [[null]]
   await import(pathToFileURL(file).href)
   await exec()
-  process.exitCode = 0 // counted by who reads the output; the code tells what happens between files
+  flushCompileCache() // else only when the process ends, and processes that are killed would find nothing until then
+  process.exitCode = 0 // failures are counted from the output; the exit code is only for errors between files
   process.stdout.write(END_OF_FILE)
 }
 
-// An error of a file that cannot be imported is not handled: it ends the process, and so reports that the file failed.
+// A file that cannot be imported rejects without a handler, which ends the process and so reports the failure.
 process.on('message', (file: string) => void run(file))

@@ -1,14 +1,17 @@
-/** Makes .tgz files entry by entry, good ones and such as no honest tool writes: every header field is the test's. */
+/** Makes .tgz files entry by entry, valid and malicious ones: a test can set every header field. */
 import { gzipSync } from 'node:zlib'
 
 export interface TarEntry {
   readonly name: string | Buffer
   readonly body?: string | Buffer
-  /** Type flag of the header: `0` file, `1` hard link, `2` symbolic link, `3` device, `5` directory, `S` sparse, `x` pax. */
+  /**
+   * Type flag of the header: `0` file, `1` hard link, `2` symbolic link, `3` device, `5` directory, `S` sparse, `x`
+   * pax.
+   */
   readonly flag?: string
   readonly mode?: number
   readonly linkname?: string
-  /** What the header says; the length of the body when unset. */
+  /** Size in the header; the length of the body when unset. */
   readonly size?: number
 }
 
@@ -83,7 +86,7 @@ export interface TestPackage {
 
 const asText = (content: object | string): string => (typeof content === 'string' ? content : JSON.stringify(content))
 
-/** The files of a package as they lie in its folder, package.json among them. */
+/** The files in a package's folder, package.json included. */
 export const packageFiles = ({ files = {}, ...manifest }: TestPackage): Readonly<Record<string, string>> => ({
   'package.json': JSON.stringify(manifest),
   ...Object.fromEntries(Object.entries(files).map(([name, content]) => [name, asText(content)])),
@@ -93,10 +96,10 @@ export const packageFiles = ({ files = {}, ...manifest }: TestPackage): Readonly
 export const packageEntries = (pack: TestPackage): TarEntry[] =>
   Object.entries(packageFiles(pack)).map(([name, body]) => ({ name: `package/${name}`, body }))
 
-/** A package as a registry sends it. */
+/** The .tgz that a registry sends. */
 export const packageTgz = (pack: TestPackage): Buffer => tgz(packageEntries(pack))
 
-/** A StructureDefinition, as small as it may be here. */
+/** A minimal StructureDefinition. */
 export const structure = (id: string, url: string, version?: string): object => ({
   resourceType: 'StructureDefinition',
   id,

@@ -1,4 +1,4 @@
-/** Tells over HTTP how long the main thread has worked in one go at most since it was asked last: `GET /turns`. */
+/** `GET /turns` returns the longest time that the main thread has worked without yielding since the last request. */
 import { definePlugin } from '../../kernel/index.ts'
 import { watchTurns } from './watch-turns.ts'
 

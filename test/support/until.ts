@@ -1,7 +1,7 @@
-/** Waits for a condition that nothing announces: a process that ends, a line in a log. */
+/** Polls for a condition without an event: a process that ends, a line in a log. */
 const EVERY_MS = 10
 
-/** Resolves when `isTrue` says so; rejects with what was waited for when it does not within `withinMs`. */
+/** Resolves when `isTrue` returns true; rejects after `withinMs`, with `what` in the message. */
 export const until = async (
   isTrue: () => boolean | Promise<boolean>,
   withinMs: number,

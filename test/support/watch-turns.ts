@@ -1,11 +1,11 @@
 /**
- * How long the main thread of this process works at most before it looks for what else there is: in CPU time of the
- * thread, which is the same however busy the machine is with others.
+ * Measures how long the main thread works at most before it returns to the event loop: in CPU time of the thread, which
+ * other load on the machine does not change.
  */
 const EVERY_MS = 2
 
 export interface Turns {
-  /** Milliseconds of the longest turns since this was asked last: the longest, and all that took 20 and more. */
+  /** CPU milliseconds since the last call: the longest turn of the event loop, and all turns of 20 ms and more. */
   take(): { readonly most: number; readonly long: readonly number[] }
   stop(): void
 }

@@ -1,16 +1,16 @@
-/** The database plugin with somebody at the door: counts what it is asked, and lets transactions fail when told to. */
+/** The database plugin with a wrapper that counts queries and transactions, and can make transactions fail. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
 import { Database, type MaybePromise } from '../../plugins/database/service.ts'
 
 export interface DatabaseWatch {
-  /** Queries and transactions asked for until now. */
+  /** Number of queries and transactions until now. */
   asked: number
-  /** Transactions that are under way. */
+  /** Number of open transactions. */
   busy: number
-  /** While true, transactions are refused. */
+  /** While true, transactions fail. */
   refuses: boolean
-  /** Waited for behind each query for rows, before what it found is given. */
+  /** Awaited after each query for rows, before they are returned. */
   behind: (() => Promise<unknown>) | undefined
 }
 

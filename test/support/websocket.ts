@@ -1,11 +1,11 @@
-/** The server's side of a WebSocket, by hand: the handshake, short texts, the goodbye. RFC 6455. */
+/** The server's side of a WebSocket, written out: handshake, short text frames, close frame. RFC 6455. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { definePlugin } from '../../kernel/index.ts'
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-const GOODBYE = Buffer.from([0x88, 0x02, 0x03, 0xe9]) // 1001, going away
+const GOODBYE = Buffer.from([0x88, 0x02, 0x03, 0xe9]) // close frame with code 1001, going away
 
 export const acceptWebSocket = ({ headers }: IncomingMessage, socket: Duplex): void => {
   const accept = createHash('sha1')
@@ -16,7 +16,7 @@ export const acceptWebSocket = ({ headers }: IncomingMessage, socket: Duplex): v
   )
 }
 
-/** Up to 125 bytes. */
+/** Sends a text of up to 125 bytes. */
 export const sendText = (socket: Duplex, text: string): void => {
   const bytes = Buffer.from(text)
   socket.write(Buffer.concat([Buffer.from([0x81, bytes.length]), bytes]))
@@ -27,14 +27,14 @@ export const sayGoodbye = (socket: Duplex): void => {
   socket.resume()
 }
 
-/** The text of one short masked frame. */
+/** Decodes one short masked text frame. */
 export const readText = (frame: Buffer): string => {
   const length = (frame[1] ?? 0) & 0x7f
   const mask = frame.subarray(2, 6)
   return Buffer.from(frame.subarray(6, 6 + length).map((byte, at) => byte ^ (mask[at % 4] ?? 0))).toString()
 }
 
-/** What a client sends, for those that speak by hand. */
+/** The handshake of a client, for tests that use a raw connection. */
 export const askForWebSocket = (path: string, more: Readonly<Record<string, string>> = {}): string => {
   const headers = {
     host: 'a',
@@ -48,7 +48,7 @@ export const askForWebSocket = (path: string, more: Readonly<Record<string, stri
   return `GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
-/** A plugin with a WebSocket at /hello that says one word. */
+/** A plugin with a WebSocket at /hello that sends one word. */
 export const hello = definePlugin({
   name: 'hello',
   setup({ routes }) {
@@ -65,7 +65,7 @@ export const hello = definePlugin({
   },
 })
 
-/** The first word that a WebSocket says. */
+/** The first message of a WebSocket. */
 export const firstWord = async (url: string): Promise<unknown> => {
   const socket = new WebSocket(url.replace('http', 'ws'))
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()

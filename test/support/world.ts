@@ -1,4 +1,4 @@
-/** A command line without a process: what it writes is kept, its signals are sent by hand, its folder is temporary. */
+/** A World without a process: output is collected, the test sends signals, the folder is temporary. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,9 +15,9 @@ export interface Ran {
 export interface TestWorld {
   readonly folder: string
   readonly world: World
-  /** What was written until now. */
+  /** Output until now. */
   readonly output: { stdout: string; stderr: string }
-  /** Exit codes asked for by `exit`, which does not end anything here. */
+  /** Exit codes passed to `exit`, which ends nothing here. */
   readonly exits: number[]
   send(signal: SignalName): void
   /** Runs to the end. */

@@ -1,7 +1,7 @@
 /**
- * Makes blocks: with the row that completes one, in its transaction, when all of its rows were written here; else a
- * little later from what is in the table, as after a start, or beside other servers. A search looks at every row of a
- * block that is missing, so one that comes late costs time and nothing else.
+ * Writes the blocks of the search index. A block whose rows were all written here is inserted in the transaction of its
+ * last row. Other blocks, after a start or with several servers, are made a little later from the table. A search scans
+ * all rows of a missing block, so a late block costs time only.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
@@ -10,21 +10,21 @@ import { type HeadRow, insertBlock, type Row, readBlockFirsts, readHead, readRow
 import { type AuditBlock, BLOCK_ROWS, blockStart, OpenBlock } from './block.ts'
 
 const LATER_MS = 1_000
-const LOOK_BLOCKS = 1_000 // looked for at once
+const LOOK_BLOCKS = 1_000 // blocks that are looked up in one query
 
-/** A row that is written, with what is in it when it is a pack. */
+/** A row to write; `entries` are its events when it is a batch. */
 export type WrittenRow = Omit<Row, 'pack'> & { readonly entries?: readonly Entry[] }
 
 export interface BlockWriter {
-  /** Rows in the order they are written; writes the blocks they complete. */
+  /** Takes rows in the order they are written, and inserts the blocks they complete. */
   add(transaction: Transaction, rows: readonly WrittenRow[]): Promise<void>
-  /** They are committed, up to this one. */
+  /** The added rows up to this number are committed. */
   committed(seq: number): void
-  /** They are not, or nobody knows. */
+  /** The added rows were rolled back, or it is not known whether they are committed. */
   rolledBack(): void
-  /** Looks for every block there should be, and makes the missing ones. */
+  /** Looks for all blocks that should exist, and makes the missing ones. */
   writeMissing(): Promise<void>
-  /** Resolves when nothing is being made any more. */
+  /** Resolves when no block is being made any more. */
   stop(): Promise<void>
 }
 
@@ -41,11 +41,11 @@ const write = async (transaction: Transaction, block: AuditBlock): Promise<void>
 
 export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): BlockWriter => {
   let gathering: OpenBlock | undefined
-  /** The row to come. */
+  /** Number of the next row. */
   let next = Number.NaN
-  /** Blocks completed in the transaction that is open. */
+  /** First rows of the blocks that the open transaction completed. */
   let completed: number[] = []
-  /** First row of the oldest block that is not known to be there. */
+  /** First row of the oldest block that is not known to exist. */
   let unknown = 1
   let making: Promise<void> | undefined
   let isScheduled = false
@@ -61,7 +61,7 @@ export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): Blo
     for (const row of rows) for (const event of decodeBatch(row)) fresh.add(event)
     await database.transact((transaction) => write(transaction, fresh.toBlock(first)), { asynchronousCommit: true })
   }
-  /** From `unknown` to the last that is complete. */
+  /** Makes the missing blocks from `unknown` to the last complete one. */
   const makeAll = async (): Promise<void> => {
     const head = await database.get<HeadRow>(readHead, [])
     if (head === undefined) return

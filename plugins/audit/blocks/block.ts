@@ -1,6 +1,6 @@
 /**
- * A block stands for so many rows in a line, and says by what they can be found. Its bounds are fixed, so that whoever
- * makes it makes the same.
+ * A block covers BLOCK_ROWS consecutive rows and holds keys by which they can be found. Its bounds are fixed, so that
+ * every server makes the same block.
  */
 
 import type { Entry } from '../batch.ts'
@@ -10,7 +10,7 @@ import { createBloomFilter, filterKeyOf, type KeyColumn } from './bloom-filter.t
 
 export const BLOCK_ROWS = 1_024
 
-/** First row of the block that a row belongs to; rows begin with 1. */
+/** First row of the block that contains a row; rows are numbered from 1. */
 export const blockStart = (seq: number): number => Math.floor((seq - 1) / BLOCK_ROWS) * BLOCK_ROWS + 1
 
 /** A row of `audit_block`. */
@@ -20,13 +20,13 @@ export interface AuditBlock {
   /** Milliseconds since the epoch. */
   readonly min_at: number
   readonly max_at: number
-  /** Over patients, ids, clients and persons of its rows: filter.ts. */
+  /** Bloom filter over patients, ids, clients and persons of its rows: bloom-filter.ts. */
   readonly filter: Uint8Array
 }
 
 export type IndexedRow = Pick<Row, 'seq' | 'at' | 'id' | 'patient' | 'client' | 'person'>
 
-/** Takes the rows of one block. */
+/** Collects the rows of one block. */
 export class OpenBlock {
   readonly #keys = new Set<number>()
   readonly #known: Readonly<Record<KeyColumn, Set<string>>> = {
@@ -47,7 +47,10 @@ export class OpenBlock {
     if (person !== null) this.#keys.add(filterKeyOf('person', person))
   }
 
-  /** An event of a pack. The same names come again and again, and making their keys takes longer than knowing them. */
+  /**
+   * Adds an event of a batch. Values are compared before their keys are made, because most are repeated and making a
+   * key takes longer.
+   */
   addEntry({ event, patient }: Entry): void {
     const { at, id, client, user } = event
     if (at < this.#from) this.#from = at

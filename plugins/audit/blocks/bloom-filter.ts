@@ -1,12 +1,12 @@
 /**
- * A Bloom filter: says of a key that it is certainly not among those it was made of, or that it may be. About one in a
- * hundred of the others may be. https://doi.org/10.1145/362686.362692
+ * A Bloom filter: says that a key is certainly not in a set, or that it may be. For about one in a hundred keys outside
+ * the set it says "may be". https://doi.org/10.1145/362686.362692
  */
 const BITS_PER_KEY = 10
-const PROBES = 7 // the best for ten bits
+const PROBES = 7 // optimal for ten bits per key
 const MIN_BYTES = 8
 
-/** What rows are found by. Part of what is stored: only ever added to. */
+/** Columns by which rows are found. The numbers are part of stored filters: add new ones, never change them. */
 export type KeyColumn = 'patient' | 'id' | 'client' | 'person'
 
 const SEEDS: Readonly<Record<KeyColumn, number>> = {
@@ -16,7 +16,7 @@ const SEEDS: Readonly<Record<KeyColumn, number>> = {
   person: 0x1b873593,
 }
 
-/** Spreads what differs in few bits over all of them. */
+/** Finalizer of a hash: spreads differences in few bits over all bits. */
 const mixed = (value: number): number => {
   let one = value
   one = Math.imul(one ^ (one >>> 16), 0x85ebca6b)
@@ -24,7 +24,7 @@ const mixed = (value: number): number => {
   return (one ^ (one >>> 16)) | 0
 }
 
-/** The value of a column as 32 bits. */
+/** Hashes the value of a column to 32 bits. */
 export const filterKeyOf = (column: KeyColumn, value: Uint8Array | string): number => {
   let key = SEEDS[column]
   if (typeof value === 'string')

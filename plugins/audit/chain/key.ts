@@ -1,6 +1,7 @@
 /**
- * A key of the chain and what is authenticated with it: fields, each with its length, so that no two different lists
- * have the same bytes. HMAC-SHA-256, RFC 2104, over a buffer that is used again: a row costs two digests and no stream.
+ * A key of the hash chain, and the messages that it authenticates: each field is preceded by its length, so that no two
+ * different lists of fields have the same bytes. HMAC-SHA-256, RFC 2104, over a reused buffer: a row costs two digests
+ * and no stream.
  */
 import { createHmac, hash } from 'node:crypto'
 
@@ -8,17 +9,17 @@ const BLOCK = 64 // bytes of SHA-256
 const DIGEST = 32
 const ID_BYTES = 8
 const SHORT_TEXT = 48 // characters
-const MAX_BY_HAND = 64 // bytes; a call out of JavaScript takes longer
+const MAX_BY_HAND = 64 // bytes copied in a loop; for so few a native call takes longer
 
-/** Stands where there is no key: anybody can compute it, so the chain shows mistakes only. */
+/** The key when none is configured: it is public, so the chain detects mistakes only, and no tampering. */
 const NO_KEY = ''
 
 export interface ChainKey {
-  /** Tells keys apart without telling them. */
+  /** Identifies the key without revealing it. */
   readonly id: Buffer
   /** False for the chain without a key. */
   readonly isSecret: boolean
-  /** Begins a message. `label` says what it is for. */
+  /** Begins a message. `label` states its purpose. */
   begin(label: string): void
   number(value: number | null): void
   text(value: string | null): void
@@ -53,7 +54,10 @@ export const createKey = (secret: string = NO_KEY): ChainKey => {
     inner[at] = 0
     at += 1
   }
-  /** Bytes written. Most texts here are short and ASCII, which needs no call out of JavaScript. */
+  /**
+   * Returns the number of bytes written. Most texts are short and ASCII, and a loop is faster than a native call for
+   * these.
+   */
   const writeText = (value: string, from: number): number => {
     if (value.length > SHORT_TEXT) return inner.write(value, from, 'utf8')
     for (let n = 0; n < value.length; n += 1) {
@@ -96,20 +100,20 @@ export const createKey = (secret: string = NO_KEY): ChainKey => {
       at += 5 + value.length
     },
     end() {
-      // A digest as a string of bytes takes half as long as one in a buffer of its own.
+      // A digest as a binary string takes half the time of one in a buffer of its own.
       outer.write(hash('sha256', inner.subarray(0, at), 'binary'), BLOCK, 'latin1')
       return Buffer.from(hash('sha256', outer, 'binary'), 'latin1')
     },
   }
 }
 
-/** The key in force and those that were, by id. */
+/** The current key and the previous ones, by id. */
 export interface KeyRing {
   readonly current: ChainKey
   find(id: Uint8Array): ChainKey | undefined
 }
 
-/** `current` undefined is the chain without a key; it is always known, so that a first key can follow it. */
+/** `current` undefined is the chain without a key. That one can always be found, so that a first key can follow it. */
 export const createKeyRing = (current: string | undefined, previous: readonly string[]): KeyRing => {
   const first = createKey(current)
   const all = [first, ...previous.map(createKey), createKey()]

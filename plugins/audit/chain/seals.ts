@@ -1,11 +1,14 @@
-/** What is sealed: each row with the one before it, the head, what was pruned, and a change of keys. */
+/**
+ * Seals (MACs) of the audit trail: of each row with the one before it, of the head, of the record of pruning, and of a
+ * change of keys.
+ */
 import type { HeadRow, Row } from '../tables.ts'
 import type { ChainKey } from './key.ts'
 
 /** The MAC before the first row. */
 export const GENESIS = Buffer.alloc(32)
 
-/** MAC of a row: of everything in it, of its place, and of the MAC before it. */
+/** MAC of a row: over all of its columns, its number, and the MAC of the row before. */
 export const sealRow = (key: ChainKey, chain: Uint8Array, previous: Uint8Array, row: Omit<Row, 'mac'>): Buffer => {
   key.begin('audit-v1')
   key.bytes(chain)
@@ -28,7 +31,7 @@ export const sealRow = (key: ChainKey, chain: Uint8Array, previous: Uint8Array, 
   key.text(row.query)
   key.number(row.number)
   key.bytes(row.proof)
-  // Rows from before there were packs have no place for it.
+  // Rows that were written before batches existed have no field for it.
   if (row.pack !== null) key.bytes(row.pack)
   return key.end()
 }
@@ -43,7 +46,10 @@ export const sealHead = (key: ChainKey, head: Pick<HeadRow, 'chain' | 'seq' | 'm
   return key.end()
 }
 
-/** What was pruned, and the key in force behind it; sealed with the key that is in force now. */
+/**
+ * Seals the record of pruning, with the key that was in force after the pruned rows; the seal is made with the current
+ * key.
+ */
 export const sealPruned = (
   key: ChainKey,
   head: Pick<HeadRow, 'chain' | 'pruned_seq' | 'pruned_mac' | 'pruned_count' | 'pruned_key'>,
@@ -57,7 +63,10 @@ export const sealPruned = (
   return key.end()
 }
 
-/** Shows that whoever changed keys had the new one: stored in a row that is itself sealed with the old one. */
+/**
+ * Proves that the server that changed the key had the new one. The proof is stored in a row that is sealed with the old
+ * key.
+ */
 export const proveKey = (key: ChainKey, chain: Uint8Array, seq: number, previous: Uint8Array): Buffer => {
   key.begin('audit-rekey-v1')
   key.bytes(chain)

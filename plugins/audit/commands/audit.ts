@@ -1,6 +1,6 @@
 /**
- * `server audit verify`: checks the hash chain of the database, whether a server runs on it or not. Prints the verdict as
- * JSON. Exit codes: 0 nothing is broken, 1 something is, 2 it could not be read or the arguments were wrong.
+ * `server audit verify`: checks the hash chain of the database, whether a server runs on it or not. Prints the verdict
+ * as JSON. Exit codes: 0 the chain is intact, 1 it is broken, 2 it could not be read or the arguments were wrong.
  */
 import { Args, Command, Flags } from '@oclif/core'
 import { commandContext } from '../../../kernel/index.ts'

@@ -1,6 +1,6 @@
 /**
- * A row as a FHIR AuditEvent, shaped as IHE's Basic Audit Log Patterns: the server and the client are the two ends, the
- * user who asked is a third agent, and entities name what was touched, whose data it is, and the request.
+ * Converts a row to a FHIR AuditEvent as in IHE's Basic Audit Log Patterns: the server and the client are two agents,
+ * the user is a third one, and entities name the resource, the patient and the request.
  */
 import { type EventKind, KINDS } from '../event.ts'
 import { decodeId } from '../id.ts'
@@ -22,7 +22,7 @@ const REQUEST_ID: AuditCode = {
 }
 const IP_ADDRESS = '2'
 
-/** What leaves the server: there it is the source. */
+/** Kinds that send data to the client: the server is the source in them. */
 const LEAVES = new Set<EventKind>(['read', 'vread', 'history-instance', 'history-type', 'history-system', 'admin'])
 const SEARCHES = new Set<EventKind>(['search-type', 'search-system', 'history-type', 'history-system'])
 const OWN = new Set<EventKind>(['start', 'stop', 'sampled', 'prune', 'rekey', 'alarm'])
@@ -101,7 +101,7 @@ const patientOf = ({ patient }: Row): object | undefined =>
 const requestOf = ({ request }: Row): object | undefined =>
   request === null ? undefined : { what: { identifier: { value: decodeId(request) } }, type: REQUEST_ID }
 
-/** The number of a refusal says that it concerned something hidden: `outcomeEntity` names that. */
+/** True when `number` marks a refusal about a hidden resource, which `outcomeEntity` shows. */
 const saysHidden = ({ status, number }: Row, kind: EventKind): boolean =>
   number !== null && outcomeOf(status) !== '0' && !OWN.has(kind)
 
@@ -122,7 +122,7 @@ const toOutcome = (status: number): object => {
   return { resourceType: 'OperationOutcome', id: 'outcome', issue: [{ severity: 'error', code }] }
 }
 
-/** `chain` tells the trail apart, in hexadecimal. */
+/** `chain` is the hexadecimal id of the audit trail. */
 export const toAuditEvent = (row: Row, chain: string): object => {
   const kind = KINDS[row.kind] ?? 'request'
   const operation = row.operation ?? undefined

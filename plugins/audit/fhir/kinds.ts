@@ -90,7 +90,7 @@ export const actionOf = (kind: EventKind, operation: string | undefined): Action
 
 export const codedAs = (kind: EventKind): Kind => CODED[kind]
 
-/** Login, token, revoke and register are steps of authentication with names of their own. */
+/** The operations login, token, revoke and register of `auth` have subtypes of their own. */
 export const subtypesOf = (kind: EventKind, operation: string | undefined): readonly AuditCode[] => {
   const { subtype } = CODED[kind]
   if (operation === undefined || kind === 'request') return [subtype]

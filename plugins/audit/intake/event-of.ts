@@ -1,12 +1,12 @@
-/** A fact, or a request that was refused before anybody knew what it asks for, as an event. */
+/** Makes an event of a fact, or of a request that was refused before its interaction was known. */
 import type { AuditFact, FactDetails, RequestContext } from '../../../kernel/index.ts'
 import type { TrailEvent } from '../event.ts'
 
-// What else an address may hold, a client wrote: it may be anything, and is not kept.
+// Other text in the URL was written by the client and may be anything, so it is not stored.
 const ID = /^[A-Za-z0-9\-.]{1,64}$/
 const RESOURCE = /^\/([A-Z][A-Za-z]{1,63})(?:\/([A-Za-z0-9\-.]{1,64}))?(?:[/?]|$)/
 
-/** What `number` says of a refusal. */
+/** `number` of a refusal about a hidden resource. */
 const HIDDEN = 1
 
 const idOf = (id: string | undefined): string | undefined => (id !== undefined && ID.test(id) ? id : undefined)
@@ -16,7 +16,7 @@ const addressOf = ({ address }: RequestContext): string | undefined => (address 
 const withoutQuery = (details: FactDetails): FactDetails =>
   details.query === undefined ? details : { patients: () => details.patients?.() ?? [] }
 
-/** Member by member: there is one for each read, and two objects would take longer than one. */
+/** Lists the members one by one, because it runs for each read and an intermediate object would take longer. */
 export const eventOf = (
   { request, interaction, status, version, hidden, details }: AuditFact,
   withQuery: boolean,
@@ -26,7 +26,7 @@ export const eventOf = (
   status,
   type: interaction.type,
   id: idOf(interaction.id),
-  // 0 is the version of what never was.
+  // A resource that never existed has version 0.
   version: version === 0 ? undefined : (version ?? interaction.version),
   details: details === undefined || withQuery ? details : withoutQuery(details),
   client: request.caller.client,
@@ -38,7 +38,7 @@ export const eventOf = (
   number: status < 400 ? details?.count : hidden === true ? HIDDEN : undefined,
 })
 
-/** Of the address no more than what looks like a type and an id. */
+/** Takes from the URL only what looks like a type and an id. */
 export const eventOfRefusal = (request: RequestContext, status: number): TrailEvent => {
   const [, type, id] = RESOURCE.exec(request.url) ?? []
   const { startedAt, caller, method } = request

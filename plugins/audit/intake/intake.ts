@@ -1,4 +1,4 @@
-/** What the kernel and the plugins tell → the trail: at once for a change, by the queue for everything else. */
+/** Passes facts to the audit trail: those of changes in their transaction, all others through the queue. */
 import type { AuditFact, Clock, RequestContext, Usage } from '../../../kernel/index.ts'
 import type { EventKind, TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
@@ -20,15 +20,15 @@ const READS: ReadonlySet<EventKind> = new Set([
   'capabilities',
 ])
 
-/** An operation that is asked for with GET changes nothing. https://hl7.org/fhir/R4/operations.html#executing */
+/** An operation called with GET changes nothing. https://hl7.org/fhir/R4/operations.html#executing */
 const isRead = ({ interaction, request }: AuditFact): boolean =>
   READS.has(interaction.kind) || (interaction.kind === 'operation' && request.method === 'GET')
 
 export interface Intake {
   record(fact: AuditFact): void
-  /** After the answer: a refusal that nobody told. */
+  /** Called after the answer: records a refusal for which there was no fact. */
   used(usage: Usage): void
-  /** Resolves when everything told before is written. */
+  /** Resolves when everything recorded before is written. */
   flush(): Promise<void>
 }
 

@@ -1,29 +1,29 @@
 /**
- * Events that wait for nobody: those of reads and refusals. They are written together, at most WINDOW_MS after the
- * answer they tell of, in one transaction that does not wait for the disk; it is waited for once a second, because
- * waiting for it fifty times would slow down what they tell of. None is dropped: when the database takes none, the queue
- * fills, and then what would have to be recorded is refused.
+ * The queue of events that no transaction waits for: those of reads and refusals. They are written together, at most
+ * WINDOW_MS after their answer, in a transaction that does not wait for the disk. The queue waits for the disk once a
+ * second, because doing so fifty times a second would slow down requests. No event is dropped: when the database
+ * accepts none, the queue fills up, and then requests that have to be recorded are refused.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { TrailBusy } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 
-const WINDOW_MS = 20 // between an answer and its event in the database
-const HARDEN_MS = 1_000 // between an event that is written and on disk
-const BATCH = 512 // events written in one go, which takes a few milliseconds
+const WINDOW_MS = 20 // milliseconds between an answer and its event in the database
+const HARDEN_MS = 1_000 // milliseconds between an event in the database and on disk
+const BATCH = 512 // events of one transaction, which takes a few milliseconds
 const MAX_WAITING = 10_000 // events that wait; some megabytes
-const RETRY_MS = 1_000 // after the database refused them
+const RETRY_MS = 1_000 // milliseconds until a retry after the database refused them
 
 export interface EventQueue {
-  /** From now on events are written; those that came before have waited. */
+  /** Starts writing, first the events that were queued before. */
   open(): void
   /**
-   * Behind the event of stop nothing is taken any more: the gap has its mark. That event waits for the disk, and what was
-   * written before it is there with it.
+   * Accepts no events any more: the event of stop is the last one and marks the gap. It is written with a wait for the
+   * disk, which makes earlier events durable too.
    */
   close(): void
-  /** Throws TrailBusy when no more can be kept. */
+  /** Queues an event. Throws TrailBusy when the queue is full. */
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
   flush(): Promise<void>
@@ -58,13 +58,16 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       { once: true },
     )
   }
-  /** What waits now. What comes meanwhile waits for its own window: writing it at once would write it one by one. */
+  /**
+   * Writes the events that are queued now. Later events wait for their own window: otherwise they would be written one
+   * by one.
+   */
   const writeWaiting = async (): Promise<void> => {
     for (let left = waiting.length; left > 0; ) {
       const batch = waiting.slice(0, Math.min(left, BATCH))
       await trail.write(batch, { asynchronousCommit: true })
       hardenSoon()
-      // Only now: what could not be written is written later.
+      // Removed only after they are written, so that a failed write is retried.
       waiting = waiting.slice(batch.length)
       left -= batch.length
     }
@@ -95,7 +98,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       'abort',
       () => {
         isScheduled = false
-        start().catch(() => undefined) // told to the log, and tried again
+        start().catch(() => undefined) // logged, and retried
       },
       { once: true },
     )
@@ -104,7 +107,10 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
     if (waiting.length >= BATCH) start().catch(() => undefined)
     else if (waiting.length > 0) schedule(WINDOW_MS)
   }
-  /** What holds on to the bodies of resources is asked at once when the queue does not get shorter. */
+  /**
+   * Evaluates the details of an event now, because they hold bodies of resources in memory while the queue is not
+   * written.
+   */
   const settled = (event: TrailEvent): TrailEvent => {
     const patients = event.details?.patients?.()
     const query = event.details?.query?.()
@@ -132,7 +138,7 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       if (state !== 'early' && !isFailing && writing === undefined) writeSoon()
     },
     async flush() {
-      // What is being written may have begun before the last event came, or before the database took any.
+      // The write in progress may have begun before the last event was queued, or before the database accepted any.
       await writing?.catch(() => undefined)
       if (waiting.length > 0) await start()
     },

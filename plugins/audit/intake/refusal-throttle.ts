@@ -1,12 +1,15 @@
-/** Refusals of callers nobody knows: so many a second are told one by one, the others are counted. Spec: Events 1. */
+/**
+ * Limits events of refusals of unknown callers: a number of them per second are recorded one by one, the others are
+ * only counted. Spec: Events 1.
+ */
 export interface AnonymousRefusalThrottle {
-  /** True when this one is told by itself. Counts it otherwise. */
+  /** True when this refusal gets an event of its own; otherwise counts it. */
   admits(now: number, status: number): boolean
-  /** How many were only counted since the last call, by status. */
+  /** The number of refusals that were only counted since the last call, by status. */
   take(): ReadonlyMap<number, number>
 }
 
-/** `perSecond` 0 tells every one. */
+/** With `perSecond` 0 every refusal gets an event. */
 export const createAnonymousRefusalThrottle = (perSecond: number): AnonymousRefusalThrottle => {
   let second = Number.NaN
   let told = 0

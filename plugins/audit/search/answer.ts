@@ -1,4 +1,4 @@
-/** Rows of a search as a searchset Bundle, or line by line. */
+/** Formats the rows of a search as a searchset Bundle, or line by line. */
 import type { RequestContext } from '../../../kernel/index.ts'
 import { toAuditEvent } from '../fhir/audit-event.ts'
 import type { Row } from '../tables.ts'
@@ -42,7 +42,7 @@ export const toBundle = async (
   })
 }
 
-/** Everything that matches, or `_count` of it, a page at a time: as much as somebody reads. */
+/** Yields all matches, or `_count` of them, as lines. A page is read when the reader has taken the one before. */
 export async function* toLines(
   finder: AuditSearch,
   { signal }: RequestContext,

@@ -1,13 +1,13 @@
-/** What a condition says of the rows it holds for, so that blocks without such rows are passed over. */
+/** What a clause implies for the rows that match it, so that blocks without such rows can be skipped. */
 import type { AuditBlock } from '../blocks/block.ts'
 import { mayContain } from '../blocks/bloom-filter.ts'
 
 export interface BlockQuery {
-  /** Milliseconds, from the first to before the second. */
+  /** Milliseconds: from the first, inclusive, to the second, exclusive. */
   readonly time?: readonly [number, number]
   /** Numbers of rows, both included. */
   readonly rows?: readonly [number, number]
-  /** Each row has one of these, at least. */
+  /** Each row has at least one of these keys. */
   readonly keys?: readonly number[]
 }
 
@@ -18,7 +18,7 @@ const around = (ranges: readonly (NumberRange | undefined)[]): NumberRange | und
     ? [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))]
     : undefined
 
-/** Of rows for which one of them holds. */
+/** Combines clauses of which at least one must match. */
 export const anyBlockQuery = (all: readonly BlockQuery[]): BlockQuery => {
   const time = around(all.map((one) => one.time))
   const rows = around(all.map((one) => one.rows))
@@ -26,12 +26,12 @@ export const anyBlockQuery = (all: readonly BlockQuery[]): BlockQuery => {
   return { ...(time && { time }), ...(rows && { rows }), ...(keys && { keys }) }
 }
 
-/** Of rows for which all of them hold. */
+/** What a row must have to match all clauses. */
 export interface WantedKeys {
   readonly time: NumberRange
   readonly rows: NumberRange
   readonly keys: readonly (readonly number[])[]
-  /** False: no block can be passed over. */
+  /** False when no block can be skipped. */
   readonly isSelective: boolean
 }
 
@@ -50,6 +50,6 @@ export const allBlockQuery = (all: readonly BlockQuery[]): WantedKeys => {
   }
 }
 
-/** False only when no row of the block can be one. `filter` is null when the time says so already. */
+/** False only when no row of the block can match. `filter` is null when the time of the block already excludes it. */
 export const mayMatch = ({ filter }: { readonly filter: AuditBlock['filter'] | null }, { keys }: WantedKeys): boolean =>
   filter !== null && keys.every((anyOf) => anyOf.some((key) => mayContain(filter, key)))

@@ -1,7 +1,6 @@
 /**
- * Events newest first, in the order they were recorded: pages hold still while others are added. The walk goes from the
- * newest block to the oldest in slices, passes over those that cannot hold what is asked for, and ends when the page is
- * full.
+ * Finds events, newest first in the order of recording, so that pages do not shift while others are added. It goes from
+ * the newest block to the oldest in slices, skips blocks that cannot match, and ends when the page is full.
  */
 import type { Clock } from '../../../kernel/index.ts'
 import { type Database, type Sql, sql } from '../../database/service.ts'
@@ -12,22 +11,22 @@ import { COLUMNS, type Row, readBlocks, readNewestEvents } from '../tables.ts'
 import { allBlockQuery, mayMatch, type WantedKeys } from './block-query.ts'
 import type { AuditClause } from './parameters.ts'
 
-const MAX_SHAPES = 200 // texts that are kept; clients ask in few ways
-const FEW_BLOCKS = 16 // of the first slice: mostly the page is full by then
-const MAX_BLOCKS = 256 // of a slice: at most a megabyte of filters, or a tenth of a second of rows
+const MAX_SHAPES = 200 // cached statement texts; clients use few combinations of parameters
+const FEW_BLOCKS = 16 // of the first slice, which usually fills the page
+const MAX_BLOCKS = 256 // of a slice: at most a megabyte of filters, or a tenth of a second of reading rows
 const PAGE_MS = 10_000
-const ROWS_OF_PACKS = 16 // read at once: some milliseconds of unpacking
+const ROWS_OF_PACKS = 16 // read in one query: some milliseconds of decoding
 const ROWS = 250
 
 export interface AuditSearch {
-  /** At most `limit` rows with numbers below `before`; fewer when nobody waits any more. */
+  /** At most `limit` rows with numbers below `before`; fewer when `signal` aborts. */
   find(
     conditions: readonly AuditClause[],
     before: number | undefined,
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly Row[]>
-  /** The same within PAGE_MS. Throws SearchTooCostly. */
+  /** The same with a time limit of PAGE_MS. Throws SearchTooCostly. */
   findInTime: AuditSearch['find']
 }
 
@@ -62,7 +61,7 @@ export const createAuditSearch = (database: Database, clock: Clock): AuditSearch
     limit: number,
     signal: AbortSignal,
   ): Promise<void> => {
-    // A pack is found by the number of its first event, which lies in the same block.
+    // A batch is stored under the number of its first event, which lies in the same block.
     const bottom = Math.max(1, blockStart(from))
     let top = to
     for (let size = ROWS_OF_PACKS; found.length < limit && !signal.aborted; ) {
@@ -82,7 +81,7 @@ export const createAuditSearch = (database: Database, clock: Clock): AuditSearch
       size = rows.some(({ kind }) => kind === BATCH) ? ROWS_OF_PACKS : ROWS
     }
   }
-  /** Where such rows may be, newest first; what has no block is looked at row by row. */
+  /** Ranges that may hold matches, newest first. Rows without a block are always included. */
   const rangesOf = async (wanted: WantedKeys, { from, to }: Range, signal: AbortSignal): Promise<readonly Range[]> => {
     if (!wanted.isSelective) return [{ from, to }]
     const blocks = await database.longQuery<{ first_seq: number; filter: Uint8Array | null }>(

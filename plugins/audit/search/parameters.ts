@@ -1,4 +1,7 @@
-/** Query of GET /_audit → conditions. Names and prefixes are those of the search on AuditEvent. https://hl7.org/fhir/R4/auditevent.html#search */
+/**
+ * Parses the query of GET /_audit into clauses. Names and prefixes are those of the search on AuditEvent.
+ * https://hl7.org/fhir/R4/auditevent.html#search
+ */
 import type { SqlParam } from '../../database/service.ts'
 import { filterKeyOf } from '../blocks/bloom-filter.ts'
 import { AuditParameterUnknown, AuditParameterValue } from '../errors.ts'
@@ -13,7 +16,7 @@ const USUAL = 50
 const MAX_PAGE = 1_000
 const LATEST = Number.MAX_SAFE_INTEGER
 
-/** A condition on `audit_event`: for the database, and for what comes out of a pack. */
+/** A clause on `audit_event`: as SQL for rows, and as a function for events of a batch. */
 export interface AuditClause extends BlockQuery {
   readonly text: string
   readonly params: readonly SqlParam[]
@@ -92,7 +95,7 @@ const entity = (value: string): AuditClause => {
       isSame(row.id, packed) && row.type === type && (version === undefined || row.ver === Number(version)),
     keys: [filterKeyOf('id', packed)],
   }
-  // A patient is also an entity of what concerns him.
+  // An event about a Patient resource matches as its entity and as its patient.
   return type === 'Patient' && version === undefined ? anyOf([itself, patient(value)]) : itself
 }
 
@@ -118,7 +121,7 @@ const METHOD_CODES: Readonly<Record<'C' | 'R' | 'U' | 'D' | 'E', readonly string
 
 const action = (value: string): AuditClause => {
   if (!/^[CRUDE]$/.test(value)) throw AuditParameterValue('action', 'C, R, U, D or E')
-  // What was refused before it was known what it asks for has the action of its method.
+  // A request that was refused before its interaction was known has the action of its method.
   const methods = METHOD_CODES[value as keyof typeof METHOD_CODES]
   const isOf = (kind: EventKind): boolean => kind !== 'request' && actionOf(kind, undefined) === value
   const refused = eventCode('request')
@@ -130,7 +133,7 @@ const action = (value: string): AuditClause => {
   }
 }
 
-/** From the first to before the second. A major failure, 12, is none that is recorded. */
+/** From the first, inclusive, to the second, exclusive. Outcome 12, a major failure, is never recorded. */
 const STATUSES: Readonly<Record<string, readonly [number, number]>> = {
   '0': [0, 400],
   '4': [400, 500],
@@ -182,7 +185,10 @@ const readCount = (value: string): number => {
   return Number(value)
 }
 
-/** Throws 400 for what is not known, or not well-formed. A parameter given twice is both; a comma is either. */
+/**
+ * Throws 400 for an unknown parameter or a malformed value. Parameters given twice must both match; of values separated
+ * by commas one must.
+ */
 export const readAuditQuery = (url: string): AuditQuery => {
   const start = url.indexOf('?')
   const given = start === -1 ? [] : [...new URLSearchParams(url.slice(start + 1))]

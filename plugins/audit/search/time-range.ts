@@ -1,8 +1,11 @@
-/** A FHIR date, dateTime or instant as the milliseconds it may mean. https://hl7.org/fhir/R4/datatypes.html#dateTime */
+/**
+ * The range of milliseconds that a FHIR date, dateTime or instant covers.
+ * https://hl7.org/fhir/R4/datatypes.html#dateTime
+ */
 const MOMENT =
   /^(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01])(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?)?)?)?$/
 
-/** Half-open. Without a zone it is UTC. Undefined when it is none. */
+/** From `from`, inclusive, to `to`, exclusive. Without a zone it is UTC. Undefined when the text is not a date. */
 export const readTimeRange = (text: string): { readonly from: number; readonly to: number } | undefined => {
   const found = MOMENT.exec(text)
   if (found === null) return undefined

@@ -1,4 +1,7 @@
-/** Events → rows without their place in the chain. One event is as many rows as patients it is about, one at least. */
+/**
+ * Makes rows of events, without number and seal. An event gives one row for each patient that it is about, and one if
+ * there is none.
+ */
 
 import {
   BATCH,
@@ -17,7 +20,7 @@ import type { Row } from '../tables.ts'
 const NOTHING = Buffer.alloc(0)
 const OK = 200
 
-/** Its number and seal are given to it when it is written; `told` is what is in it when it is a pack. */
+/** A row before it gets its number and seal; `entries` are its events when it is a batch. */
 export type UnnumberedRow = { -readonly [Column in keyof Row]: Row[Column] } & { readonly entries?: readonly Entry[] }
 
 const packed = (id: string | undefined): Buffer | null => (id === undefined ? null : encodeId(id))
@@ -49,7 +52,10 @@ export const toRows = (events: readonly TrailEvent[]): readonly UnnumberedRow[] 
 const NO_EVENT = { type: null, id: null, ver: null, patient: null, client: null, person: null, token: null } as const
 const NO_TEXT = { address: null, request: null, operation: null, query: null, proof: null } as const
 
-/** The same in packs, behind so many events. None reaches over the end of a block, which is made of whole rows. */
+/**
+ * The same as batches, for rows that follow event number `seq`. A batch never crosses the end of a block, which
+ * consists of whole rows.
+ */
 export const batchesOf = (events: readonly TrailEvent[], seq: number): readonly UnnumberedRow[] => {
   const entries = eventsOf(events)
   if (entries.length < MIN_BATCH_EVENTS) return entries.map(rowOf)

@@ -1,4 +1,4 @@
-/** Where the chain ends: what the next rows follow, and how it is written. */
+/** The head of the chain: its end, after which rows are appended. */
 import type { Transaction } from '../../database/service.ts'
 import { lastSeqOf } from '../batch.ts'
 import type { ChainKey } from '../chain/key.ts'
@@ -7,12 +7,12 @@ import { type HeadRow, updateHead } from '../tables.ts'
 import type { UnnumberedRow } from './event-rows.ts'
 import { insertTrailRows } from './insert.ts'
 
-/** Only what the next row needs. */
+/** The columns that the next row needs. */
 export type Head = Pick<HeadRow, 'chain' | 'seq' | 'mac' | 'count'>
 
 export type SealedHead = Head & Pick<HeadRow, 'seal'>
 
-/** A chain without rows. */
+/** The head of a chain without rows. */
 export const newHead = (key: ChainKey, chain: Buffer): HeadRow => {
   const head = { chain, seq: 0, mac: GENESIS, count: 0, key: key.id }
   const pruned = { pruned_seq: 0, pruned_mac: GENESIS, pruned_count: 0, pruned_key: key.id }
@@ -24,7 +24,9 @@ export const newHead = (key: ChainKey, chain: Buffer): HeadRow => {
   }
 }
 
-/** Gives rows their place and seal, writes them behind the head, and the head behind them. `next` is the key in force from then on. */
+/**
+ * Numbers and seals rows, appends them after the head, and updates the head. `next` is the key in force from then on.
+ */
 export const appendRows = async (
   transaction: Transaction,
   key: ChainKey,

@@ -1,6 +1,6 @@
 /**
- * Inserts rows, several with one statement. Handing over a value takes as long as hashing a few bytes, also when it is
- * null, so what reads and changes do not have is left out where nobody has it.
+ * Inserts rows, several with one statement. Binding a value takes as long as hashing a few bytes, also when it is null,
+ * so columns that most events leave empty are left out where all rows do.
  */
 import { type Sql, type SqlParam, sql, type Transaction } from '../../database/service.ts'
 import { COLUMNS, type Row } from '../tables.ts'
@@ -21,10 +21,12 @@ const common = COLUMNS.filter((column) => !RARE.includes(column))
 const inserts = { few: insertsOf('audit.insert', common), all: insertsOf('audit.insert-all', [...common, ...RARE]) }
 
 const isCommon = ({ operation, query, number, proof }: Row): boolean =>
-  // A pack has a number.
+  // A batch has a number.
   operation === null && query === null && number === null && proof === null
 
-/** In the order of the statements: named one by one, because looking each up by its name takes longer. */
+/**
+ * In the order of the statement's columns. They are listed one by one, because looking them up by name takes longer.
+ */
 const addCommon = (params: SqlParam[], row: Row): void => {
   params.push(row.seq, row.at, row.kind, row.status, row.type, row.id, row.ver, row.patient, row.client)
   params.push(row.person, row.token, row.address, row.request, row.mac)

@@ -1,6 +1,7 @@
 /**
- * Keeps the trail while the server runs: opens it, tells start and stop, writes checkpoints to the log, prunes. A
- * checkpoint in the log, which is kept elsewhere, is what shows that a trail was cut or an old one put back.
+ * Maintains the audit trail while the server runs: opens it, records start and stop, logs checkpoints, and prunes. The
+ * log is to be kept elsewhere: its checkpoints show that the end of the trail was cut off or that an old copy was
+ * restored.
  */
 import { type Clock, counted, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
@@ -17,7 +18,7 @@ const HOUR_MS = 3_600_000
 export interface TrailMaintenance {
   start(): Promise<void>
   stop(): Promise<void>
-  /** Id of the trail, hexadecimal. */
+  /** Id of the audit trail, hexadecimal. */
   chain(): Promise<string>
 }
 
@@ -27,7 +28,7 @@ export interface KeeperParts {
   readonly trail: Trail
   readonly blocks: BlockWriter
   readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
-  /** Writes what waits. */
+  /** Writes the queued events. */
   readonly flush: () => Promise<void>
   readonly retentionDays: number | undefined
   readonly clock: Clock
@@ -65,13 +66,13 @@ export const createTrailMaintenance = (parts: KeeperParts): TrailMaintenance => 
       queue.open()
       isOpen = true
       await checkpoint()
-      // What a long time off has left is not waited for.
+      // The start does not wait for pruning, which may take long after a long downtime.
       pruning = pruneOld().catch(onError)
       void blocks.writeMissing()
       hourly = every(clock, HOUR_MS, eachHour, onError)
     },
     async stop() {
-      // Of a start that failed there is nothing to tell.
+      // A start that failed has recorded nothing.
       if (!isOpen) return
       await hourly?.stop()
       await Promise.all([pruning, blocks.stop()])

@@ -1,6 +1,6 @@
 /**
- * Opens the trail at start: makes its head, changes its key, and says so when the head is not as it was left. A trail
- * chained with a key that is not given is not written to.
+ * Opens the audit trail at start: creates its head, changes its key, and reports a head that was changed from outside.
+ * A trail whose key is not configured is not written to.
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock, Logger } from '../../../kernel/index.ts'
@@ -26,7 +26,7 @@ export interface OpenParts {
 const begin = async (transaction: Transaction, { keys }: OpenParts): Promise<HeadRow> => {
   const first = await transaction.get<{ seq: number | null }>(readFirst, [])
   if (typeof first?.seq === 'number') {
-    // Another server that starts at the same time may have made the head and an event since the head was looked for.
+    // Another server that starts at the same time may have created the head and an event since the head was looked up.
     const made = await transaction.get<HeadRow>(lockHead, [])
     if (made === undefined) throw HeadMissing()
     return made
@@ -49,7 +49,7 @@ const begin = async (transaction: Transaction, { keys }: OpenParts): Promise<Hea
   return (await transaction.get<HeadRow>(lockHead, [])) as HeadRow
 }
 
-/** What is wrong with the head, as far as two look-ups show. */
+/** What is wrong with the head, as far as two queries show. */
 const faultOf = async (transaction: Transaction, keys: KeyRing, head: HeadRow): Promise<string | undefined> => {
   const key = keys.find(head.key)
   if (key === undefined) throw KeyMismatch()
@@ -62,7 +62,7 @@ const faultOf = async (transaction: Transaction, keys: KeyRing, head: HeadRow): 
   return Buffer.from(head.mac).equals(last.mac) ? undefined : 'the last event is another one'
 }
 
-/** The row that changes keys is sealed with the old one, and proves that the new one is known. */
+/** Changes the key: the row that records it is sealed with the old key and proves that the new one is known. */
 const changeKey = async (transaction: Transaction, { keys, clock }: OpenParts, head: HeadRow): Promise<void> => {
   const old = keys.find(head.key)
   if (old === undefined) throw KeyMismatch()
@@ -74,13 +74,13 @@ const changeKey = async (transaction: Transaction, { keys, clock }: OpenParts, h
   await transaction.run(updatePrunedUntil, [pruned_seq, pruned_mac, pruned_count, pruned_key, seal])
 }
 
-/** Throws KeyMismatch and HeadMissing, which stop the start. */
+/** Throws KeyMismatch or HeadMissing, which stops the start. */
 export const openTrail = async (parts: OpenParts): Promise<void> => {
   const { database, keys, clock, log } = parts
   const fault = await database.transact(async (transaction) => {
     const head = (await transaction.get<HeadRow>(lockHead, [])) ?? (await begin(transaction, parts))
     const found = await faultOf(transaction, keys, head)
-    // It goes on from there, and what is broken stays broken: nothing is mended that somebody should look at.
+    // The trail is continued and the damage is left as it is, so that it can be examined.
     if (found !== undefined) {
       const key = keys.find(head.key)
       const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }

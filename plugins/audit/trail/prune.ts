@@ -1,6 +1,6 @@
 /**
- * Prunes what is older than retention_days, a slice at a time. Each slice is verified before it goes, so that nothing
- * broken is cleared away, and what is left of it is its number and seal, sealed again.
+ * Prunes events older than retention_days, in slices. Each slice is verified before it is deleted, so that evidence of
+ * tampering is kept. The number and seal of the last pruned row are stored in the head and sealed again.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
@@ -21,7 +21,7 @@ import {
 import type { Trail } from './trail.ts'
 
 const DAY_MS = 86_400_000
-const SLICE_ROWS = 100 // of one transaction
+const SLICE_ROWS = 100 // rows deleted in one transaction
 const REKEY = eventCode('rekey')
 
 export interface PruneParts {
@@ -35,7 +35,7 @@ export interface PruneParts {
 
 type Pruned = Pick<HeadRow, 'pruned_seq' | 'pruned_mac' | 'pruned_count' | 'pruned_key'>
 
-/** What is to be recorded when these rows are gone; undefined when they are not what was written. */
+/** The record of pruning after these rows; undefined when the rows were altered. */
 const followed = (keys: KeyRing, head: HeadRow, rows: readonly Row[]): Pruned | undefined => {
   let key = keys.find(head.pruned_key)
   let { pruned_seq: seq, pruned_mac: mac, pruned_count: count } = head
@@ -57,7 +57,7 @@ const followed = (keys: KeyRing, head: HeadRow, rows: readonly Row[]): Pruned | 
 const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after: Pruned): Promise<boolean> => {
   const now = await transaction.get<HeadRow>(lockHead, [])
   const key = now === undefined ? undefined : keys.find(now.key)
-  // Another server was at it.
+  // Another server has pruned meanwhile.
   if (now === undefined || key === undefined || now.pruned_seq !== head.pruned_seq) return false
   await transaction.run(deleteRows, [head.pruned_seq, after.pruned_seq])
   await transaction.run(deleteBlocks, [after.pruned_seq])
@@ -72,9 +72,9 @@ const cut = async (transaction: Transaction, keys: KeyRing, head: HeadRow, after
   return true
 }
 
-/** Resolves with the number of rows that are gone. */
+/** Resolves with the number of deleted rows. */
 export const pruneTrail = async ({ database, keys, trail, days, clock, log }: PruneParts): Promise<number> => {
-  const oldest = clock.now() - days * DAY_MS // of what is kept
+  const oldest = clock.now() - days * DAY_MS // time of the oldest event to keep
   let gone = 0
   for (let isMore = true; isMore; ) {
     const head = await database.get<HeadRow>(readHead, [])
@@ -84,7 +84,7 @@ export const pruneTrail = async ({ database, keys, trail, days, clock, log }: Pr
       log.error({ seq: head.pruned_seq }, 'the audit trail is broken and is not pruned: run server audit verify')
       break
     }
-    // Never the last one: the head goes on from it.
+    // The last row stays: new rows are chained to it.
     const last = head.seq - 1
     if (last <= head.pruned_seq) break
     const found = await database.all<Row>(readRows, [head.pruned_seq, last, SLICE_ROWS])

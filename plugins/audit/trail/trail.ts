@@ -1,7 +1,8 @@
 /**
- * The trail: events are appended at the end of the transaction they belong to, in one order for all. The head is
- * remembered between transactions. On PostgreSQL another server that appended meanwhile is found out because its rows have
- * the same numbers, and then the head is read again, and locked; on SQLite it is asked for by all it was left with.
+ * The audit trail: events are appended at the end of their transaction, in one order for all. The head is cached
+ * between transactions. On PostgreSQL another server may have appended meanwhile: then the insert fails because its
+ * rows have the same numbers, and the head is read again with a lock. On SQLite each transaction checks that the head
+ * still has the cached values.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import type { CommitParticipant, Database, Transaction, TransactOptions } from '../../database/service.ts'
@@ -14,13 +15,14 @@ import { findHead, type HeadRow, lockHead, updateHeadTime } from '../tables.ts'
 import { batchesOf, type UnnumberedRow } from './event-rows.ts'
 import { appendRows, type Head, type SealedHead } from './head.ts'
 
-const REMEMBERED_MS = 10_000 // long before another server could prune what this one has not seen
-const SHARED_CLOSINGS = 100 // after another server was met, the head is asked for so often
+// milliseconds; shorter than the time after which another server could have pruned rows that this one has not seen
+const REMEMBERED_MS = 10_000
+const SHARED_CLOSINGS = 100 // transactions that read the head with a lock after another server has appended
 
 export interface Trail {
-  /** Leaves an event for the end of its transaction: both are there, or neither. */
+  /** Registers an event for the end of its transaction: both are committed, or neither. */
   append(transaction: Transaction, event: TrailEvent): void
-  /** Writes events in a transaction of their own; `relaxed` does not wait for the disk. */
+  /** Writes events in a transaction of their own; with `asynchronousCommit` it does not wait for the disk. */
   write(events: readonly TrailEvent[], options?: TransactOptions): Promise<void>
   /** Resolves when everything written before is on disk. */
   flush(): Promise<void>
@@ -36,17 +38,19 @@ export interface TrailParts {
 
 interface Remembered {
   readonly head: SealedHead
-  /** On the monotonic clock; nothing more is asked until then. */
+  /** Milliseconds on the monotonic clock until which the cached head is used. */
   readonly until: number
 }
 
-/** One event of a change, or those of a moment. */
+/** One event of a change, or a group of other events. */
 type Left = TrailEvent | readonly TrailEvent[]
 
-/** In the order they were left, behind so many events: those of changes that share a COMMIT are of one moment too. */
+/**
+ * Rows that follow event number `seq`, in the order of registration. Changes that share a COMMIT also share batches.
+ */
 const rowsBehind = (seq: number, all: readonly Left[]): readonly UnnumberedRow[] => batchesOf(all.flat(), seq)
 
-/** Why is for the log. */
+/** The cause is for the log only. */
 const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } })
 
 export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts): Trail => {
@@ -55,20 +59,24 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
   let toAsk = 0
   let next: SealedHead | undefined
 
-  /** Is the head as it was left? On PostgreSQL that is not asked: nobody else is likely to have moved it. */
+  /**
+   * Whether the head still has the cached values. Not queried on PostgreSQL, where a conflict shows when the rows are
+   * inserted.
+   */
   const isThere = async (transaction: Transaction, { head, until }: Remembered): Promise<boolean> => {
     if (isShared) return toAsk === 0 && clock.monotonic() < until
     const { chain, seq, mac, count, seal } = head
     return (await transaction.get(findHead, [chain, seq, mac, count, keys.current.id, seal])) !== undefined
   }
-  /** And whether it is as this trail left it. */
+  /** The current head, and whether its seal is valid. */
   const headNow = async (transaction: Transaction): Promise<{ readonly head: Head; readonly isSound: boolean }> => {
     if (remembered !== undefined && (await isThere(transaction, remembered)))
       return { head: remembered.head, isSound: true }
     toAsk = Math.max(0, toAsk - 1)
     const head = await transaction.get<HeadRow>(lockHead, [])
     if (head === undefined) throw refuse(HeadMissing())
-    // Another server has changed the key, or this one never had the right one: what it sealed would break the chain.
+    // Another server has changed the key, or this one was configured with a wrong one: rows sealed with it would break
+    // the chain.
     if (!keys.current.id.equals(head.key)) throw refuse(KeyMismatch())
     return { head, isSound: sealHead(keys.current, head).equals(head.seal) }
   }
@@ -77,7 +85,7 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
     async beforeCommit(transaction, events) {
       next = undefined
       const { head, isSound } = await headNow(transaction)
-      // Refusing everything would be a gift to whoever did it: it goes on, and says so.
+      // The trail is continued and the damage is reported: refusing all changes would let an attacker stop the server.
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
       const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }

@@ -1,6 +1,6 @@
 /**
- * Verifies the trail of a running server beside its work, one verification at a time: in a thread where the database is a
- * file, else here, where other work comes between the pages.
+ * Verifies the audit trail while the server runs, one verification at a time: in a worker thread where the database is
+ * a file, otherwise on the main thread, which yields between pages.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -8,12 +8,12 @@ import type { Database, Sql, SqlParam, ThreadReaderLocation } from '../../databa
 import { VerifyCancelled } from '../errors.ts'
 import { type Checkpoint, type Verdict, type VerifyInput, verifyTrail } from './walk.ts'
 
-// The compiled tree holds .js beside it; the sources run as they are.
+// The compiled program has worker.js; a checkout runs worker.ts.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A walk that nobody waits for any more ends with its thread. */
+/** Ends the thread when the signal aborts. */
 const inThread = async (place: ThreadReaderLocation, input: VerifyInput, signal: AbortSignal): Promise<Verdict> => {
   const worker = new Worker(WORKER, { workerData: { place, input } })
   const gone = new AbortController()

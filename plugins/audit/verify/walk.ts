@@ -1,7 +1,7 @@
 /**
- * Walks the chain from what was pruned to its head and says where it breaks first. It runs on any thread: rows come in
- * pages, and no more than a page is held. What it cannot see by itself is a trail that was cut and given an old head, or
- * a database restored from yesterday: those show against a checkpoint kept elsewhere.
+ * Walks the chain from the last pruned row to its head and reports the first break. It runs on any thread, and reads
+ * rows in pages of which it holds one. It cannot detect by itself that the end was cut off and an old head put back, or
+ * that an old backup was restored: a checkpoint that is kept elsewhere shows those.
  */
 import type { ThreadReader } from '../../database/service.ts'
 import { lastSeqOf, spanOf } from '../batch.ts'
@@ -10,7 +10,7 @@ import { GENESIS, proveKey, sealHead, sealPruned, sealRow } from '../chain/seals
 import { eventCode } from '../event.ts'
 import { type HeadRow, type Row, readFirst, readHeadAndLast, readRows } from '../tables.ts'
 
-const PAGE_ROWS = 100 // some milliseconds of work, and of packs a few megabytes
+const PAGE_ROWS = 100 // some milliseconds of work, and with batches a few megabytes
 const REKEY = eventCode('rekey')
 const MAX_ATTEMPTS = 3
 
@@ -21,15 +21,15 @@ export type Damage =
   | 'altered'
   /** Rows are gone from the middle. */
   | 'missing'
-  /** A row that was not written by this server, or was pruned long ago. */
+  /** A row that this server did not write, or that was pruned before and put back. */
   | 'inserted'
   /** Rows are gone from the end. */
   | 'truncated'
-  /** The head does not fit the rows. */
+  /** The head does not match the rows. */
   | 'head'
-  /** The record of what was pruned is not what was written. */
+  /** The record of pruning was altered. */
   | 'pruned'
-  /** The checkpoint was of other rows. */
+  /** The checkpoint does not match the row of its number. */
   | 'checkpoint'
 
 export interface Checkpoint {
@@ -46,16 +46,16 @@ export interface VerifyInput {
 
 export interface Verdict {
   readonly ok: boolean
-  /** False: the chain has no key, and shows mistakes only. */
+  /** False when the chain has no key: then it detects mistakes only. */
   readonly keyed: boolean
-  /** Events whose seal was worked out again. */
+  /** Number of events whose seal was recomputed. */
   readonly checked: number
   readonly head: Checkpoint
-  /** What was pruned by retention_days: up to which row, and how many. */
+  /** What retention_days has pruned: the last row, and the number of rows. */
   readonly pruned?: { readonly seq: number; readonly count: number }
   /** The first broken link. */
   readonly broken?: { readonly seq: number; readonly kind: Damage }
-  /** `pruned`: the row of the checkpoint is not there any more, so it says nothing. */
+  /** `pruned`: the row of the checkpoint has been pruned, so it could not be compared. */
   readonly checkpoint?: 'matches' | 'pruned'
   readonly message?: string
 }
@@ -79,7 +79,7 @@ interface Walk {
   readonly checked: number
   /** Seal of the last row. */
   readonly mac: Uint8Array
-  /** Key in force behind it. */
+  /** The key in force after the last row. */
   readonly key: ChainKey
   /** Number the next row should have. */
   readonly next: number
@@ -87,7 +87,7 @@ interface Walk {
   readonly isMatched: boolean
 }
 
-/** All rows up to the head. */
+/** Verifies all rows up to the head. */
 const walk = async (
   reader: ThreadReader,
   keys: KeyRing,
@@ -132,7 +132,7 @@ const walk = async (
   }
 }
 
-/** What is wrong with the head, once its rows are known. */
+/** What is wrong with the head, given the rows. */
 const faultOfHead = (
   keys: KeyRing,
   head: HeadAndLast,
@@ -178,12 +178,12 @@ const attempt = async (
     return { verdict: toVerdict(keyed, undefined, 0, broken, undefined), head }
   }
   const start = keys.find(head.pruned_key)
-  // Not the errors of rows: with another key every one of them looks altered.
+  // Reported instead of faults of rows: with a wrong key every row looks altered.
   if (start === undefined || keys.find(head.key) === undefined || (keyed && !keys.current.id.equals(head.key)))
     return { verdict: toVerdict(keyed, head, 0, { seq: head.pruned_seq + 1, kind: 'key' }, undefined), head }
   const walked = await walk(reader, keys, head, start, checkpoint)
   let broken = walked.broken ?? faultOfHead(keys, head, walked)
-  // Older than the checkpoint: what came after it was cut off, or never was in this database.
+  // The trail ends before the checkpoint: its end was cut off, or an older database was restored.
   if (broken === undefined && checkpoint !== undefined && checkpoint.seq > head.seq)
     broken = { seq: head.seq + 1, kind: 'truncated' }
   const isGone = checkpoint !== undefined && checkpoint.seq < head.pruned_seq
@@ -200,7 +200,7 @@ export const verifyTrail = async (
   for (let count = 1; ; count += 1) {
     const { verdict, head } = await attempt(reader, keys, checkpoint)
     if (verdict.ok || count === MAX_ATTEMPTS) return verdict
-    // Rows that were pruned meanwhile look as if they were missing.
+    // Rows that were pruned during the walk look as if they were missing, so it is repeated.
     const [now] = await reader.all<HeadRow>(readHeadAndLast, [])
     if (now?.pruned_seq === head?.pruned_seq) return verdict
   }

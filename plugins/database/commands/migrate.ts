@@ -1,7 +1,7 @@
 /**
- * `server migrate --status | --dry-run`: what is recorded in the database and what a start of this build would do.
- * Changes nothing and creates no file. Exit codes: 0 would start, 1 would refuse, 2 could not be read or wrong arguments.
- * Spec: Command line, Errors.
+ * `server migrate --status | --dry-run`: prints what is recorded in the database and what a start of this build would
+ * do. Changes nothing and creates no file. Exit codes: 0 the server would start, 1 it would refuse to, 2 the database
+ * could not be read or the arguments were wrong. Spec: Command line, Errors.
  */
 import { Command, Flags } from '@oclif/core'
 import { BUILD, commandContext, type SchemaChange } from '../../../kernel/index.ts'

@@ -1,13 +1,14 @@
 /**
- * Work that one server at a time does, such as the installation of packages: an advisory lock on a session of its own,
- * beside the pool, so that it holds no transaction open and no session that others wait for.
+ * `Database.alone` on PostgreSQL, for work that one server at a time does, such as the installation of packages. It
+ * takes an advisory lock on a session outside the pool, so that it holds no transaction open and no session that others
+ * wait for.
  */
 import type { Database } from '../contract.ts'
 import type { Connector } from './client.ts'
 import { fromPostgres } from './failure.ts'
 import type { Session } from './session.ts'
 
-/** Names of this kind of lock, apart from those that transactions hold. */
+/** The key of the lock, with a prefix that keeps it apart from locks of transactions. */
 const keyOf = (name: string): string => `alone/${name}`
 
 const lock = async (session: Session, key: string, onWait: (() => void) | undefined): Promise<void> => {
@@ -24,7 +25,7 @@ export const createAlone =
   (connector: Connector): Database['alone'] =>
   async (name, work, { signal, onWait } = {}) => {
     const session = await connector.connect(signal)
-    // The server gives a lock that is waited for to nobody once the session is gone.
+    // Once the session is gone, the server does not grant the lock that it waited for.
     const cut = (): void => session.destroy()
     signal?.addEventListener('abort', cut)
     try {

@@ -1,8 +1,11 @@
-/** Refuses a migration that the role may not make, before PostgreSQL refuses one of its statements. */
+/** Checks the rights that a migration needs, before PostgreSQL refuses one of its statements. */
 import { RightsMissing } from './errors.ts'
 import type { Session } from './session.ts'
 
-/** Throws `RightsMissing` with the GRANT that is missing. Without USAGE a schema is no current_schema(), so search_path is asked. */
+/**
+ * Throws `RightsMissing` with the GRANT that is missing. Reads search_path too, because a schema without USAGE is not a
+ * current_schema().
+ */
 export const checkRights = async (session: Session, database: string): Promise<void> => {
   const { rows } = await session.query<{ role: string; grantee: string; schema: string; allowed: boolean }>(
     `SELECT role, grantee, quote_ident(schema) AS schema,

@@ -1,4 +1,4 @@
-/** What a start would refuse of a PostgreSQL server, asked without changing anything. */
+/** Checks what a start would refuse of a PostgreSQL server, without changing anything. */
 import type { Logger } from '../../../kernel/index.ts'
 import { checkRights } from './check-rights.ts'
 import { createConnector } from './client.ts'

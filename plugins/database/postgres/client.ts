@@ -1,4 +1,4 @@
-/** Connects to the first PostgreSQL server of a connection string that will have us, and cancels what runs there. */
+/** Connects to the first usable PostgreSQL server of a connection string, and cancels statements that run there. */
 import type { Logger } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
 import type { Conninfo, SessionAttrs } from './conninfo.ts'
@@ -13,7 +13,7 @@ import { tlsReason } from './tls-reason.ts'
 const CANCEL_CODE = 80_877_102 // https://www.postgresql.org/docs/17/protocol-message-formats.html, CancelRequest
 // https://www.postgresql.org/docs/17/errcodes-appendix.html
 const CANNOT_CONNECT_NOW = '57P03'
-const INVALID_AUTHORIZATION = '28000' // what pg_hba.conf answers when no line lets this connection in
+const INVALID_AUTHORIZATION = '28000' // the code when no line of pg_hba.conf allows this connection
 
 export interface ConnectorOptions {
   readonly conninfo: Conninfo
@@ -23,7 +23,7 @@ export interface ConnectorOptions {
 }
 
 export interface Connector {
-  /** A session ready for statements. Throws what the last host said, or NoneUsable when there were several. */
+  /** A session ready for statements. Throws the error of the last host, or NoneUsable when there were several. */
   connect(signal?: AbortSignal): Promise<Session>
   /** Asks the server to stop what the session is doing; it may already be done. */
   cancel(session: Session): Promise<void>
@@ -42,7 +42,7 @@ export const createConnector = ({ conninfo, files, limits, log }: ConnectorOptio
       return session
     })
 
-  /** `prefer` alone goes on without TLS, where TLS fails or pg_hba.conf has no place for it. */
+  /** Only `prefer` retries without TLS, where TLS fails or pg_hba.conf does not allow it. */
   const openPreferred = async (route: Route, signal: AbortSignal | undefined): Promise<Session> => {
     try {
       return await open(route, signal)
@@ -119,7 +119,7 @@ const sqlstateOf = (error: unknown): string | undefined =>
 const allowsPlain = (error: unknown): boolean =>
   isServerError(error) && (error.key === TlsFailed.key || sqlstateOf(error) === INVALID_AUTHORIZATION)
 
-/** As libpq: a server that answered and said no ends the search, unless it is only starting or stopping. */
+/** As in libpq: a server that answers with a refusal ends the search, unless it is starting or stopping. */
 const mayTryNext = (error: unknown): boolean =>
   isServerError(error) && (error.key !== ServerRefused.key || sqlstateOf(error) === CANNOT_CONNECT_NOW)
 

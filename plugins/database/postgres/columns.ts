@@ -1,6 +1,6 @@
 /**
- * The columns of a prepared statement: which come in binary, and how each becomes a value. Bodies and integers come as
- * the bytes they are; in text a body would be twice as long and read letter by letter.
+ * The columns of a prepared statement: which are sent in binary, and how each becomes a value. Bodies and integers are
+ * sent as bytes: in text a body would be twice as long and decoded character by character.
  */
 import { parserOf } from './values.ts'
 
@@ -30,7 +30,7 @@ const readInt8: Read = (bytes, start) => {
 // By pg_type.oid. https://www.postgresql.org/docs/17/catalog-pg-type.html
 const BINARY: ReadonlyMap<number, Read> = new Map<number, Read>([
   [16, (bytes, start) => bytes[start] === 1], // bool
-  // Copied: the chunk it lies in is much larger and would stay as long as the body does.
+  // Copied: otherwise the much larger chunk around it would stay in memory as long as the body.
   [17, (bytes, start, end) => Buffer.from(bytes.subarray(start, end))], // bytea
   [20, readInt8],
   [21, (bytes, start) => bytes.readInt16BE(start)], // int2

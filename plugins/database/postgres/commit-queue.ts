@@ -1,32 +1,36 @@
 /**
- * Transactions that left something for their end come to it one after the other, whatever order their sessions are in.
- * Waiting for the disk in that line would make one commit per turn of the disk: those with somebody behind them commit
- * without waiting for it, and are answered when a later one, who did wait, has come back. Its part of the log lies
- * behind theirs, so theirs is on disk as well.
+ * Commits transactions with commit participants one after the other, whatever order their sessions are in. If each
+ * waited for the disk in this queue, there would be one commit per flush. So a transaction that has others behind it
+ * commits without waiting for the disk, and its caller is answered after a later one has committed and waited: the WAL
+ * of that one lies behind, so the earlier ones are on disk as well.
  * https://www.postgresql.org/docs/17/wal-async-commit.html
  *
- * Resources are taken in one order: turn among those that want the same lock (`turns.ts`), session of the pool, advisory
- * and row locks, turn in this line, audit head. Whoever joins the line
- * has its session: `close` calls `secure` first, and a shared commit joins with the session of its lane. So the
- * transaction whose turn it is waits only for answers of PostgreSQL, and none of them waits for a session of this
- * process. One exception has a bound: a shared commit sends its statements when it is its turn, and one of them may wait
- * for a row that a transaction behind it has locked. Its lock_timeout is 500 ms (`hurry`); then it is undone and its
- * members run alone, locks first. `harden` takes a session without a turn. Other processes hold the audit head only
- * between its update and COMMIT, with every row lock already taken. waits.test.ts tries the orders on a model.
+ * Resources are taken in one order: the turn among transactions of this process that want the same lock (`turns.ts`), a
+ * session of the pool, advisory and row locks, a place in this queue, the head of the audit trail. A transaction has
+ * its session before it joins: `commit` calls `secure` first, and a group commit joins with its session. So the
+ * transaction at the front waits only for answers of PostgreSQL, and none waits for a session of this process. One
+ * exception has a time limit: a group commit sends its statements when it is at the front, and one of them may wait for
+ * a row that a transaction behind it has locked. Its lock_timeout is 500 ms (`hurry`); then it is rolled back and its
+ * members run one by one, and take their locks first. `flush` takes a session without a turn. Other processes hold the
+ * audit head only between its update and COMMIT, with every row lock already taken. waits.test.ts tries the orders on a
+ * model.
  */
 import { sql } from '../contract.ts'
 import { CommitUnknown } from './errors.ts'
 import { ConnectionLost } from './server-error.ts'
 import type { OpenTransaction } from './transaction.ts'
 
-const MAX_ASYNCHRONOUS = 16 // then one waits for the disk, though others are behind it
-const ASYNCHRONOUS_MS = 5 // or when the first of them has waited this long
+// asynchronous commits in a row; the next one waits for the disk, even with others behind it
+const MAX_ASYNCHRONOUS = 16
+const ASYNCHRONOUS_MS = 5 // milliseconds that the first of them may have waited; then the next one waits for the disk
 
 export const useAsynchronousCommit = sql('relax', "SELECT set_config('synchronous_commit', 'off', true)")
 
-/** Committed, and not yet known to be on disk. An object, because a promise in a promise would be waited for. */
+/**
+ * Committed, but not known to be on disk. An object, because a promise that resolves with a promise would wait for it.
+ */
 export interface AsynchronouslyCommitted {
-  /** Rejects with CommitUnknown when nobody could tell. */
+  /** Resolves when it is on disk. Rejects with CommitUnknown when that cannot be found out. */
   readonly committed: Promise<void>
 }
 
@@ -36,9 +40,12 @@ interface Waiting {
 }
 
 export interface CommitQueue {
-  /** Closes and commits when it is its turn. Undefined when it is on disk, or need not be: `mayWait`. */
+  /**
+   * Runs `beforeCommit` of the participants and commits, when it is at the front. Undefined when it is on disk, or when
+   * `mayWait` says that it need not be.
+   */
   commit(open: OpenTransaction, mayWait: boolean): Promise<AsynchronouslyCommitted | undefined>
-  /** The same with what `take` gives when it is its turn; `mayWait` is asked after that. */
+  /** The same for the transaction that `take` returns when it is at the front; `mayWait` is called after that. */
   commitNext(take: () => OpenTransaction, mayWait: () => boolean): Promise<AsynchronouslyCommitted | undefined>
 }
 
@@ -103,11 +110,11 @@ export const createCommitQueue = ({ now, flush }: CommitQueueOptions): CommitQue
       }
       if (relaxed.length === 0) since = now()
       const { promise: committed, resolve, reject } = Promise.withResolvers<void>()
-      committed.catch(() => undefined) // heard by whoever waits for it, a moment later
+      committed.catch(() => undefined) // the rejection is handled by the caller that awaits it later
       relaxed.push({ resolve, reject })
       return { committed }
     } finally {
-      // Nobody is left whose COMMIT would vouch for them.
+      // No transaction follows whose COMMIT would flush theirs.
       if (behind === 0 && relaxed.length > 0) hardenAll()
       leaveLine()
     }
@@ -115,7 +122,8 @@ export const createCommitQueue = ({ now, flush }: CommitQueueOptions): CommitQue
 
   return {
     async commit(open, mayWait) {
-      // A session and row locks may be held by transactions that wait in this line: both are taken before joining it.
+      // Takes the session and row locks before joining the queue: transactions in the queue may hold those that it
+      // needs.
       await open.secure()
       return commitNext(
         () => open,

@@ -1,4 +1,7 @@
-/** A PostgreSQL connection string, read and checked. No PG* environment variable, service or password file plays a part. */
+/**
+ * Parses and checks a PostgreSQL connection string. PG* environment variables, service files and password files are not
+ * used.
+ */
 import { userInfo } from 'node:os'
 import { type Endpoint, readEndpoints } from './endpoints.ts'
 import { ConninfoParameterUnknown, ConninfoParameterValue, ParameterUnsupported } from './errors.ts'
@@ -33,7 +36,7 @@ export interface Conninfo {
   readonly tls: TlsSettings
 }
 
-// Each with the reason it cannot be had; everything else libpq knows is read below.
+// Parameters that are refused, each with the reason; all others that libpq knows are read below.
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   authtype: 'it has no meaning any more',
   gssdelegation: 'there is no GSSAPI',
@@ -145,7 +148,7 @@ const oneOf = (parameters: Parameters, name: string, values: readonly string[], 
   throw ConninfoParameterValue(name, `${values.length > 1 ? 'one of ' : ''}${values.join(', ')}${why}`)
 }
 
-/** A whole number as libpq reads one: blanks around it and a sign are fine. */
+/** Reads a whole number as libpq does: blanks around it and a sign are allowed. */
 const whole = (parameters: Parameters, name: string): number | undefined => {
   const value = parameters.get(name)
   if (value === undefined) return undefined

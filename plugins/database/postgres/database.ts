@@ -21,23 +21,23 @@ import { createTransactions } from './transactions.ts'
 const SESSIONS = 8 // spec: default db_pool for postgres
 const QUEUE = 2_000 // requests that may wait for a session
 const WAIT_MS = 4_000 // for a session
-const ANSWER_MS = 4_000 // a small read; then its session is given up
+const ANSWER_MS = 4_000 // for a small read; then its session is closed
 const CLOSE_MS = 5_000
 const LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 3_000, idleInTransactionMs: 5_000 }
-// A migration waits for the readers of the old schema, and servers that start together for the one that migrates.
+// A migration waits for readers of the old schema, and servers that start together wait for the one that migrates.
 const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
 
-// Waits for a server that downloads and installs packages; the signal of the start ends that.
+// No time limit for the wait for another server that installs packages; the signal of the start ends it.
 const ALONE_LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 0, idleInTransactionMs: 0 }
 
 const probe = sql('probe', "SELECT current_setting('transaction_read_only') AS readonly")
-// Of sessions of other roles the kind is not told.
+// backend_type is null for sessions of other roles.
 const sessions = sql(
   'sessions',
   "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend'",
 )
 
-/** The session is closed in the end, whatever happens. */
+/** Runs `use` on a new session, and closes it in any case. */
 const withSession = async <T>(
   connector: Connector,
   signal: AbortSignal | undefined,
@@ -118,7 +118,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
             busy: open - idle,
             waiting: waiting + reader.waiting + transactions.waiting,
           },
-          // PostgreSQL lets COMMITs share a flush besides, and does not say so.
+          // PostgreSQL also lets COMMITs share a flush, but does not report it.
           commits: { ...transactions.counters },
         }
       },

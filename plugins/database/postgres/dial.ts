@@ -9,12 +9,12 @@ import { printable } from './printable.ts'
 import { secure } from './tls.ts'
 import type { TlsFiles } from './tls-files.ts'
 
-/** One way to one server. */
+/** One way to connect to one server. */
 export interface Route {
   readonly endpoint: Endpoint
   /** Resolved; undefined for a Unix socket. */
   readonly address: string | undefined
-  /** Whether TLS is asked for; `prefer` may try again without. Never over a Unix socket. */
+  /** Whether to use TLS; `prefer` may try again without. Never over a Unix socket. */
   readonly tls: boolean
 }
 
@@ -36,8 +36,8 @@ export const resolveEndpoint = async (endpoint: Endpoint): Promise<readonly (str
 }
 
 /**
- * Connects and hands the stream to `use`, all of it within the connect timeout; whatever fails or comes too late, the
- * socket is destroyed. `signal` ends the attempt.
+ * Connects and passes the stream to `use`, all within the connect timeout. The socket is destroyed on failure or
+ * timeout. `signal` ends the attempt.
  */
 export const dial = async <T>(
   route: Route,
@@ -84,7 +84,7 @@ export const dial = async <T>(
   try {
     return await Promise.race([working, cut])
   } catch (error) {
-    working.catch(() => {}) // it fails too, now that its socket goes
+    working.catch(() => {}) // it also fails when the socket is destroyed
     socket.on('error', () => {}).destroy()
     throw error
   } finally {

@@ -1,5 +1,5 @@
 /**
- * Where PostgreSQL listens: host, hostaddr and port of a connection string, with libpq's rules for several of them.
+ * Addresses of PostgreSQL: host, hostaddr and port of a connection string, with libpq's rules for several of them.
  * https://www.postgresql.org/docs/17/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS
  */
 
@@ -13,9 +13,12 @@ const DEFAULT_PORT = 5432
 export type Endpoint =
   | {
       readonly kind: 'tcp'
-      /** The name a certificate must carry, and what is resolved when there is no `address`. One of both is set. */
+      /**
+       * The name that the certificate must have, and that is resolved when there is no `address`. At least one of the
+       * two is set.
+       */
       readonly host: string | undefined
-      /** hostaddr: connect here without asking the resolver. */
+      /** hostaddr: connect here without resolving a name. */
       readonly address: string | undefined
       readonly port: number
     }
@@ -76,7 +79,7 @@ const checkAddress = (address: string): string => {
 }
 
 /**
- * A host name or address that means one thing only. `127.1`, `0x7f.1` and `192.000.002.001` are read differently by
+ * Accepts a host name or address with one meaning only. `127.1`, `0x7f.1` and `192.000.002.001` are read differently by
  * different resolvers, and a certificate could be checked against another address than the one connected to.
  */
 const checkName = (host: string): string => {

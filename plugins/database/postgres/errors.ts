@@ -1,6 +1,6 @@
 /**
- * What can go wrong with the connection to PostgreSQL. These reach an operator (start, log); a client that asked
- * something meanwhile reads DatabaseUnavailable. No message holds a password, nor text that might be one.
+ * Errors of the connection to PostgreSQL. They are for the operator (start, log); a client gets DatabaseUnavailable. No
+ * message holds a password, nor text that might be one.
  */
 import { defineError } from '../../../kernel/index.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Groups of prepared statements in one round trip. Everything is written at once; a group that fails undoes itself and
- * leaves the groups behind it alone. Statements of a group outside BEGIN are one transaction, committed with its end.
+ * Runs groups of prepared statements in one round trip. All groups are written at once; one that fails is rolled back
+ * and does not affect the groups behind it. Statements of a group outside BEGIN are one transaction, committed with its
+ * end.
  */
 import type { Sql, SqlParam } from '../contract.ts'
 import { type Columns, NO_COLUMNS, readRowDescription } from './columns.ts'
@@ -33,7 +34,7 @@ interface PreparedStatement {
   readonly columns: Columns
 }
 
-/** What pg calls on the query that is its turn. */
+/** The methods that pg calls on the query at the front of its queue. */
 interface Submitted {
   submit(connection: unknown): null
   handleError(error: unknown): void
@@ -41,20 +42,20 @@ interface Submitted {
   callback(): void
 }
 
-/** The session as an exchange needs it. */
+/** The part of a session that an exchange uses. */
 export interface Connection {
   write(bytes: Buffer): void
   /** Enters pg's queue of queries. */
   enqueue(query: Submitted): void
-  /** Who gets the server's messages until it answers that it is done; undefined gives them back to pg. */
+  /** Sets the handler of the server's messages until the answer is complete; undefined returns them to pg. */
   listen(handler: ReplyHandler | undefined): void
 }
 
-/** Takes a message of the server; `at` is where its fields begin. Answers true when the server is done. */
+/** Handles a message of the server; `at` is where its fields begin. Returns true when the answer is complete. */
 export type ReplyHandler = (type: number, bytes: Buffer, at: number, end: number) => boolean
 
 export interface Exchanges {
-  /** One call at a time: the next when every group of the last is settled or failed. */
+  /** Calls must not overlap: wait until every group of the last call is settled or failed. */
   run(groups: readonly StatementGroup[]): void
 }
 
@@ -70,7 +71,7 @@ const EMPTY_QUERY = 0x49
 const ERROR = 0x45
 const READY = 0x5a
 
-/** The messages an exchange takes; notices, parameters and notifications stay with pg. */
+/** Messages that an exchange handles; notices, parameters and notifications stay with pg. */
 export const EXCHANGED: ReadonlySet<number> = new Set([
   BIND_COMPLETE,
   PARSE_COMPLETE,
@@ -89,7 +90,7 @@ export const createExchanges = (line: Connection): Exchanges => {
   const prepared = new Map<Sql, PreparedStatement>()
   let count = 0
 
-  /** Sends, and listens until `take` has seen the last answer; `done` may send again. */
+  /** Sends, and listens until `take` has seen the last answer. `done` may send again. */
   const send = (bytes: readonly Buffer[], take: ReplyHandler, done: () => void, lose: (error: unknown) => void): void =>
     line.enqueue({
       submit() {
@@ -152,7 +153,8 @@ export const createExchanges = (line: Connection): Exchanges => {
             error ??= readServerError(message, from)
             return false
           case READY:
-            // The last group is finished by pg's own look at this message: then its state is known.
+            // The last group is finished when pg itself has handled this message: only then is the session's state up
+            // to date.
             if (at === groups.length - 1) return true
             finish()
             return false

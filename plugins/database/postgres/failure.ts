@@ -1,4 +1,4 @@
-/** PostgreSQL's error codes → what a client and an operator should read. */
+/** Translates PostgreSQL's error codes into errors for clients and operators. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
 import { DatabaseConflict, DatabaseFull, DatabaseUnavailable, HeldUp, QueryCancelled } from '../errors.ts'
 import { TooManyConnections } from './errors.ts'
@@ -6,8 +6,8 @@ import { ConnectionLost, PostgresError } from './server-error.ts'
 
 // https://www.postgresql.org/docs/17/errcodes-appendix.html
 const KINDS: Readonly<Record<string, () => ServerError>> = {
-  '23505': DatabaseConflict, // unique_violation, after it was tried again
-  '25006': DatabaseUnavailable, // read_only_sql_transaction: a standby, or one that became one
+  '23505': DatabaseConflict, // unique_violation, after a retry
+  '25006': DatabaseUnavailable, // read_only_sql_transaction: a standby, or a server that became one
   '25P03': DatabaseUnavailable, // idle_in_transaction_session_timeout
   '40001': HeldUp, // serialization_failure
   '40P01': HeldUp, // deadlock_detected
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, () => ServerError>> = {
 }
 const AWAY = /^(?:08|57P|58|XX)/ // connection exception, operator intervention, system and internal error
 
-/** A ServerError stays as it is; a bug stays what it is (500). */
+/** A ServerError is returned as it is; an unknown error, which is a bug, too (500). */
 export const fromPostgres = (error: unknown): unknown => {
   if (isServerError(error)) return error
   if (error instanceof ConnectionLost) return DatabaseUnavailable().with({ cause: error, detail: error.message })
@@ -37,11 +37,11 @@ const LOCK_LATE = '55P03'
 export const isHeldUp = (error: unknown): boolean =>
   error instanceof PostgresError ? error.code === LOCK_LATE : isServerError(error) && error.key === HeldUp.key
 
-/** True when the session is gone: nothing more will be answered on it. */
+/** True when the session is lost: no further answer will come on it. */
 export const isLost = (error: unknown): boolean =>
   error instanceof ConnectionLost || (error instanceof PostgresError && isFatal(error))
 
-/** True when the server said no, and the session goes on. */
+/** True when the server refused the statement and the session can still be used. */
 export const isRefusal = (error: unknown): boolean => error instanceof PostgresError && !isFatal(error)
 
 const READ_ONLY = '25006'
@@ -51,8 +51,9 @@ const ENDING = /^57P0/ // shutdown, crash, not yet started, database dropped, id
 export const isReadOnly = (error: unknown): boolean => error instanceof PostgresError && error.code === READ_ONLY
 
 /**
- * True when the session must not be used again, though it may go on: the server is ending it, or it is read-only. A session
- * stays read-only when the database is not any more, and after a failover it may lead to the former primary.
+ * True when the session must not be used again, though it still works: the server is ending it, or it is read-only. A
+ * session stays read-only after the database has become writable, and after a failover it may lead to the former
+ * primary.
  */
 export const isUnfit = (error: unknown): boolean =>
   error instanceof PostgresError && (error.code === READ_ONLY || ENDING.test(error.code))
@@ -61,19 +62,20 @@ const DEADLOCKS = new Set(['40001', '40P01'])
 const UNIQUE = '23505'
 const MAX_ATTEMPTS = 5
 
-/** What failures are counted by: the violations of one constraint have nothing to do with those of another. */
+/** The key by which failures are counted: violations of different constraints are counted separately. */
 export const kindOfFailure = (error: unknown): string =>
   error instanceof PostgresError ? `${error.code} ${error.constraint ?? ''}` : ''
 
 /**
- * True when the server undid the transaction and the same work may go through a second time: a deadlock, or a row that
- * another transaction inserted since this one looked for it, or a session that is read-only. `attempt` is how often it failed with this kind of failure.
- * A row at the end of a transaction (`isClosing`) gets another place each time, so meeting another one is no verdict.
+ * True when the server rolled the transaction back and a retry may succeed: after a deadlock, after a row that another
+ * transaction inserted since this one looked for it, or on a read-only session. `attempt` is how often it failed with
+ * this kind of failure. With `isClosing` the failure came from a commit participant, whose row gets another number each
+ * time: then another conflict means little, and there are more attempts.
  */
 export const isRetryable = (error: unknown, attempt: number, isClosing = false): boolean => {
   if (!(error instanceof PostgresError)) return false
   if (DEADLOCKS.has(error.code)) return attempt < MAX_ATTEMPTS
-  // Nothing was written, and the next attempt has a new session.
+  // Nothing was written, and a retry gets a new session.
   if (error.code === READ_ONLY) return attempt < 2
   return error.code === UNIQUE && attempt < (isClosing ? MAX_ATTEMPTS : 2)
 }

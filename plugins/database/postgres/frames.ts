@@ -1,11 +1,14 @@
 /**
- * Cuts the server's stream into messages. https://www.postgresql.org/docs/17/protocol-message-formats.html
- * A listener may take a message as raw bytes; what it leaves goes on to pg's own parser, in whole messages.
+ * Splits the server's stream into messages. https://www.postgresql.org/docs/17/protocol-message-formats.html A listener
+ * may take a message as raw bytes; other messages are passed whole to pg's own parser.
  */
 
 const HEADER_BYTES = 5 // type, length
 
-/** Bytes of one message, header included; valid only during the call. Answers true when it took the message. */
+/**
+ * Gets the bytes of one message, header included; they are valid only during the call. Returns true when it took the
+ * message.
+ */
 export type TakeMessage = (type: number, bytes: Buffer, start: number, end: number) => boolean
 
 export interface Frames {
@@ -15,7 +18,7 @@ export interface Frames {
 export const createFrames = (take: TakeMessage, pass: (bytes: Buffer) => void): Frames => {
   let parts: Buffer[] = []
   let held = 0
-  let needed = 0 // bytes until the message that is held is whole; 0 while its length is unknown
+  let needed = 0 // bytes needed to complete the buffered message; 0 while its length is unknown
 
   const cut = (bytes: Buffer): number => {
     let at = 0
@@ -39,7 +42,7 @@ export const createFrames = (take: TakeMessage, pass: (bytes: Buffer) => void): 
     feed(chunk) {
       parts.push(chunk)
       held += chunk.length
-      // A large body comes in many chunks: joined once, not at each.
+      // A large body arrives in many chunks: they are joined once, not at each chunk.
       if (held < needed) return
       const bytes = parts.length === 1 ? chunk : Buffer.concat(parts, held)
       needed = 0

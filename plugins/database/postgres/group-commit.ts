@@ -1,6 +1,6 @@
 /**
- * Transactions that asked nothing are statements only: those that wait share one transaction, one round trip and one
- * COMMIT. What fails in it undoes it for all; then each runs by itself.
+ * Transactions that ran no statement with a result are lists of statements: those that wait share one transaction, one
+ * round trip and one COMMIT. If a statement fails, all are rolled back, and each runs by itself.
  */
 import { isServerError } from '../../../kernel/index.ts'
 import type { BeforeCommitWork } from '../before-commit-work.ts'
@@ -12,15 +12,15 @@ import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
 import { MAX_BYTES, MAX_STEPS, type OpenTransaction, type Writes } from './transaction.ts'
 
-const SLOW_MS = 50 // what takes longer is overtaken
+const SLOW_MS = 50 // milliseconds; a group commit that takes longer no longer keeps others waiting
 
 export interface GroupCommit {
-  /** Resolves when it is committed. Throws Undone when it has to run by itself. */
+  /** Resolves when it is committed. Throws RolledBackByGroup when it has to run by itself. */
   commit(writes: Writes, beforeCommitWork: BeforeCommitWork, isAsynchronous: boolean): Promise<void>
   readonly waiting: number
 }
 
-/** Nothing was committed, and whose fault that is nobody knows. */
+/** The group was rolled back, and it is not known which member caused it. */
 export class RolledBackByGroup extends Error {}
 
 export interface GroupCommitOptions {
@@ -29,11 +29,11 @@ export interface GroupCommitOptions {
   readonly queue: number
   /** Commits under way at the same time. */
   readonly concurrency: number
-  /** Whether one that is slow keeps others waiting. */
+  /** Whether later group commits wait for a slow one. */
   readonly inOrder: boolean
   /** A transaction that begins with these statements. */
   readonly open: (lease: Lease, steps: readonly BoundStatement[]) => OpenTransaction
-  /** Commits what `take` gives when it is its turn; `isAsynchronous` is asked after that. */
+  /** Commits the transaction that `take` returns when it is at the front; `isAsynchronous` is called after that. */
   readonly finish: (
     take: () => OpenTransaction,
     isAsynchronous: () => boolean,
@@ -50,7 +50,7 @@ interface GroupMember {
   readonly reject: (error: unknown) => void
 }
 
-/** Whoever has the session lent gives it back himself. */
+/** The same lease without `release`: the owner releases it. */
 const kept = (lease: Lease): Lease => ({ ...lease, release: () => undefined })
 
 export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCommit => {
@@ -59,7 +59,10 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
   let busy = 0
   let isScheduled = false
 
-  /** Those that come first, as many as fit, but for what the other lanes may take. */
+  /**
+   * The first transactions that wait, as many as fit in one group; leaves a share for other group commits that may
+   * start.
+   */
   const takeMembers = (): readonly GroupMember[] => {
     const most = Math.ceil(waiting.length / Math.max(1, concurrency - busy + 1))
     let steps = 0
@@ -84,7 +87,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
       for (const { reject } of members) reject(error)
     }
   }
-  /** `again`: those of a transaction that another one was in the way of. */
+  /** `again`: the members of a group that failed because of a conflict, such as a deadlock, and is retried. */
   const commitSome = async (lease: Lease, again?: readonly GroupMember[]): Promise<void> => {
     let members = again ?? []
     let opened: OpenTransaction | undefined
@@ -122,7 +125,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
       try {
         lease = pool.tryAcquire({ long: true }) ?? (await pool.acquire({ long: true }))
       } catch (error) {
-        // Refused for having waited too long: those that came later have not.
+        // After too long a wait only transactions that waited from the beginning are refused, and not later ones.
         const isLate = isServerError(error) && error.key === PoolExhausted.key
         for (const { reject } of waiting.splice(0, isLate ? known : waiting.length)) reject(error)
         continue
@@ -150,7 +153,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
         waiting.push({ writes, beforeCommitWork, isAsynchronous, resolve, reject })
         if (busy >= concurrency || isScheduled) return
         isScheduled = true
-        // One turn of the event loop, so that every request that has already arrived joins.
+        // Waits for one turn of the event loop, so that requests that have already arrived can join.
         setImmediate(() => {
           isScheduled = false
           pump()

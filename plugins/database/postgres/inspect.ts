@@ -1,4 +1,6 @@
-/** Looks at a PostgreSQL database before it is used: what would lose or garble data is refused or warned of. */
+/**
+ * Inspects a PostgreSQL database before it is used: refuses settings that would lose or garble data, or warns of them.
+ */
 import type { Logger } from '../../../kernel/index.ts'
 import { EncodingUnsuitable, ReadOnlyServer } from './errors.ts'
 import type { Session } from './session.ts'

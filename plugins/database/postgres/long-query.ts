@@ -1,4 +1,4 @@
-/** Queries that may take long: each has a session to itself, and ends on the server when whoever asked goes away. */
+/** Long queries: each has a session to itself, and is cancelled on the server when its signal aborts. */
 
 import { type Sql, type SqlParam, sql } from '../contract.ts'
 import { QueryCancelled } from '../errors.ts'
@@ -7,11 +7,11 @@ import { fromPostgres } from './failure.ts'
 import type { Pool } from './pool.ts'
 import type { RunGroup } from './run-group.ts'
 
-const CANCEL_MS = 2_000 // a cancelled statement that goes on after this loses its connection
+const CANCEL_MS = 2_000 // milliseconds; the connection of a cancelled statement is cut if it still runs after this
 
 const probe = sql('probe', 'SELECT 1 AS one')
-// Planned for the values at hand, each time: a plan for any values is the wrong one for a rare code or a common one,
-// and a slow query pays for its planning. Until the end of its group.
+// Plans for the values at hand each time, until the end of its group: a generic plan is wrong for a code that is rare
+// or very common, and planning costs little compared to a long query.
 const plan = sql('plan', "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)")
 
 export interface LongQueryParts {
@@ -47,7 +47,7 @@ export const createLongQuery =
       } finally {
         signal?.removeEventListener('abort', stop)
         if (cancelling !== undefined) {
-          // The request to cancel may come late and would hit whoever has the session next: this takes the blow.
+          // A late cancel request would hit the next user of the session; this statement takes it instead.
           await cancelling
           await send(session, [{ statement: probe, params: [] }]).catch(() => {})
           clearTimeout(late)
@@ -57,7 +57,7 @@ export const createLongQuery =
     }
     signal?.addEventListener('abort', stop)
     const running = run()
-    running.catch(() => {}) // it ends alone when it was cancelled
+    running.catch(() => {}) // after a cancellation nothing awaits it
     try {
       return await Promise.race([running, cancelled])
     } catch (error) {

@@ -1,4 +1,4 @@
-/** What is sent to prepare and run statements. https://www.postgresql.org/docs/17/protocol-message-formats.html */
+/** Messages that prepare and run statements. https://www.postgresql.org/docs/17/protocol-message-formats.html */
 import type { SqlParam } from '../contract.ts'
 
 const PARSE = 0x50
@@ -8,7 +8,7 @@ const EXECUTE = 0x45
 const CLOSE = 0x43
 const STATEMENT = 0x53
 
-/** Ends a group of messages: what failed in it undoes it and does not reach behind it. */
+/** Ends a group of messages: an error rolls back that group and does not affect later ones. */
 export const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
 /** Runs the unnamed portal to its end. */
 export const RUN_PORTAL = Buffer.from([EXECUTE, 0, 0, 0, 9, 0, 0, 0, 0, 0])

@@ -1,4 +1,4 @@
-/** A session that reads: nothing is migrated, prepared or locked. */
+/** Opens a session for reads only: nothing is migrated, prepared or locked. */
 import type { Logger } from '../../../kernel/index.ts'
 import type { ThreadReader } from '../contract.ts'
 import { createConnector } from './client.ts'

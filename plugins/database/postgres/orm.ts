@@ -1,24 +1,24 @@
-/** MikroORM on our own sessions: knex compiles the statements, and every session it uses is one of ours. */
+/** MikroORM on sessions of this plugin: knex compiles the statements and opens no session itself. */
 import type { MikroORM } from '@mikro-orm/core'
 import type { QueryConfig } from 'pg'
 import { type OrmOptions, ormOptions } from '../orm.ts'
 import type { Session } from './session.ts'
 import { parserOf } from './values.ts'
 
-/** Lends a session for a statement or a transaction of MikroORM's. */
+/** Gives MikroORM a session for a statement or a transaction. */
 export interface SessionSource {
   acquire(): Promise<Session>
   release(session: Session): void
 }
 
-// MikroORM reads these itself: date, timestamp, timestamptz, interval.
+// MikroORM parses these types itself: date, timestamp, timestamptz, interval.
 const AS_TEXT = new Set([1082, 1114, 1184, 1186])
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     AS_TEXT.has(oid) ? (text: string) => text : parserOf(oid, format),
 }
 
-/** `close` closes what MikroORM made, none of the sessions. */
+/** Its `close` closes what MikroORM made, but none of the sessions. */
 export const openPostgresOrm = async (
   source: SessionSource,
   database: string,
@@ -33,7 +33,7 @@ export const openPostgresOrm = async (
     async acquireConnection() {
       const session = (await source.acquire()) as Session & { __knexUid?: string }
       count += 1
-      session.__knexUid = `orm${count}` // by which knex tells sessions apart
+      session.__knexUid = `orm${count}` // knex identifies sessions by it
       return session
     }
     async releaseConnection(session: Session) {

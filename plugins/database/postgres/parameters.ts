@@ -17,7 +17,7 @@ const NAME = /^[a-z][a-z0-9_]{0,39}$/
 export const readParameters = (text: string): Parameters => {
   const parameters = new Map<string, string>()
   const store = (name: string, value: string, position: number): void => {
-    // A name that is none is not repeated: `password=two words=…` would print a piece of it.
+    // An invalid name is not repeated: in `password=two words=…` it would be a part of the password.
     if (!NAME.test(name)) throw StringSyntax(`the word at character ${position + 1} is not the name of a parameter`)
     if (parameters.has(name)) throw ParameterTwice(name)
     parameters.set(name, value)
@@ -130,7 +130,7 @@ const readQuery = (text: string, start: number, store: Store): void => {
     if (value === undefined) throw StringSyntax(`the parameter at character ${at + 1} has no "="`)
     if (more !== undefined) throw StringSyntax(`the parameter at character ${at + 1} has a second "="`)
     const decoded = decode(name!, 'a parameter name')
-    // libpq takes JDBC's spelling.
+    // libpq accepts this spelling of JDBC.
     if (decoded === 'ssl' && decode(value, 'ssl') === 'true') store('sslmode', 'require', at)
     else store(decoded, decode(value, NAME.test(decoded) ? decoded : 'a parameter'), at)
     at = end + 1

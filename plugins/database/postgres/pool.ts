@@ -1,7 +1,7 @@
 /**
- * At most `size` sessions, lent to one borrower at a time. pg's own pool hands a failed connection to whoever happened
- * to start it, knocks again at once for each next borrower, and has no bound on its queue; here a server that is away
- * is asked at growing intervals, and nobody waits longer than the deadline.
+ * A pool of at most `size` sessions, each leased to one borrower at a time. pg's own pool reports a failed connection
+ * to the borrower that happened to start it, connects again immediately for the next one, and has no bound on its
+ * queue. Here an unreachable server is retried at growing intervals, and nobody waits longer than the deadline.
  */
 import type { Logger } from '../../../kernel/index.ts'
 import { DatabaseUnavailable } from '../errors.ts'
@@ -12,7 +12,7 @@ import { createRetirement } from './retirement.ts'
 import type { Session } from './session.ts'
 
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 1_000 // so that a server that is back is found within the second readiness looks back on
+const LONGEST_PAUSE_MS = 1_000 // so that a server that is back is found within the reuse time of readiness
 
 export interface PoolOptions {
   readonly connector: Connector
@@ -35,33 +35,33 @@ export interface PoolStatus {
 }
 
 export interface Pool {
-  /** An idle session at once, without a promise, or undefined. */
+  /** An idle session, synchronously, or undefined. */
   tryAcquire(options?: AcquireOptions): Lease | undefined
   /** Throws PoolExhausted, PoolClosed, or DatabaseUnavailable with the reason as its cause. */
   acquire(options?: AcquireOptions): Promise<Lease>
   readonly status: PoolStatus
   /**
-   * Closes the idle sessions: when one on loan stopped answering, they are likely to be as dead. Those on loan are told to
-   * whoever asked with `onDoubt`.
+   * Closes the idle sessions: when a leased one stopped answering they are likely to be dead as well. Leased sessions
+   * are passed to the listener of `onDoubt`.
    */
   flush(): void
-  /** Called with the sessions on loan when another one has stopped answering. */
+  /** Sets a listener, called with the leased sessions when one of them has stopped answering. */
   onDoubt(listener: (lent: Iterable<Session>) => void): void
   /**
-   * Uses no session again that is as old as this one: closes the idle ones now, and those on loan when they come back.
-   * Does nothing for one that was retired before.
+   * Closes all sessions that are as old as this one: idle ones now, leased ones when they are released. Does nothing
+   * for one that was retired before.
    */
   retire(session: Session): void
   /**
-   * The same for a session that is read-only, at growing intervals: while the database stays so, new sessions are as
-   * read-only, and each refused write would close all sessions. Until the next time they are used on, for reads.
+   * The same for a read-only session, at growing intervals: new sessions may be read-only as well, and each refused
+   * write would close all sessions. Between two intervals they stay in use for reads.
    */
   retireReadOnly(session: Session): void
-  /** Resolves when sessions that were found read-only are retired; undefined when none of them are waited for. */
+  /** Resolves when sessions that were found read-only are retired; undefined when none are to be. */
   readonly retiring: Promise<void> | undefined
-  /** When the server stands still: closes those on loan as well, but for `others`, who find out by themselves. */
+  /** For a server that does not respond: closes leased sessions too, but for `others`, which are checked elsewhere. */
   cut(others: ReadonlySet<Session>): void
-  /** Refuses newcomers, waits for loans to come back (at most `withinMs`), closes every session. */
+  /** Refuses new borrowers, waits at most `withinMs` for leases to be released, then closes every session. */
   close(withinMs: number): Promise<void>
 }
 
@@ -80,9 +80,9 @@ export const createPool = ({
   now = () => performance.now(),
 }: PoolOptions): Pool => {
   const idle: Session[] = []
-  /** Session → whether it is lent for long. */
+  /** Leased session → whether it is leased with `long`. */
   const lent = new Map<Session, boolean>()
-  /** Sessions on loan that are closed when they come back. */
+  /** Leased sessions that are closed when they are released. */
   const retired = new WeakSet<Session>()
   const mostLong = Math.max(1, size - 1)
   let lentLong = 0
@@ -128,7 +128,7 @@ export const createPool = ({
       session,
       release: () =>
         giveBack(() => {
-          // 'I': nothing open. Any other state would be the next borrower's.
+          // 'I' means no open transaction; one that is left open would affect the next borrower.
           if (session.isUsable && session.transactionStatus === 'I' && !retired.has(session) && !isClosed())
             return reuse(session)
           drop(session)
@@ -145,7 +145,7 @@ export const createPool = ({
     unlend(session)
     idle.push(session)
   }
-  /** Lends what is idle to whoever waits and may have it. */
+  /** Leases idle sessions to waiters that may have one. */
   const serve = (): void => {
     for (let waiter = nextWaiter(); waiter !== undefined && idle.length > 0; waiter = nextWaiter()) {
       const session = idle.pop()!
@@ -156,7 +156,7 @@ export const createPool = ({
   }
   const admit = (session: Session): void => {
     session.on('error', (error) => {
-      // An idle session that the server ended, or one on loan: its borrower learns it from the statement.
+      // The server ended an idle session, or a leased one, whose borrower sees its statement fail.
       log.debug({ err: error }, 'a database connection was lost')
       drop(session)
       grow()
@@ -168,20 +168,20 @@ export const createPool = ({
     idle.push(session)
   }
   const fail = (error: unknown): void => {
-    // Once per outage; the knocking that follows is for whoever debugs it.
+    // A warning once per outage; later attempts are logged at debug level.
     log[pauseMs === 0 ? 'warn' : 'debug']({ err: error }, 'cannot connect to the database')
     pauseMs = Math.min(pauseMs === 0 ? FIRST_PAUSE_MS : pauseMs * 2, LONGEST_PAUSE_MS)
     pausing = setTimeout(() => {
       pausing = undefined
       grow()
     }, pauseMs).unref()
-    // With sessions on loan there is something to wait for; without, waiting longer only piles up requests.
+    // While sessions are leased one may be released. Without any, waiting only makes requests pile up.
     if (lent.size > 0 || connecting > 0) return
     for (const waiter of waiters.splice(0)) waiter.reject(DatabaseUnavailable().with({ cause: error }))
   }
-  /** Connects for whoever waits, as far as there is room and the server is not known to be away. */
+  /** Opens sessions for waiters, while there is room and the server is not known to be unreachable. */
   const grow = (): void => {
-    // While the last attempt failed, one knocks for all.
+    // After a failed attempt only one connection is tried at a time.
     const waiting = waiters.filter(({ long }) => !long).length
     const servable = waiting + Math.min(waiters.length - waiting, mostLong - lentLong)
     const most = pauseMs > 0 ? Math.min(1, servable) : servable
@@ -208,7 +208,7 @@ export const createPool = ({
 
   const take = (long: boolean): Lease | undefined => {
     if (!mayHave(long) || nextWaiter() !== undefined) return undefined
-    // The most recently used: its caches are warm, and the others may be closed by the server's own idle limit.
+    // The most recently used: its caches are warm, and the server's idle limit may close the others.
     for (let session = idle.pop(); session !== undefined; session = idle.pop())
       if (session.isUsable) return lend(session, long)
     return undefined

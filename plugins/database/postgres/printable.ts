@@ -1,4 +1,4 @@
-/** Text of a server that may not be ours, made fit for one line of a message: no control characters, not too long. */
+/** Cleans text of a server that may not be ours for one line of a message: no control characters, limited length. */
 const MAX_CHARACTERS = 300
 
 export const printable = (text: string): string => {

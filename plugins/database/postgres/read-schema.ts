@@ -1,4 +1,4 @@
-/** The schema recorded in a PostgreSQL database, read with what a read-only role may do. */
+/** Reads the recorded schema of a PostgreSQL database, with the rights of a read-only role. */
 import type { Logger } from '../../../kernel/index.ts'
 import type { RecordedSchema } from '../schema.ts'
 import { createConnector } from './client.ts'

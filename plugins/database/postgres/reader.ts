@@ -1,6 +1,6 @@
 /**
- * Small reads. Each takes an idle session at once; while all are busy reads gather, and whichever session comes free
- * takes many of them in one round trip. So eight sessions serve hundreds of readers.
+ * Small reads. Each takes an idle session if there is one. While all are busy, reads wait, and a session that becomes
+ * free takes many of them in one round trip. So eight sessions serve hundreds of readers.
  */
 
 import type { Sql, SqlParam } from '../contract.ts'
@@ -10,13 +10,13 @@ import { fromPostgres, isLost } from './failure.ts'
 import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
 
-const MAX_TOGETHER = 16 // more would make the first wait for the last
+const MAX_TOGETHER = 16 // with more, the first one waits long for the last one
 
 export interface ReaderOptions {
   readonly pool: Pool
   /** Reads that may wait; the next one is refused at once. */
   readonly queue: number
-  /** The server must answer within; then the session is given up. */
+  /** Milliseconds in which the server must answer; then the session is closed. */
   readonly answerMs: number
 }
 
@@ -30,7 +30,10 @@ interface Read {
   readonly params: readonly SqlParam[]
   readonly resolve: (rows: Record<string, unknown>[]) => void
   readonly reject: (error: unknown) => void
-  /** A session may have been lost while it lay idle: that is worth a second attempt, once. */
+  /**
+   * True for the second and last attempt: a session may have been lost while it was idle, and the read is then retried
+   * once.
+   */
   readonly isSecond: boolean
 }
 
@@ -50,7 +53,7 @@ export const createPostgresReader = ({ pool, queue, answerMs }: ReaderOptions): 
       open -= 1
       if (open > 0) return
       clearTimeout(timer)
-      // Someone else may have waited longer.
+      // If other borrowers wait for a session, it is released to them.
       const next = pool.status.waiting > 0 || !lease.session.isUsable ? [] : waiting.splice(0, MAX_TOGETHER)
       if (next.length > 0) serve(lease, next)
       else {
@@ -79,7 +82,7 @@ export const createPostgresReader = ({ pool, queue, answerMs }: ReaderOptions): 
       })),
     )
   }
-  /** Asks for as many sessions as the reads that wait can fill. */
+  /** Acquires as many sessions as the waiting reads can fill. */
   const pump = (): void => {
     for (let lease = waiting.length > 0 ? pool.tryAcquire() : undefined; lease !== undefined; ) {
       serve(lease, waiting.splice(0, 1))
@@ -96,7 +99,7 @@ export const createPostgresReader = ({ pool, queue, answerMs }: ReaderOptions): 
         },
         (error) => {
           asking -= 1
-          // Refused for having waited too long: those that came later have not.
+          // After too long a wait only the oldest reads are refused, and not later ones.
           const refused = error.key === PoolExhausted.key ? waiting.splice(0, MAX_TOGETHER) : waiting.splice(0)
           for (const read of refused) read.reject(error)
           pump()

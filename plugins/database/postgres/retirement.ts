@@ -1,11 +1,11 @@
 /**
- * When sessions that are read-only are replaced: at once the first time, then at growing intervals, because while the
- * database stays read-only new sessions are so too, and every refused write asks for others.
+ * Decides when read-only sessions are replaced: at once the first time, then at growing intervals. While the database
+ * stays read-only new sessions are so too, and every refused write requests a replacement.
  */
 export interface Retirement {
-  /** Replaces them now, or when it is time. */
+  /** Requests a replacement: it happens now, or when the interval is over. */
   ask(): void
-  /** Resolves when they have been replaced; undefined when nobody has asked. */
+  /** Resolves when they have been replaced; undefined when no replacement is scheduled. */
   readonly coming: Promise<void> | undefined
 }
 
@@ -23,7 +23,7 @@ export const createRetirement = ({ now, retire, shortestMs, longestMs }: Retirem
   let coming: Promise<void> | undefined
   const begin = (): void => {
     const time = now()
-    // A while without one: this is another outage.
+    // After longestMs without a request, this one belongs to another outage.
     pauseMs = time > from + longestMs ? shortestMs : Math.min(pauseMs * 2, longestMs)
     from = time + pauseMs
     retire()

@@ -1,6 +1,7 @@
 /**
- * One group of statements on a session. No answer for a while may mean a long statement, a connection that leads
- * nowhere, or a server that stands still: another session asks the server which, and only the first is waited for.
+ * Runs one group of statements on a session. When no answer comes for a while, the cause may be a long statement, a
+ * dead connection, or a server that stands still: another session queries pg_stat_activity to find out, and only a long
+ * statement is waited for.
  */
 import { sql } from '../contract.ts'
 import type { Connector } from './client.ts'
@@ -9,12 +10,15 @@ import { isReadOnly, isUnfit } from './failure.ts'
 import type { Pool } from './pool.ts'
 import type { Session } from './session.ts'
 
-const QUIET_MS = 3_500 // then it is asked for; with the asking, a lost server is noticed within five seconds
+const QUIET_MS = 3_500 // silence until the check; with the check, a lost server is noticed within five seconds
 const ASK_MS = 1_000
 
 const stateOf = sql('state', 'SELECT state FROM pg_stat_activity WHERE pid = ?')
 
-/** Fails with PostgresError, or with ConnectionLost when the server is not at it any more: then the session is cut. */
+/**
+ * Fails with PostgresError, or with ConnectionLost when the server is not working on the statements: then the session
+ * is cut.
+ */
 export type RunGroup = (session: Session, steps: readonly BoundStatement[]) => Promise<readonly StatementResult[]>
 
 export interface GroupRunnerOptions {
@@ -30,16 +34,19 @@ export const createGroupRunner = ({
   silenceMs = QUIET_MS,
   askMs = ASK_MS,
 }: GroupRunnerOptions): RunGroup => {
-  /** Sessions that wait for an answer here, each with what shortens its wait. */
+  /** Sessions that wait for an answer here, each with a function that starts its check now. */
   const asked = new Map<Session, () => void>()
   const proving = new WeakSet<Session>()
-  /** Asks a session that nobody waits for, which may lead as nowhere as another one: it is cut unless it answers soon. */
+  /**
+   * Sends a query on a leased session that has no statement under way here. Its connection may be dead too: it is cut
+   * unless it answers soon.
+   */
   const prove = (session: Session): void => {
     if (proving.has(session) || !session.isUsable) return
     proving.add(session)
     let isOver = false
     const timer = setTimeout(
-      // One turn more, in which an answer is read that has come while this process was busy.
+      // Waits one more turn of the event loop, in which an answer is read that arrived while this process was busy.
       () => setImmediate(() => (isOver ? undefined : session.destroy())),
       askMs,
     )
@@ -57,7 +64,10 @@ export const createGroupRunner = ({
       else hurry()
     }
   })
-  /** What the server does about a session: works on what it sent, does nothing for it, or nothing at all. */
+  /**
+   * What the server does about a session: it works on its statements, has nothing to do for it, or does not respond at
+   * all.
+   */
   const lookUp = async (session: Session): Promise<'working' | 'idle' | 'still'> => {
     const signal = AbortSignal.timeout(askMs)
     let isAsking = false
@@ -90,7 +100,8 @@ export const createGroupRunner = ({
           isLooking = false
           if (isOver) return
           if (found === 'working') return watch(silenceMs)
-          // The server may yet be at it, and hold locks; and what one session does not answer, idle ones will not.
+          // The statement may still run and hold locks, so it is cancelled. Idle sessions are likely to be dead as
+          // well.
           connector.cancel(session).catch(() => {})
           session.destroy()
           if (found === 'still') pool.cut(new Set(asked.keys()))

@@ -4,10 +4,10 @@ import { changesOf, MIGRATION_TABLE, planSchema, type RecordedSchema } from '../
 import { checkRights } from './check-rights.ts'
 import type { Session } from './session.ts'
 
-// Any number, the same in every build: servers that start together wait for one another. "rfhr"
+// Key of the lock on which servers that start together wait: an arbitrary number, the same in every build. "rfhr"
 const LOCK = 0x72666872
 
-/** Reads what is recorded; changes nothing. */
+/** Reads the recorded schema; changes nothing. */
 export const readRecordedPostgresSchema = async (session: Session): Promise<RecordedSchema> => {
   const { rows } = await session.query<{ migrations: boolean; pins: boolean }>(
     `SELECT to_regclass('${MIGRATION_TABLE}') IS NOT NULL AS migrations, to_regclass('database_pin') IS NOT NULL AS pins`,
@@ -56,7 +56,7 @@ export const migrate = async (session: Session, database: string, options: OpenO
       await orm.close(true)
     }
   } finally {
-    // It ends with the session too; this only lets the next one in sooner.
+    // The lock also ends with the session; this lets the next server continue earlier.
     if (session.isUsable) await session.query(`SELECT pg_advisory_unlock(${LOCK})`)
   }
 }

@@ -1,6 +1,6 @@
-/** How a statement can fail: the server says so, or its answer never comes. */
+/** The two ways a statement can fail: with an error of the server, or with a lost connection. */
 
-/** What the server said. */
+/** An error that the server reported. */
 export class PostgresError extends Error {
   /** SQLSTATE, https://www.postgresql.org/docs/17/errcodes-appendix.html */
   readonly code: string
@@ -20,7 +20,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** The connection ended before the answer came: whether the statement ran is not known. */
+/** The connection ended before the answer: it is not known whether the statement ran. */
 export class ConnectionLost extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : 'the connection was lost', { cause })

@@ -1,6 +1,6 @@
 /**
- * pg's Client over a stream that is already open and as private as the connection string asks. pg itself opens
- * nothing, reads no environment variable and no password file: all it is told is told here.
+ * pg's Client on a stream that is already open and encrypted as the connection string requires. pg itself opens no
+ * connection and reads no environment variable and no password file: all of its options are given here.
  */
 import { EventEmitter } from 'node:events'
 import pg from 'pg'
@@ -11,17 +11,20 @@ import { createExchanges, EXCHANGED, type Exchanges, type ReplyHandler } from '.
 import { createFrames } from './frames.ts'
 import { parserOf } from './values.ts'
 
-/** Sent with the first message, so no statement runs without them. Milliseconds; 0 leaves it to the server. */
+/**
+ * Limits of a session, sent with the startup message, so that they hold for every statement. Milliseconds; 0 means the
+ * server's setting.
+ */
 export interface SessionLimits {
   readonly statementTimeoutMs: number
   readonly lockTimeoutMs: number
-  /** A transaction left open by a stopped process ends after this, and its locks with it. */
+  /** The server ends a transaction that a stopped process left open after this time, which releases its locks. */
   readonly idleInTransactionMs: number
   /** Turns synchronous_commit on, where the server has it off. */
   readonly synchronousCommit?: boolean
 }
 
-// What pg keeps to itself, and its types leave out.
+// Internals of pg that its types leave out.
 interface Wire {
   _connecting: boolean
   _ending: boolean
@@ -29,21 +32,21 @@ interface Wire {
 }
 
 /**
- * Every statement has an index to go by. PostgreSQL plans a prepared statement for any values, or guesses how soon a
- * LIMIT is reached, and then reads a whole table where the index would tell at once: a table is read as a whole only
- * where no index serves. Compiling a statement takes longer than any of ours should.
+ * Every statement of ours has an index to use. For a prepared statement PostgreSQL may make a generic plan, or misjudge
+ * how soon a LIMIT is reached, and then scan a whole table: so a sequential scan is used only where no index fits. JIT
+ * compilation takes longer than any of our statements should.
  */
 const PLANNING = Object.freeze({ enable_seqscan: 'off', jit: 'off' })
 
 class OpenConnection extends pg.Connection {
-  /** Gets the answers to an exchange before pg does. */
+  /** Gets the answers to an exchange in place of pg. */
   taker: ReplyHandler | undefined
 
   constructor(stream: Stream['stream']) {
     super({ stream } as unknown as pg.ConnectionConfig)
   }
 
-  /** In place of pg's own: the stream is connected. */
+  /** Replaces pg's own method: the stream is already connected. */
   connect(): void {
     const wire = this as unknown as Wire
     wire._connecting = true
@@ -57,13 +60,13 @@ class OpenConnection extends pg.Connection {
     const frames = createFrames(
       (type, bytes, start, end) => {
         if (this.taker === undefined || !EXCHANGED.has(type)) return false
-        // The last message is pg's too: it waits for it before it sends anything else.
+        // The last message also goes to pg, which waits for it before it sends anything else.
         return !this.taker(type, bytes, start + 5, end)
       },
       (bytes) => rest.emit('data', bytes),
     )
     this.stream.on('data', (chunk: Buffer) => frames.feed(chunk))
-    process.nextTick(() => this.emit('connect')) // after the client has taken its place as listener
+    process.nextTick(() => this.emit('connect')) // after the client has added its listeners
   }
 }
 
@@ -80,7 +83,8 @@ export class Session extends pg.Client {
     const { user, database, password } = conninfo
     const connection = new OpenConnection(stream)
     super({
-      // Every value pg would otherwise look for in PG* variables; the connection is ours, so host and port are unused.
+      // All values that pg would otherwise read from PG* variables; host and port are not used, since the stream is
+      // connected.
       host: 'open',
       port: 1,
       user,
@@ -95,7 +99,7 @@ export class Session extends pg.Client {
       connection,
       types: { getTypeParser: parserOf },
     } as unknown as pg.ClientConfig)
-    // A session can be lost before whoever asked for it listens; an error nobody listens to ends the process.
+    // The connection may be lost before the caller adds a listener, and an error without a listener ends the process.
     this.on('error', () => {})
     this.exchanges = createExchanges({
       write: (bytes) => void connection.stream.write(bytes),
@@ -128,7 +132,7 @@ export class Session extends pg.Client {
     return this.#startup
   }
 
-  /** What a cancel request needs. */
+  /** The values that a cancel request needs. */
   get backend(): { readonly processID: number; readonly secretKey: number } {
     const { processID, secretKey } = this as unknown as { processID: number; secretKey: number }
     return { processID, secretKey }

@@ -15,8 +15,8 @@ type FileName = 'sslrootcert' | 'sslcert' | 'sslkey'
 
 export interface TlsFiles {
   /**
-   * What the next handshake uses. The first call throws FileRefused for a file that cannot be used; later ones keep
-   * what was read before, warn once and try again at the next connection.
+   * The context for the next handshake. The first call throws FileRefused for a file that cannot be used; later ones
+   * return the previous context, warn once and try again at the next connection.
    */
   current(): Promise<SecureContext>
 }
@@ -82,7 +82,7 @@ const load = async (paths: ReadonlyMap<FileName, string>): Promise<Loaded> => {
   if (key !== undefined && chain !== undefined) checkPair(paths, key, chain[0]!)
   const context = createSecureContext({
     minVersion: MIN_VERSION,
-    // An empty list, not undefined, where nothing is to be trusted: Node would bring its own store.
+    // An empty list, not undefined, where nothing is to be trusted: with undefined Node uses its own trust store.
     ca: ca?.map(String) ?? [],
     ...(key === undefined || chain === undefined ? {} : { key, cert: chain.map(String).join('') }),
   })
@@ -115,7 +115,7 @@ const readCertificates = (
   const text = texts.get(name)
   if (text === undefined) return undefined
   const path = paths.get(name)!
-  // A key may stand in the same file; what must not be is a block without its end.
+  // The file may also hold a key, but no block without its end.
   const isCut = text.split('-----BEGIN').length - 1 !== (text.match(/-----END [A-Z0-9 ]+-----/g)?.length ?? 0)
   const blocks = text.match(/-----BEGIN (?:X509 )?CERTIFICATE-----[^-]*-----END (?:X509 )?CERTIFICATE-----/g) ?? []
   if (blocks.length === 0) throw FileRefused(name, path, 'holds no certificate in PEM form')
@@ -129,7 +129,7 @@ const readCertificates = (
   })
 }
 
-/** libpq's rule: nobody but the owner, or root's group where root owns the file. */
+/** libpq's rule: only the owner may have access, or root's group where root owns the file. */
 const checkPermissions = (path: string, mode: number, uid: number): void => {
   if (process.platform === 'win32') return
   if ((mode & (uid === 0 ? 0o037 : 0o077)) !== 0)

@@ -19,7 +19,7 @@ export type TlsMode = (typeof MODES)[number]
 
 export interface TlsSettings {
   readonly mode: TlsMode
-  /** TLS from the first byte, without asking for it in the clear. PostgreSQL 17. */
+  /** TLS from the first byte, without an SSLRequest in the clear. PostgreSQL 17. */
   readonly direct: boolean
   /** Paths as given. */
   readonly sslrootcert: string | undefined

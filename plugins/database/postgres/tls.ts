@@ -1,6 +1,6 @@
 /**
- * TLS with a PostgreSQL server, on a socket that is already connected: the request for it, the handshake, and the
- * check of the certificate, before the first byte that tells who we are. Spec: Postgres connection and TLS.
+ * TLS with a PostgreSQL server, on a socket that is already connected: the request for it, the handshake, and the check
+ * of the certificate, before the first byte that identifies the client. Spec: Postgres connection and TLS.
  * https://www.postgresql.org/docs/17/protocol-flow.html#PROTOCOL-FLOW-SSL
  */
 import type { Socket } from 'node:net'
@@ -18,13 +18,16 @@ export interface TlsPeer {
   readonly socket: Socket
   /** For messages. */
   readonly where: string
-  /** Name or address of the connection string: what the certificate must hold, and SNI when it is a name. */
+  /** Name or address in the connection string, which the certificate must hold; a name is also sent as SNI. */
   readonly host: string | undefined
   readonly settings: TlsSettings
   readonly context: SecureContext
 }
 
-/** The encrypted stream; the socket itself where `prefer` meets a server without TLS. Destroy the socket to give up. */
+/**
+ * Returns the encrypted stream, or the socket itself where the mode is `prefer` and the server has no TLS. Destroy the
+ * socket to give up.
+ */
 export const secure = async (peer: TlsPeer): Promise<Socket | TLSSocket> => {
   if (peer.settings.direct) return handshake(peer)
   const answer = await ask(peer)
@@ -46,17 +49,17 @@ const ask = ({ socket, where }: TlsPeer): Promise<'S' | 'N'> =>
       settle(() => {
         const letter = String.fromCharCode(bytes[0]!)
         if (letter === 'S' || letter === 'N')
-          // Whatever follows in the clear would be taken for something said inside TLS.
+          // Further bytes in the clear would be taken for a part of the encrypted stream.
           return bytes.length === 1
             ? resolve(letter)
             : reject(TlsInjected(where).with({ detail: { bytes: bytes.length } }))
-        // The server is not known yet: what it says in an error is not repeated.
+        // The server is not authenticated yet, so the text of its error is not repeated.
         reject(TlsAnswer(where, letter === 'E' ? 'it sent an error' : `it sent byte 0x${bytes.toString('hex', 0, 1)}`))
       })
     }
     const fail = (error: Error): void => settle(() => reject(TlsAnswer(where, printable(error.message))))
     const close = (): void => settle(() => reject(TlsAnswer(where, 'it closed the connection')))
-    // Read as it comes, not through 'data': a flowing socket would lose what arrives before the next listener.
+    // Read with 'readable': a flowing socket would lose bytes that arrive before the next listener is added.
     socket.on('readable', read).on('error', fail).on('close', close)
     socket.write(SSL_REQUEST)
   })
@@ -71,7 +74,7 @@ const handshake = (peer: TlsPeer): Promise<TLSSocket> =>
       ALPNProtocols: [ALPN],
       ...(host === undefined || isAddress(host) ? {} : { servername: host }),
       rejectUnauthorized: settings.verifyChain,
-      // Node would accept a common name; the name is checked below.
+      // Node would accept a common name; checkName below does not.
       checkServerIdentity: () => undefined,
     })
     const settle = (act: () => void): void => {
@@ -92,14 +95,14 @@ const handshake = (peer: TlsPeer): Promise<TLSSocket> =>
       })
     const fail = (error: NodeJS.ErrnoException): void =>
       settle(() => {
-        stream.on('error', () => {}) // what is still said about a handshake that already failed
+        stream.on('error', () => {}) // later errors of a handshake that already failed
         reject(refuse(tlsReason(error)).with({ detail: { code: error.code } }))
       })
     const close = (): void => settle(() => reject(refuse('it closed the connection')))
     stream.on('secureConnect', done).on('error', fail).on('close', close)
   })
 
-/** subjectAltName only: a common name alone is refused, and an address is looked for among addresses. */
+/** Checks subjectAltName only: a common name is not accepted, and an address must be among the addresses. */
 const checkName = (stream: TLSSocket, where: string, host: string): void => {
   const certificate = stream.getPeerX509Certificate()
   const valid = isAddress(host)

@@ -1,6 +1,6 @@
 /**
- * One transaction. What has no answer is kept back and travels with the next statement that has one, or with COMMIT: a
- * transaction that only writes needs no session until its end, and is a single round trip.
+ * One transaction. A statement without a result is held back and sent with the next one that has a result, or with
+ * COMMIT: a transaction that only writes needs no session until its end, and takes a single round trip.
  */
 
 import { BeforeCommitWork } from '../before-commit-work.ts'
@@ -13,15 +13,16 @@ import type { Lease } from './loan.ts'
 import type { RunGroup } from './run-group.ts'
 import type { Turns } from './turns.ts'
 
-export const MAX_STEPS = 500 // kept back, and
-export const MAX_BYTES = 1024 * 1024 // then sent ahead, so that a large import does not pile up here
+export const MAX_STEPS = 500 // statements held back at most
+// of statements held back; then they are sent, so that a large import does not use much memory
+export const MAX_BYTES = 1024 * 1024
 
 const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
 const rollback = sql('rollback', 'ROLLBACK')
 const holdName = sql('hold', 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l')
 
-/** What a transaction that asked nothing has to write. */
+/** The statements of a transaction that has run none with a result. */
 export interface Writes {
   readonly steps: readonly BoundStatement[]
   readonly bytes: number
@@ -29,38 +30,38 @@ export interface Writes {
 
 export interface OpenTransaction {
   readonly transaction: Transaction
-  /** What was left for its end. */
+  /** Items registered with `beforeCommit`. */
   readonly beforeCommitWork: BeforeCommitWork
-  /** To be called after COMMIT. */
+  /** Functions to call after COMMIT. */
   readonly told: readonly (() => void)[]
-  /** Ends it, and gives away what it has to write; undefined when it has a session by now. */
+  /** Ends it and returns its statements that were not sent; undefined when it has a session already. */
   takePendingWrites(): Writes | undefined
   /**
-   * Takes a session and sends what is kept back. From then on `commit` waits for no session and for no row that an
-   * earlier statement would have locked.
+   * Takes a session and sends the statements held back. From then on `commit` waits neither for a session nor for a row
+   * that an earlier statement would have locked.
    */
   secure(): Promise<void>
   /** Resolves after COMMIT returned. Throws CommitUnknown when the connection was lost meanwhile. */
   commit(): Promise<void>
-  /** Undoes everything, and gives the session back; never throws. */
+  /** Rolls back and releases the session; never throws. */
   rollback(): Promise<void>
-  /** Gives the session back, if there is one. */
+  /** Releases the session, if there is one. */
   release(): void
-  /** What the first failing statement failed with: from then on nothing of this transaction can be kept. */
+  /** The error of the first statement that failed: from then on the transaction can only be rolled back. */
   readonly failure: unknown
-  /** True when it was taken for granted that a check holds. */
+  /** True when a check was added by `assertOptimistically`. */
   readonly hasAssertion: boolean
 }
 
 export interface TransactionParts {
-  /** A session, when one is needed. */
+  /** Called when a session is needed. */
   readonly acquire: () => Lease | Promise<Lease>
   readonly send: RunGroup
-  /** Where it waits for others of this process; it does not where there is none. */
+  /** Where it waits for other transactions of this process; without it, it does not wait. */
   readonly turns?: Turns
-  /** Whether checks may be left to the server: see `Transaction.presume`. */
+  /** Whether checks may be left to the server: see `Transaction.assertOptimistically`. */
   readonly assertsOptimistically?: boolean
-  /** What others have to write, before anything else. */
+  /** Statements of the members of a group commit, which come before all others. */
   readonly steps?: readonly BoundStatement[]
 }
 
@@ -93,7 +94,7 @@ export const openTransaction = ({
       throw error
     }
   }
-  /** Everything kept back, and `last` behind it; one after the other. */
+  /** Sends the statements held back, and `last` behind them, after those that were sent before. */
   const flush = (last?: BoundStatement): Promise<readonly StatementResult[]> => {
     const some = [...(begun ? [] : [{ statement: begin, params: [] }]), ...kept, ...(last === undefined ? [] : [last])]
     begun = true
@@ -134,10 +135,10 @@ export const openTransaction = ({
     await tail
     if (failure !== undefined) throw failure
     if (!begun && kept.length === 0) return
-    // Statements of one group are a transaction of their own: BEGIN and COMMIT are for those of several groups.
+    // A single group of statements is a transaction by itself; BEGIN and COMMIT are needed only for several groups.
     const last = begun ? [...kept, { statement: commit, params: [] }] : kept
     lease ??= await acquire()
-    // Lost before anything of the commit was sent: then nothing is in doubt.
+    // The session was lost before the commit was sent, so the outcome is known.
     if (!lease.session.isUsable) throw DatabaseUnavailable()
     try {
       const results = await send(lease.session, last)
@@ -160,13 +161,13 @@ export const openTransaction = ({
     takePendingWrites() {
       if (begun) return undefined
       ended = true
-      // It has locked nothing.
+      // Nothing was sent, so it holds no locks.
       release()
       return { steps: kept, bytes }
     },
     async secure() {
       if (kept.length > 0) await flush()
-      // A statement under way may be taking the session.
+      // A statement under way may already be acquiring the session.
       await tail
       if (failure !== undefined) throw failure
       lease ??= await acquire()
@@ -189,7 +190,7 @@ export const openTransaction = ({
         keep(statement, params)
         if (kept.length < MAX_STEPS && bytes < MAX_BYTES) return
         const sent = flush().then(() => {})
-        sent.catch(() => {}) // heard at the latest with COMMIT, also by those who do not wait
+        sent.catch(() => {}) // COMMIT reports the failure at the latest
         return sent
       },
       async hold(name) {

@@ -1,4 +1,7 @@
-/** Transactions on the sessions of a pool: those that only write share a COMMIT, those that leave something close in a line. */
+/**
+ * Transactions on the sessions of a pool: those that only write share COMMITs, and those with commit participants
+ * commit one after the other.
+ */
 import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
 import { type AsynchronouslyCommitted, createCommitQueue, useAsynchronousCommit } from './commit-queue.ts'
 import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure } from './failure.ts'
@@ -9,12 +12,12 @@ import type { RunGroup } from './run-group.ts'
 import { openTransaction } from './transaction.ts'
 import { createTurns } from './turns.ts'
 
-const TURN_MS = 3_000 // as long as for a lock in PostgreSQL
-const LANES = 2 // shared COMMITs under way: while one waits for the disk, the other is at work
+const TURN_MS = 3_000 // milliseconds, as long as lock_timeout
+const LANES = 2 // group commits at a time: while one waits for the disk, the other one works
 
-// Whoever shares a COMMIT at the end of the line must not wait long for a row that somebody behind him has locked.
+// A group commit in the commit queue must not wait long for a row that a transaction behind it has locked.
 const hurry = sql('hurry', "SELECT set_config('lock_timeout', '500ms', true)")
-// A transaction that wrote something, so that its COMMIT waits for all of the log before it.
+// Writes a WAL record, so that the COMMIT of this transaction flushes all of the WAL before it.
 const mark = sql('mark', "SELECT pg_logical_emit_message(true, 'refhir', '') AS place")
 
 type Attempt<T> =
@@ -25,8 +28,8 @@ type Attempt<T> =
       readonly told: readonly (() => void)[]
     }
   /**
-   * `isAlone`: it has to run without others, and asking what it took for granted.
-   * `isClosing`: it failed while what was left for its end was written.
+   * `isAlone`: the retry must not share a COMMIT, and has to query what it asserted. `isClosing`: the failure came from
+   * a commit participant.
    */
   | { readonly failure: unknown; readonly error: unknown; readonly isAlone: boolean; readonly isClosing: boolean }
 
@@ -45,7 +48,7 @@ export interface TransactionsParts {
   readonly now: () => number
   /** Transactions that may wait for a shared COMMIT; the next one is refused at once. */
   readonly queue: number
-  /** How long a transaction waits for others of this process that are after the same lock. */
+  /** Milliseconds that a transaction waits for others of this process that want the same lock. */
   readonly turnMs?: number
 }
 
@@ -82,7 +85,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     },
     committed,
   })
-  // The line is one by one, so whoever is in it takes along all that wait.
+  // Commits in the queue go one by one, so a group commit at its front takes all transactions that wait.
   const sharedClosings = createPostgresGroupCommit({
     pool,
     queue,
@@ -94,7 +97,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     committed,
   })
 
-  /** `mayShare`: not when sharing a COMMIT with others has just failed. */
+  /** `mayShare` is false after sharing a COMMIT has failed. */
   const attempt = async <T>(
     work: (transaction: Transaction) => MaybePromise<T>,
     mayWait: boolean,
@@ -124,7 +127,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     } catch (error) {
       await open.rollback()
       const { failure, hasAssertion } = open
-      // What was thrown by whoever presumed wrongly may not be all there is to say.
+      // An error that `work` threw after a wrong assertion may be a consequence of it, so `work` runs again.
       const isMistaken = hasAssertion && (failure === undefined ? !isDone : isRefusal(failure))
       const { isClosing } = beforeCommitWork
       return { failure, error, isAlone: error instanceof RolledBackByGroup || isMistaken, isClosing }
@@ -146,7 +149,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
         const count = (failed.get(kind) ?? 0) + 1
         if (!isRetryable(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
         failed.set(kind, count)
-        // On a session that is as old it would meet the same.
+        // On a session of the same age it would fail again.
         if (isReadOnly(outcome.failure)) await pool.retiring
       }
       mayShare = false

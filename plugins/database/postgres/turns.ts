@@ -1,14 +1,14 @@
 /**
- * Transactions of this process that are after the same lock wait here, one behind the other, before they take a session. In
- * PostgreSQL each of them would keep a session waiting, until those that hold the lock, or want another one, find none.
+ * Transactions of this process that want the same lock wait here, one after the other, before they take a session. If
+ * they waited in PostgreSQL, each would occupy a session, and the transaction that holds the lock might find none.
  *
- * Only who holds nothing waits here: no session, no lock, no other turn. So what waits here is never what something else
- * waits for, and no ring of waits can go through this place, where PostgreSQL would not see it.
+ * A transaction waits here only while it holds nothing: no session, no lock, no other turn. So nothing waits for a
+ * transaction that waits here, and no deadlock can involve this place, where PostgreSQL could not detect it.
  */
 import { HeldUp } from '../errors.ts'
 
 export interface Turns {
-  /** Gives the turn's end, at once when nobody has it. Throws HeldUp after the time that a waiter has. */
+  /** Returns a function that ends the turn, synchronously when the name is free. Throws HeldUp after the time limit. */
   take(name: string): (() => void) | Promise<() => void>
 }
 
@@ -16,9 +16,9 @@ interface Waiter {
   readonly resolve: () => void
 }
 
-/** `waitMs`: how long one waits. */
+/** `waitMs`: milliseconds that a transaction may wait. */
 export const createTurns = (waitMs: number): Turns => {
-  /** Whoever waits for a name; the name is there as long as somebody has the turn. */
+  /** Waiters by name; a name is present while some transaction has its turn. */
   const lines = new Map<string, Waiter[]>()
   const endOf = (name: string): (() => void) => {
     let isOver = false

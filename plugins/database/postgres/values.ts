@@ -1,4 +1,4 @@
-/** How column values become JavaScript values. pg's own parsers, but for the eight-byte integers. */
+/** Converts column values to JavaScript values, with pg's own parsers except for eight-byte integers. */
 import pg from 'pg'
 
 const INT8 = 20 // pg_type.oid

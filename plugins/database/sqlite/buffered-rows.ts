@@ -1,30 +1,30 @@
 /**
- * Rows of one insert that wait in the backlog, flat and without an object per row: thousands wait at a time, and what
- * the collector does not see it does not copy.
+ * Rows of one deferred insert in the insert buffer, as flat arrays without an object per row: thousands are buffered at
+ * a time, and the garbage collector need not trace and copy them one by one.
  */
 import type { DeferredInsert, Sql, SqlParam, SqlScalar } from '../contract.ts'
 
-/** Among values: the next of the texts. No number that is kept is either. */
+/** Stands among the values for the next text. Buffered numbers are never infinite or NaN. */
 export const TEXT_MARK = Number.POSITIVE_INFINITY
 const NULL = Number.NaN
 
-/** As it was before it was kept. */
+/** Turns a stored number back into the parameter. */
 export const toPlain = (value: number, texts: () => string): SqlScalar =>
   value === TEXT_MARK ? texts() : Number.isNaN(value) ? null : value
 
 const FIRST_ROWS = 64
-/** Bits of a number in which its neighbours are told apart. */
+/** Bits of a double that hold an exact integer. */
 const SAFE_BITS = 53
-/** Of those, at most as many for the first parameter of a row. */
+/** Bits of a sort key that the first parameter may take. */
 const MAX_FIRST_BITS = 26
 
-/** About where a text comes among others. */
+/** A number that orders texts approximately, by their first three characters. */
 const placeOf = (text: string): number =>
   (text.charCodeAt(0) || 0) * 2 ** 32 + (text.charCodeAt(1) || 0) * 2 ** 16 + (text.charCodeAt(2) || 0)
 
 interface Range {
   readonly least: number
-  /** Half of the distance to the greatest: the whole one may be more than the greatest number. */
+  /** Half of the distance to the greatest value: the whole distance may exceed the largest double. */
   readonly half: number
 }
 
@@ -38,14 +38,14 @@ const rangeOf = (values: Float64Array): Range => {
   return { least, half: most / 2 - least / 2 }
 }
 
-/** Makes them whole numbers of so many bits, in the same order. */
+/** Scales values to whole numbers of so many bits, in the same order. */
 const toPlaces = (values: Float64Array, { least, half }: Range, bits: number): void => {
   const scale = half === 0 ? 0 : (2 ** bits - 1) / half
   for (let at = 0; at < values.length; at += 1)
     values[at] = Math.floor(((values[at] as number) / 2 - least / 2) * scale)
 }
 
-/** How many rows and texts there were. */
+/** Numbers of rows and texts at some time. */
 export interface BufferedLength {
   readonly rows: number
   readonly texts: number
@@ -54,12 +54,12 @@ export interface BufferedLength {
 export class BufferedRows {
   readonly insert: DeferredInsert
   rows = 0
-  /** Rows from the beginning that are in the table `backlog`, committed or by the transaction that is open. */
+  /** How many rows from the first on are in the table `backlog`, committed or written by the open transaction. */
   written: BufferedLength = { rows: 0, texts: 0 }
-  /** Parameters, row after row. */
+  /** Parameters, one row after the other. */
   #values: Float64Array
   readonly #texts: string[] = []
-  /** Of each row: which of the texts is its first. */
+  /** For each row the index of its first text. */
   readonly #textsOf: number[] = []
 
   constructor(insert: DeferredInsert) {
@@ -76,8 +76,8 @@ export class BufferedRows {
   }
 
   /**
-   * Parameters of one row after the other, and the last of all of them if it is not among theirs. Returns how many rows
-   * were kept: none when a parameter is a number without end or no number.
+   * Adds rows: parameters of one after the other, and the last of all rows if they do not hold it. Returns the number
+   * of rows added: 0 when a parameter is infinite or NaN.
    */
   add(params: readonly SqlScalar[], last: SqlScalar | undefined): number {
     const { width } = this.insert
@@ -115,22 +115,22 @@ export class BufferedRows {
     return 0
   }
 
-  /** To how many there were. */
+  /** Removes the rows and texts after a length. */
   cut({ rows, texts }: BufferedLength): void {
     this.rows = rows
     this.#texts.length = texts
     this.#textsOf.length = rows
   }
 
-  /** What is behind a length. */
+  /** The values and texts after a length. */
   behind({ rows, texts }: BufferedLength): { readonly values: Float64Array; readonly texts: readonly string[] } {
     const { width } = this.insert
     return { values: this.#values.subarray(rows * width, this.rows * width), texts: this.#texts.slice(texts) }
   }
 
   /**
-   * Runs the inserts in the order of the table, about, and rows of one place in the order they came. Yields how many rows
-   * each has put.
+   * Runs the inserts approximately in the order of the table; rows with equal keys keep their order. Yields the number
+   * of rows of each insert.
    */
   *flush(run: (statement: Sql, params: readonly SqlParam[]) => void): Generator<number> {
     if (this.rows === 0) return
@@ -164,13 +164,13 @@ export class BufferedRows {
     this.#values = grown
   }
 
-  /** The rows in the order of their first two parameters: neighbours need not be told apart. */
+  /** Row numbers sorted by the first two parameters, approximately: close values may be out of order. */
   #order(): Float64Array {
     const count = this.rows
     const rowBits = Math.ceil(Math.log2(count + 1))
     const keys = this.#column(0)
     const range = rangeOf(keys)
-    // Columns of the index are whole numbers: few bits tell them apart.
+    // Column numbers of the search index are whole numbers, and need few bits.
     const bits = Math.min(MAX_FIRST_BITS, Math.ceil(Math.log2(2 * range.half + 1)))
     toPlaces(keys, range, bits)
     if (this.insert.width > 1) {
@@ -180,7 +180,7 @@ export class BufferedRows {
       for (let row = 0; row < count; row += 1)
         keys[row] = (keys[row] as number) * 2 ** restBits + (others[row] as number)
     }
-    // The row at the end of each number: those are sorted without asking which of two comes first.
+    // The lowest bits of each key hold the row number, so that the array is sorted without a comparison function.
     for (let row = 0; row < count; row += 1) keys[row] = (keys[row] as number) * 2 ** rowBits + row
     keys.sort()
     for (let at = 0; at < count; at += 1) keys[at] = (keys[at] as number) % 2 ** rowBits

@@ -1,4 +1,4 @@
-/** The thread that checkpoints: PASSIVE, so that it waits for nobody and nobody waits for it. */
+/** The thread that makes checkpoints: PASSIVE, so that it waits for no reader or writer and blocks none. */
 import { parentPort, workerData } from 'node:worker_threads'
 import BetterSqlite from 'better-sqlite3'
 

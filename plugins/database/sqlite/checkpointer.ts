@@ -1,18 +1,19 @@
 /**
- * Moves the write-ahead log into the file from a thread of its own. Inside a commit it would stall the event loop
+ * Copies the WAL into the database file from a thread of its own: inside a commit it would block the event loop
  * (`wal_autocheckpoint` is off for that reason).
  *
- * SQLite starts the log over only when all of it was moved before the next commit. Under steady writing that never
- * happens by itself: the log would grow without end, and every read looks through it. So a checkpoint has two parts:
- * one beside the writing that moves most of it, and a short one during which the writer waits (the event loop does not).
+ * SQLite restarts the WAL from its beginning only when all of it was copied before the next commit. Under steady
+ * writing that never happens by itself: the WAL would grow without limit, and every read has to search it. So a
+ * checkpoint has two parts: one concurrent with writes, which copies most of it, and a short one during which the
+ * writer waits (the event loop does not).
  */
 import { Worker } from 'node:worker_threads'
 
-const GROUPS_PER_LOOK = 16 // commits between two looks at how long the log has become
-const MAX_PAGES = 8_192 // a log of 32 MB; a page that was written many times by then is moved once
+const GROUPS_PER_LOOK = 16 // commits between two checks of the length of the WAL
+const MAX_PAGES = 8_192 // a WAL of 32 MB: a page that was written many times is then copied once
 
 export interface Checkpointer {
-  /** Notes a commit; asks for a checkpoint now and then. The next commit has to wait for a promise that is returned. */
+  /** Counts a commit and sometimes starts a checkpoint. If it returns a promise, the next commit has to wait for it. */
   committed(): Promise<void> | undefined
   close(): Promise<void>
 }
@@ -24,13 +25,16 @@ const WORKER = new URL(
 
 export const createCheckpointer = (
   path: string,
-  /** Pages in the log that are not in the file yet. */
+  /** Pages in the WAL that are not in the database file yet. */
   countPages: () => number,
   onError: (message: string) => void,
 ): Checkpointer => {
   let worker: Worker | undefined
   let count = 0
-  /** `following` moves what is there while more is written, `followed` has, `finishing` moves the rest. */
+  /**
+   * `following`: the concurrent part runs; `followed`: it is done; `finishing`: the rest is copied while the writer
+   * waits.
+   */
   let state: 'idle' | 'following' | 'followed' | 'finishing' = 'idle'
   let letOn: (() => void) | undefined
 
@@ -53,7 +57,7 @@ export const createCheckpointer = (
   const ask = (next: 'following' | 'finishing'): void => {
     worker ??= spawn()
     state = next
-    // Whoever waits for it keeps the process alive.
+    // A checkpoint in progress keeps the process alive.
     worker.ref()
     worker.postMessage('checkpoint')
   }

@@ -1,6 +1,6 @@
 /**
- * Which pages of a SQLite file its write-ahead log holds. Only the frames that the log's own salt marks as current, up
- * to its last commit, count: this is what SQLite recovers when the file is opened next.
+ * Finds the pages of a SQLite file that its WAL holds. Only frames with the current salt of the WAL, up to its last
+ * commit, count: SQLite recovers these when the file is opened next.
  * https://sqlite.org/fileformat.html#the_write_ahead_log
  */
 import { closeSync, openSync, readSync } from 'node:fs'

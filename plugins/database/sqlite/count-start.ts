@@ -1,14 +1,17 @@
 /**
- * PRAGMA user_version counts the servers that were started on a file. A server that finds another number inside a
- * transaction of its own knows that another one has opened the file since: what it keeps in memory is not what is stored.
- * Counting waits for the write lock, so every transaction of an earlier server either was committed before, and is seen
- * by the one that starts, or begins later, and finds the new number. https://sqlite.org/pragma.html#pragma_user_version
+ * PRAGMA user_version counts the servers that were started on a file. A server that finds another number inside its own
+ * transaction knows that another server has opened the file since, so its caches may be stale. Counting takes the write
+ * lock: a transaction of an earlier server is either committed before, and visible to the new server, or begins later
+ * and finds the new number. https://sqlite.org/pragma.html#pragma_user_version
  */
 import type BetterSqlite from 'better-sqlite3'
 
 const MAX_COUNT = 0x7fffffff // the number has 32 bits, with a sign
 
-/** Counts this start. The function that is returned tells whether it is still the last one, inside a transaction for sure. */
+/**
+ * Counts this start. The returned function tells whether no server was started later; the answer is certain only inside
+ * a transaction.
+ */
 export const countStart = (handle: BetterSqlite.Database): (() => boolean) => {
   const read = handle.prepare<[], number>('PRAGMA user_version').pluck()
   const own = handle

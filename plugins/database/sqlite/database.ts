@@ -1,4 +1,4 @@
-/** The Database service on SQLite: one writer, a reader on the main thread, reader threads for slow queries. */
+/** The Database service on SQLite: one writer, a reader on the main thread, reader threads for long queries. */
 import { rmSync } from 'node:fs'
 import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
@@ -24,7 +24,7 @@ import { checkSingleName } from './single-name.ts'
 import { createPreparedStatements } from './statements.ts'
 import { createWriter } from './writer.ts'
 
-const LOOK_MS = 1_000 // between two looks at the files and the lock, some 10 µs each
+const LOOK_MS = 1_000 // milliseconds between two checks of the files and the lock, some 10 µs each
 const READERS = 4 // spec: default db_pool, read connections for SQLite
 
 const planOf = (handle: BetterSqlite.Database, { plugins, build, release }: OpenOptions): SchemaPlan =>
@@ -35,7 +35,7 @@ const planOf = (handle: BetterSqlite.Database, { plugins, build, release }: Open
     release,
   )
 
-/** Brings the schema up to date: all that is pending, with release and build beside it, in one transaction. */
+/** Migrates the schema: all pending changes, with release and build recorded beside them, in one transaction. */
 const migrate = async (handle: BetterSqlite.Database, options: OpenOptions): Promise<void> => {
   const { plugins, build, release, log } = options
   const plan = planOf(handle, options)
@@ -70,7 +70,7 @@ const guard = <T>(work: () => T): T => {
   }
 }
 
-/** What stops a start names the file: whoever reads it cannot just try again. */
+/** Errors that stop a start name the file. */
 const opened = <T>(path: string, work: () => T): T => {
   try {
     return work()
@@ -79,7 +79,7 @@ const opened = <T>(path: string, work: () => T): T => {
   }
 }
 
-/** https://sqlite.org/pragma.html#pragma_wal_checkpoint: NOOP moves nothing and tells how much there would be. */
+/** NOOP copies nothing and reports the length of the WAL. https://sqlite.org/pragma.html#pragma_wal_checkpoint */
 const pagesInLog = (handle: BetterSqlite.Database): (() => number) => {
   const look = handle.prepare<[], { log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
   return () => {
@@ -91,7 +91,10 @@ const pagesInLog = (handle: BetterSqlite.Database): (() => number) => {
 const lockOf = ({ sqlitePath, clock, random }: OpenOptions): FileLock =>
   lockFile(sqlitePath, new Date(clock.now()), random.id())
 
-/** Where no lock can be made the file can mostly not be written either: that is what is told then. */
+/**
+ * Takes the lock. Where the lock file cannot be made, the database mostly cannot be written either, and that is
+ * reported.
+ */
 const lockForStart = async (options: OpenOptions): Promise<FileLock> => {
   try {
     return lockOf(options)
@@ -106,11 +109,11 @@ const lockForStart = async (options: OpenOptions): Promise<FileLock> => {
 
 interface Current {
   readonly handle: BetterSqlite.Database
-  /** Is this server the last one that was started on the file? */
+  /** Whether no other server was started on the file later. */
   readonly isLatest: () => boolean
 }
 
-/** Opens the writer, with the schema up to date. Leaves nothing behind when it throws. */
+/** Opens the writer and migrates the schema. When it throws, it leaves no new files. */
 const openCurrent = async (options: OpenOptions, path: string): Promise<Current> => {
   const inMemory = options.kind === 'memory'
   const isNew = inMemory || (await inspectFile(path)) === 'new'
@@ -120,9 +123,9 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
   }
   const handle = opened(path, () => openWriter(path, isNew))
   try {
-    // A database that is refused is left unchanged.
+    // Checked first, so that a database that is refused is left unchanged.
     planOf(handle, options)
-    // Before anything else is read: nobody else changes it from then on.
+    // Counted before anything else is read: from then on no other server changes the database unnoticed.
     const isLatest = inMemory ? () => true : opened(path, () => countStart(handle))
     const left = opened(path, () => flushInsertBuffer(handle))
     if (left > 0) options.log.info({ commits: left }, 'put rows into their tables that a process had left behind')
@@ -137,7 +140,7 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
 
 export const openSqlite = async (options: OpenOptions): Promise<Opened> => {
   if (options.kind === 'memory') return openLocked(options, ':memory:', undefined)
-  // Before anything else is done with the file: another process may be writing it.
+  // Locked before anything else is done with the file: another process may be writing it.
   const lock = await lockForStart(options)
   try {
     return await openLocked(options, options.sqlitePath, lock)
@@ -158,7 +161,8 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
         log.warn({ message }, 'the write-ahead log could not be moved'),
       )
   const insertBuffer = createInsertBuffer(handle, statements, !inMemory)
-  // A second handle sees only what is committed. In memory there is one, so a read waits while a transaction is open.
+  // A second handle sees only committed rows. A database in memory has one handle, so reads wait while a transaction is
+  // open.
   const readHandle = inMemory ? handle : openReader(path)
   const real = realPath(path)
   const files = inMemory ? undefined : watchOwnFiles(real)
@@ -180,7 +184,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const lane: ReadWorkers | undefined = inMemory ? undefined : createReadWorkers(path, options.pool ?? READERS)
   let orm: Promise<MikroORM> | undefined
 
-  /** The one place through which everything outside a transaction reads; inside, it is the transaction itself. */
+  /** All reads outside of transactions go through this function. */
   const read = <T>(statement: Sql, work: () => T): T | Promise<T> => {
     if (insertBuffer.concerns(statement)) return writer.afterInsertBuffer(() => guard(work))
     const { busy } = inMemory ? writer : { busy: undefined }
@@ -191,7 +195,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     fileGuard?.confirm()
     lockWatch?.hold()
   }
-  // A server that nobody writes to takes its lock again before another one has it.
+  // Without writes nothing else would check the lock; an idle server takes a lost one again before another server does.
   const looking =
     lockWatch &&
     every(
@@ -207,7 +211,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     all: <R>(statement: Sql, params: readonly SqlParam[]) =>
       read(statement, () => reader.of(statement).all(...params) as R[]),
     longQuery: async <R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) => {
-      // A thread opens the file by its name, under which there may be another one by now.
+      // A thread opens the file by its name, under which another file may be by now.
       if (lane === undefined || fileGuard?.isLost)
         return read(statement, () => reader.of(statement).all(...params) as R[])
       if (insertBuffer.concerns(statement)) await writer.afterInsertBuffer(() => undefined)
@@ -252,7 +256,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       await Promise.all([lane?.close(), checkpointer?.close(), fileGuard?.settled()])
       const closeHandles = (): void => {
         if (readHandle !== handle) readHandle.close()
-        // The last connection moves the log into the file and removes it.
+        // Closing the last connection copies the WAL into the file and removes it.
         handle.close()
       }
       if (files === undefined) closeHandles()

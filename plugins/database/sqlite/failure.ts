@@ -1,8 +1,8 @@
-/** SQLite's error codes → what a client and an operator should read. */
+/** Translates SQLite's error codes into errors for clients and operators. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
 import { DatabaseBusy, DatabaseFull, DatabaseFullForReads, DatabaseUnavailable } from '../errors.ts'
 
-/** A ServerError stays as it is; a bug stays what it is (500). */
+/** A ServerError is returned as it is; an unknown error, which is a bug, too (500). */
 export const fromSqlite = (error: unknown): unknown => {
   if (isServerError(error)) return error
   const code = (error as { code?: unknown } | null)?.code
@@ -11,7 +11,7 @@ export const fromSqlite = (error: unknown): unknown => {
   return kind === undefined ? error : kind.with({ cause: error, detail: code })
 }
 
-/** Why a read did not get what it asked for, where rows have to be put into their tables first. */
+/** The error for a read that needed rows of the insert buffer in their tables, when flushing failed. */
 export const forReader = (failure: unknown): unknown =>
   isServerError(failure) && failure.key === DatabaseFull.key
     ? DatabaseFullForReads().with({ cause: failure.cause, ...failure.extras })

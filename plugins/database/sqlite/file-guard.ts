@@ -1,6 +1,6 @@
 /**
- * What the server does when its file was removed or replaced: it says so once, acknowledges nothing any more, opens
- * nothing by that name, and copies what was committed to a file beside it.
+ * Reacts when the database file was removed or replaced: logs it once, acknowledges no more writes, opens nothing by
+ * that name, and copies the committed data to a file beside it.
  */
 import { renameSync, rmSync } from 'node:fs'
 import type BetterSqlite from 'better-sqlite3'
@@ -9,9 +9,9 @@ import { DatabaseGone } from '../errors.ts'
 import type { OwnFiles } from './own-files.ts'
 
 export interface FileGuard {
-  /** Looks at the files. Throws DatabaseGone from the first fault on, also when the files are back. */
+  /** Checks the files. Throws DatabaseGone from the first fault on, also when the files are back. */
   confirm(): void
-  /** What the last look found. */
+  /** The result of the last check. */
   readonly isLost: boolean
   /** Resolves when the copy is made or has failed. */
   settled(): Promise<void>
@@ -21,7 +21,7 @@ export interface FileGuardParts {
   /** Without symbolic links. */
   readonly path: string
   readonly files: Pick<OwnFiles, 'fault' | 'isLogMisplaced'>
-  /** The writer: it still reaches everything that was committed. */
+  /** The writer's handle, which still reaches all committed data. */
   readonly handle: BetterSqlite.Database
   readonly clock: Clock
   readonly log: Logger

@@ -1,8 +1,8 @@
 /**
- * One server for each SQLite file: a second one would not see what the first keeps in memory, and overwrite what the
- * first has numbered. The lock is an open transaction of SQLite on a small file beside the database: the system releases
- * it when the process ends, however it ends, so a lock file that was left behind refuses nobody. The file says who holds
- * it, and can be read while the lock is held. https://sqlite.org/lockingv3.html#reserved_lock
+ * Allows one server for each SQLite file: a second one would not see the first one's caches, and would overwrite rows
+ * with the same numbers. The lock is an open transaction of SQLite on a small file beside the database. The system
+ * releases it when the process ends in any way, so a lock file that was left behind blocks nobody. The file says who
+ * holds the lock, and can be read meanwhile. https://sqlite.org/lockingv3.html#reserved_lock
  */
 import { readlinkSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -10,12 +10,12 @@ import { basename, dirname, join, resolve } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
 import { DatabaseInUse } from '../errors.ts'
 
-const BUSY_MS = 1_000 // another process is writing down that it holds the lock
-const ATTEMPTS = 5 // of processes that start at the same moment
+const BUSY_MS = 1_000 // milliseconds; another process may be writing its name into the file
+const ATTEMPTS = 5 // for processes that start at the same moment
 
 export interface FileLock {
   readonly path: string
-  /** False when the lock file was removed or replaced: then it keeps nobody away. One system call. */
+  /** False when the lock file was removed or replaced, and so keeps no other server out. One system call. */
   isHeld(): boolean
   release(): void
 }
@@ -33,13 +33,13 @@ const linkTarget = (path: string): string | undefined => {
   try {
     return readlinkSync(path)
   } catch {
-    return undefined // no link
+    return undefined // not a link
   }
 }
 
 /**
- * The path under which SQLite keeps the log: symbolic links are followed, also for a file that is not there yet, and links
- * that lead to where SQLite will make one.
+ * The path beside which SQLite keeps the WAL: symbolic links are resolved, also for a file that does not exist yet, and for
+ * a link to such a file.
  */
 export const realPath = (path: string, links = LINKS): string => {
   try {
@@ -63,7 +63,7 @@ const readHolder = (handle: BetterSqlite.Database): Holder | undefined => {
   try {
     return handle.prepare<[], Holder>('SELECT pid, host, since, token FROM holder').get()
   } catch {
-    return undefined // it is about to be written
+    return undefined // its holder has not written it yet
   }
 }
 
@@ -74,7 +74,7 @@ const inUse = (path: string, handle: BetterSqlite.Database, own: string): Error 
     : DatabaseInUse(path, `process ${holder.pid} on ${holder.host}, since ${holder.since}`)
 }
 
-/** Writes down who holds it, and takes the lock. False when another process came between. */
+/** Writes the holder into the file and takes the lock. False when another process took it in between. */
 const take = (handle: BetterSqlite.Database, holder: Holder): boolean => {
   handle.exec('BEGIN IMMEDIATE')
   handle.exec('CREATE TABLE IF NOT EXISTS holder (pid integer, host text, since text, token text); DELETE FROM holder')
@@ -85,7 +85,7 @@ const take = (handle: BetterSqlite.Database, holder: Holder): boolean => {
   return readHolder(handle)?.token === token
 }
 
-/** Throws DatabaseInUse. `token`: a text that no other process has. */
+/** Throws DatabaseInUse. `token` is a text that no other process uses. */
 export const lockFile = (path: string, since: Date, token: string): FileLock => {
   const lockPath = `${realPath(path)}-lock`
   for (let attempt = 1; ; attempt += 1) {
@@ -94,9 +94,9 @@ export const lockFile = (path: string, since: Date, token: string): FileLock => 
     const opened = inodeOf(lockPath)
     let isTaken = false
     try {
-      handle.pragma('synchronous = OFF') // a lock does not outlive the machine
+      handle.pragma('synchronous = OFF') // a lock need not survive a crash of the machine
       isTaken = take(handle, { pid: process.pid, host: hostname(), since: since.toISOString(), token })
-      // Whoever held it last removes the file: what was opened a moment before is not the lock any more.
+      // The last holder removes the file on release: one that was opened just before is not the lock any more.
       isTaken &&= (before === undefined || before === opened) && inodeOf(lockPath) === opened
     } catch (error) {
       const refusal = isBusy(error) ? inUse(path, handle, token) : error
@@ -109,10 +109,11 @@ export const lockFile = (path: string, since: Date, token: string): FileLock => 
         isHeld: () => inodeOf(lockPath) === opened,
         release() {
           try {
-            // Removed while it is held. A folder that was emptied may hold the lock of another process by now.
+            // Removed while the lock is held, and only if it is this file: in a folder that was emptied it may be
+            // another process's lock.
             if (inodeOf(lockPath) === opened) rmSync(lockPath, { force: true })
           } catch {
-            // One that stays behind refuses nobody.
+            // A file that stays behind blocks nobody.
           }
           handle.close()
         },

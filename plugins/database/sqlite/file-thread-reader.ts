@@ -1,4 +1,4 @@
-/** A connection of a thread's own to a SQLite file, for reading. */
+/** A read-only connection to a SQLite file for one thread. */
 import type { ThreadReader } from '../contract.ts'
 import { openReader } from './open.ts'
 import { createPreparedStatements } from './statements.ts'

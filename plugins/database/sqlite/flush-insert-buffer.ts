@@ -1,6 +1,6 @@
 /**
- * Puts rows into their tables that a process left in the backlog when it was killed. Before anything else is done with
- * the file, migrations too: the statements are those of the build that wrote the rows.
+ * Flushes the insert buffer that a killed process left in the table `backlog`. Done before anything else, migrations
+ * included: the statements are those of the build that wrote the rows.
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { SqlScalar } from '../contract.ts'
@@ -15,7 +15,7 @@ interface Insert {
 const hasBacklog = (handle: BetterSqlite.Database): boolean =>
   handle.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'backlog'").get() !== undefined
 
-/** Returns how many commits had left some. */
+/** Returns the number of commits whose rows were left. */
 export const flushInsertBuffer = (handle: BetterSqlite.Database): number => {
   if (!hasBacklog(handle)) return 0
   const left = handle.prepare<[], { rows: Buffer | string }>('SELECT rows FROM backlog ORDER BY seq').all()
@@ -34,7 +34,7 @@ export const flushInsertBuffer = (handle: BetterSqlite.Database): number => {
   handle.transaction(() => {
     for (const { rows } of left)
       if (typeof rows !== 'string') readRecord(rows, (number) => insertOf(number).width, put)
-      // Builds before this one wrote them so.
+      // Earlier builds stored them as JSON.
       else for (const [number, ...params] of JSON.parse(rows) as [number, ...SqlScalar[]][]) put(number, params)
     handle.exec(CLEAR_ROWS)
   })()

@@ -1,4 +1,7 @@
-/** Runs one job in the transaction that is open: as it is, or in a savepoint that can be undone alone. */
+/**
+ * Runs one transaction (a job) inside the open SQLite transaction of its group: without a savepoint, or in one that can
+ * be rolled back alone.
+ */
 import type BetterSqlite from 'better-sqlite3'
 import type { BeforeCommitWork } from '../before-commit-work.ts'
 import type { MaybePromise, Transaction } from '../contract.ts'
@@ -16,7 +19,7 @@ export interface QueuedTransaction {
 export interface FinishedTransaction {
   readonly job: QueuedTransaction
   readonly value: unknown
-  /** For the end of the group. */
+  /** Items for the end of the group. */
   readonly left: BeforeCommitWork | undefined
   /** To be called after COMMIT. */
   readonly told: readonly (() => void)[]
@@ -43,8 +46,8 @@ export const createSqliteGroupCommit = (
   })
 
   /**
-   * One job as it is; false when it failed with changes made, which cannot be undone without undoing the group. No promise
-   * for work that waits for nothing: its transactions follow one another in one turn.
+   * Runs a job without a savepoint. False when it failed after it wrote, which can be rolled back only with the whole
+   * group. Returns no promise when the work is synchronous: then jobs follow one another in the same tick.
    */
   const runBoldly = (job: QueuedTransaction, done: FinishedTransaction[]): MaybePromise<boolean> => {
     const keep = (value: unknown): boolean => {
@@ -65,7 +68,7 @@ export const createSqliteGroupCommit = (
     return value instanceof Promise ? value.then(keep, fail) : keep(value)
   }
 
-  /** One job in its savepoint; in `done` when its changes stand and wait for the commit. */
+  /** Runs a job in a savepoint; it is added to `done` when its changes wait for the commit. */
   const runCarefully = async (job: QueuedTransaction, done: FinishedTransaction[]): Promise<void> => {
     savepoint.run()
     const mark = insertBuffer.mark()
@@ -74,7 +77,7 @@ export const createSqliteGroupCommit = (
       release.run()
       done.push(toDone(job, value))
     } catch (error) {
-      // A full disk may already have rolled everything back; then the whole group is lost and must hear so.
+      // On a full disk SQLite may have rolled back the whole transaction: then all jobs of the group have to fail.
       if (!handle.inTransaction) {
         job.reject(fromSqlite(error))
         throw error

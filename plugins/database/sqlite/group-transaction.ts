@@ -1,4 +1,4 @@
-/** The transaction that jobs of a group are given, one after the other: notes what the one at hand has done. */
+/** The Transaction that the jobs of a group use, one after the other; it records what the current job has done. */
 import type BetterSqlite from 'better-sqlite3'
 import { BeforeCommitWork } from '../before-commit-work.ts'
 import type { Sql, SqlParam, Transaction } from '../contract.ts'
@@ -6,11 +6,11 @@ import type { InsertBuffer } from './insert-buffer.ts'
 import type { PreparedStatements } from './statements.ts'
 
 export interface GroupTransaction extends Transaction {
-  /** The next job begins. */
+  /** Starts the next job. */
   start(): void
-  /** Has it written anything? */
+  /** Whether the current job has written anything. */
   readonly wrote: boolean
-  /** What it has left for the end. */
+  /** Items that it registered with `beforeCommit`. */
   readonly left: BeforeCommitWork | undefined
   /** What it wants to hear of after COMMIT. */
   readonly told: readonly (() => void)[]
@@ -30,7 +30,7 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     }
     return statements.of(statement)
   }
-  /** A statement with an answer; with RETURNING it may write too. */
+  /** A statement with a result; with RETURNING it may write too. */
   const prepared = (statement: Sql): BetterSqlite.Statement => {
     const found = prepare(statement)
     if (!found.readonly) wrote = true

@@ -1,14 +1,17 @@
 /**
- * What the transactions of a COMMIT kept, as bytes: how many numbers follow; for each insert its number, how many rows, and
- * their parameters, where NaN stands for null and infinity for the next text; then the texts as a JSON array. Numbers
- * are eight bytes as this machine has them: writing each in decimals takes longer than putting it into its table.
+ * The bytes in which the deferred inserts of one COMMIT are stored: the count of numbers that follow; for each insert
+ * its number, the number of rows, and their parameters, where NaN stands for null and infinity for the next text; then
+ * the texts as a JSON array. Numbers are eight bytes in this machine's byte order: formatting one in decimals takes
+ * longer than inserting it into its table.
  */
 import type { SqlScalar } from '../contract.ts'
 import { type BufferedRows, toPlain } from './buffered-rows.ts'
 
 const BYTES = Float64Array.BYTES_PER_ELEMENT
 
-/** Rows that are not written yet. `numberOf` an insert, in the table of inserts. */
+/**
+ * Encodes the rows that are not persisted yet. `numberOf` gives the number of an insert in the table `backlog_insert`.
+ */
 export const toRecord = (
   kept: Iterable<BufferedRows>,
   numberOf: (rows: BufferedRows) => number,
@@ -38,13 +41,16 @@ export const toRecord = (
   return bytes
 }
 
-/** Calls back for each insert with the parameters of its rows. `widthOf` a row, by the number of its insert. */
+/**
+ * Calls `put` for each insert with the parameters of its rows. `widthOf` gives the width of a row by the number of its
+ * insert.
+ */
 export const readRecord = (
   record: Uint8Array,
   widthOf: (number: number) => number,
   put: (number: number, params: readonly SqlScalar[]) => void,
 ): void => {
-  // A copy: the bytes of a row need not lie where a number may.
+  // Copied, because a Float64Array needs an aligned offset.
   const bytes = new Uint8Array(record)
   const [count] = new Float64Array(bytes.buffer, 0, 1)
   const end = 1 + (count as number)

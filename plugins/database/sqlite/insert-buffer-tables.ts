@@ -1,4 +1,7 @@
-/** Rows that were committed and are not in their tables yet: one row for each COMMIT, and the statements that insert them. */
+/**
+ * Tables of the insert buffer: one row for each COMMIT, with committed rows that are not in their tables yet, and the
+ * statements that insert them.
+ */
 import type { SchemaChange } from '../../../kernel/index.ts'
 
 export const insertBufferMigration: SchemaChange = {
@@ -6,7 +9,8 @@ export const insertBufferMigration: SchemaChange = {
   sql: {
     sqlite: [
       'CREATE TABLE backlog_insert (number integer PRIMARY KEY, width integer NOT NULL, text text NOT NULL UNIQUE)',
-      // Bytes, see insert-buffer-record.ts. Earlier builds: JSON, [[number, parameters of one row after the other], …]
+      // Bytes as in insert-buffer-record.ts. Earlier builds stored JSON: [[number, parameters of one row after the
+      // other], …]
       'CREATE TABLE backlog (seq integer PRIMARY KEY, rows text NOT NULL)',
     ],
     postgres: [],

@@ -1,10 +1,10 @@
 /**
- * Rows of `Transaction.later`: kept in memory, and as one row for each COMMIT in the table `backlog`, until they are put
- * into their tables, many at once and in the order of their keys. Putting and the removal from `backlog` are one
- * transaction, so a row is put once whatever happens between.
+ * The insert buffer, for rows of `Transaction.insertDeferred`: they are held in memory, and as one row for each COMMIT
+ * in the table `backlog`, until they are inserted into their tables, many at once and in the order of their keys.
+ * Inserting them and clearing `backlog` is one transaction, so no row is lost or inserted twice.
  *
- * Only inserts wait here: until they are put, what they belong to is not found by any statement, as if it had been
- * committed a moment later; nothing is found by what it was before.
+ * It holds inserts only. A statement that runs without a flush sees the tables as if the buffered rows were not
+ * committed yet; since nothing is changed or removed by the buffer, it never finds an outdated row.
  */
 import type BetterSqlite from 'better-sqlite3'
 import { type DeferredInsert, insertImmediately, type Sql, type SqlParam, type SqlScalar } from '../contract.ts'
@@ -15,39 +15,39 @@ import type { PreparedStatements } from './statements.ts'
 
 type Kept = Map<DeferredInsert, BufferedRows>
 
-/** How the backlog stood, for a transaction or savepoint that may be undone. */
+/** A state of the insert buffer, to which a transaction or savepoint is rolled back. */
 export interface InsertBufferSavepoint {
   readonly kept: Kept
-  /** Of each insert that was kept by then: what it kept, and what of that was written down. */
+  /** For each insert of that time: the length of its rows, and how much of it was persisted. */
   readonly lengths: readonly { readonly kept: BufferedLength; readonly written: BufferedLength }[]
   readonly rows: number
 }
 
 export interface InsertBuffer {
-  /** Rows that wait. */
+  /** Number of buffered rows. */
   readonly rows: number
-  /** Rows of a transaction, one after the other, with what is the last parameter of all of them if it is not among theirs. */
+  /** Adds rows, parameters of one after the other, and the last parameter of all of them if they do not hold it. */
   add(insert: DeferredInsert, params: readonly SqlScalar[], last: SqlScalar | undefined): void
-  /** Must rows be put before this statement? */
+  /** Whether the buffer has to be flushed before this statement. */
   concerns(statement: Sql): boolean
   /**
-   * Puts all rows into their tables, inside the transaction that is open. Yields after a part of them: nothing may be
-   * kept before it is done.
+   * Inserts all rows into their tables, inside the open transaction. Yields after each part; no rows may be added
+   * before it is done.
    */
   flush(): Generator<undefined>
-  /** Before COMMIT: writes down what the transactions of the group kept. */
+  /** Called before COMMIT: writes the rows of the group's transactions into the table `backlog`. */
   persist(): void
   mark(): InsertBufferSavepoint
-  /** What came after the mark was undone. */
+  /** Rolls the buffer back to the mark. */
   restore(mark: InsertBufferSavepoint): void
 }
 
-const ROWS_OF_A_PART = 1_024 // put in about two milliseconds
-const ROWS_OF_A_RECORD = 8_192 // written down in some milliseconds; a COMMIT of usual changes has fewer
+const ROWS_OF_A_PART = 1_024 // inserted in about two milliseconds
+const ROWS_OF_A_RECORD = 8_192 // persisted in some milliseconds; a COMMIT of usual changes has fewer
 
 const NOTHING: BufferedLength = { rows: 0, texts: 0 }
 
-/** `isKept`: a database in memory has nothing that outlives it. */
+/** `isKept` is false for a database in memory, for which nothing is persisted. */
 export const createInsertBuffer = (
   handle: BetterSqlite.Database,
   statements: PreparedStatements,
@@ -62,10 +62,10 @@ export const createInsertBuffer = (
 
   let kept: Kept = new Map()
   let rows = 0
-  /** Of those, how many are in no record yet. */
+  /** How many of them are not persisted yet. */
   let unwritten = 0
 
-  // Which statements name a table whose rows wait. Tables are few and stay the same.
+  // Caches which statements name a table with buffered rows. Such tables are few and stay the same.
   const tables = new Set<string>()
   let names = /(?!)/
   let judged = new WeakMap<Sql, boolean>()
@@ -93,7 +93,7 @@ export const createInsertBuffer = (
     for (const own of kept.values()) own.written = own.length
   }
 
-  /** Is there a row in the table `backlog`? */
+  /** Whether the table `backlog` has rows. */
   const isWritten = (): boolean => kept.values().some((own) => own.written.rows > 0)
 
   return {
@@ -112,7 +112,7 @@ export const createInsertBuffer = (
       if (added === 0) insertImmediately({ run }, insert, params, last)
       rows += added
       unwritten += added
-      // A transaction of very many rows writes them down as they come, and not all in one turn at its end.
+      // A transaction with very many rows persists them in several parts, and not all in one tick at its end.
       if (unwritten >= ROWS_OF_A_RECORD) persist()
     },
     concerns(statement) {
@@ -134,7 +134,7 @@ export const createInsertBuffer = (
           yield
         }
       if (isKept && isWritten()) clear.run()
-      // New lists, and the old ones left as they are: a mark may stand for them.
+      // New lists, because a savepoint may refer to the old ones.
       kept = new Map()
       rows = 0
       unwritten = 0
@@ -146,7 +146,7 @@ export const createInsertBuffer = (
     },
     restore(mark) {
       kept = mark.kept
-      // In the order they came: behind those of the mark are inserts that were met since.
+      // In insertion order: inserts that were added after the mark come last.
       let at = 0
       for (const own of kept.values()) {
         const length = mark.lengths[at]
@@ -157,7 +157,7 @@ export const createInsertBuffer = (
       rows = mark.rows
       unwritten = 0
       for (const own of kept.values()) unwritten += own.rows - own.written.rows
-      // Numbers that were given since may be gone with the rest.
+      // Numbers that were assigned since may be rolled back too.
       numbers.clear()
     },
   }

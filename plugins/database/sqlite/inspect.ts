@@ -1,5 +1,5 @@
 /**
- * Looks at a SQLite file before it is opened for writing: one of another application, a truncated or damaged one, or
+ * Inspects a SQLite file before it is opened for writing: a file of another application, a truncated or damaged one, or
  * one that cannot be written is refused and left unchanged.
  */
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
@@ -20,9 +20,9 @@ import { openReadOnlyFile } from './open-read-only-file.ts'
 export const APPLICATION_ID = 0x72666872
 const MAGIC = 'SQLite format 3\0'
 const HEADER_BYTES = 100
-const CHECKED_BYTES = 64 * 1024 * 1024 // a larger file is not read through at each start
+const CHECKED_BYTES = 64 * 1024 * 1024 // bytes; a larger file is not checked in full at each start
 
-const LOCK_BYTE = 0x40000000 // the page that holds it is never written, neither to the file nor to the log
+const LOCK_BYTE = 0x40000000 // the page at this offset is never written, neither to the file nor to the WAL
 
 const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code)
 
@@ -56,7 +56,7 @@ const readHeader = (path: string): Header => {
   }
 }
 
-/** The folder has to take files: the one that is made, and the log beside it. */
+/** Checks that files can be created in the folder: the database and its WAL. */
 const checkFolder = (path: string): void => {
   const folder = dirname(resolve(path))
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw DatabaseFolderMissing(folder, path)
@@ -67,7 +67,7 @@ const checkFolder = (path: string): void => {
   }
 }
 
-/** Throws when the file or its folder is not there to be written, or is not meant to be. */
+/** Throws when the file or its folder does not exist or may not be written. */
 export const checkWritable = (path: string): void => {
   checkFolder(path)
   if (!existsSync(path)) return
@@ -76,7 +76,7 @@ export const checkWritable = (path: string): void => {
   } catch (error) {
     throw DatabaseReadOnly(path, `its permissions forbid it (${codeOf(error)})`)
   }
-  // A superuser may write what nobody is meant to: the bits say what was meant.
+  // A superuser may write any file: the permission bits show whether it is meant to be written.
   if ((statSync(path).mode & 0o222) === 0) throw DatabaseReadOnly(path, 'its permissions forbid it')
 }
 
@@ -97,9 +97,9 @@ const checkPages = async (path: string, size: number): Promise<void> => {
 }
 
 /**
- * A file shorter than its header says is truncated, unless its log holds every page that is missing: a checkpoint writes
- * page 1, with the new number of pages, before the pages at the end, and may be interrupted between them. SQLite then
- * recovers the file from the log.
+ * A file shorter than its header says is truncated, unless its WAL holds every missing page: a checkpoint writes page
+ * 1, with the new number of pages, before the pages at the end, and may be interrupted in between. SQLite then recovers
+ * the file from the WAL.
  */
 const checkLength = (path: string, size: number, { pages, pageSize }: Header): void => {
   if (size >= pages * pageSize) return
@@ -110,7 +110,7 @@ const checkLength = (path: string, size: number, { pages, pageSize }: Header): v
       throw DatabaseDamaged(path, `it holds ${size} of ${pages * pageSize} bytes`)
 }
 
-/** 'new' when there is no file (or an empty one), 'ours' when it is sound; throws otherwise. */
+/** Returns 'new' when there is no file or an empty one, 'ours' when it is valid; throws otherwise. */
 export const inspectFile = async (path: string): Promise<'new' | 'ours'> => {
   if (!existsSync(path)) return 'new'
   const stat = statSync(path)

@@ -1,7 +1,7 @@
 /**
- * What the server does when its lock file was removed or replaced while it runs: it takes a new lock, so that a server
- * that is started later is refused. When another server has the lock, or has had it meanwhile, this one stores nothing any
- * more: the other one does not know what this one would write, and this one not what the other one has written.
+ * Reacts when the lock file was removed or replaced while the server runs: takes a new lock, so that a server that is
+ * started later is refused. When another server has the lock, or has had it meanwhile, this server stops writing:
+ * neither knows what the other one has written.
  */
 import { isServerError, type Logger } from '../../../kernel/index.ts'
 import { DatabaseTaken, DatabaseUnavailable } from '../errors.ts'
@@ -11,7 +11,7 @@ import type { OwnFiles } from './own-files.ts'
 export interface LockWatch {
   /**
    * Called inside each transaction before it writes: until its COMMIT no other server can count its start. Throws
-   * DatabaseTaken, from then on always, and DatabaseUnavailable while no new lock can be made.
+   * DatabaseTaken, and from then on always; throws DatabaseUnavailable while no new lock can be taken.
    */
   hold(): void
   /** True when another server has opened the file. */
@@ -23,7 +23,7 @@ export interface LockWatchParts {
   readonly lock: FileLock
   /** Takes a new lock. Throws DatabaseInUse when another process has it. */
   readonly lockAgain: () => FileLock
-  /** Is this server the last one that was started on the file? */
+  /** Whether no other server was started on the file later. */
   readonly isLatest: () => boolean
   readonly files: Pick<OwnFiles, 'fault'>
   readonly log: Logger
@@ -58,11 +58,13 @@ export const watchLock = ({ lock: first, lockAgain, isLatest, files, log }: Lock
     hold() {
       if (isTaken) throw DatabaseTaken()
       if (!lock.isHeld()) {
-        // Of a database that was removed or replaced itself the file guard tells: the lock of that name is another one's.
+        // The file guard reports a database that was itself removed or replaced; then the lock of that name belongs to
+        // another one.
         if (files.fault() !== undefined) return
         takeAgain()
       }
-      // After the lock, also outside of a transaction: a server that came and went has been counted by then.
+      // Checked after the lock, also outside of a transaction: a server that has come and gone has counted its start by
+      // then.
       if (!isLatest()) refuse('a server was started on the file later')
     },
     get isTaken() {

@@ -1,8 +1,8 @@
-/** Paths on which something is mounted, from the text of /proc/self/mountinfo. See proc_pid_mountinfo(5). */
+/** The mount points in the text of /proc/self/mountinfo. See proc_pid_mountinfo(5). */
 
 const MOUNT_POINT = 4 // the fifth field
 
-/** A space, tab, newline or backslash of a path is written as three octal digits. */
+/** In a path a space, tab, newline or backslash is written as a backslash and three octal digits. */
 const unescaped = (field: string): string =>
   field.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 

@@ -1,4 +1,7 @@
-/** Is a SQLite file in use? Asked before it is opened here: every connection shares a lock on it that one alone can take. */
+/**
+ * Whether another connection has a SQLite file open. Call it before this process opens the file: every connection holds
+ * a shared lock, and this tries to take the exclusive one.
+ */
 import { existsSync } from 'node:fs'
 import BetterSqlite from 'better-sqlite3'
 

@@ -1,7 +1,8 @@
 /**
- * A look into a SQLite file that leaves the file and its folder as they were. A read-only connection to a WAL database
- * makes -wal and -shm files; `immutable` makes none, and may be used when there is no log: then nobody has it open.
- * better-sqlite3 takes no such address, Node's own driver does. https://sqlite.org/uri.html
+ * Opens a SQLite file read-only and leaves the file and its folder as they were. A read-only connection to a WAL
+ * database creates -wal and -shm files; `immutable` creates none, and may be used when there is no WAL, since then no
+ * process has the file open. better-sqlite3 does not accept such a URI, Node's own driver does.
+ * https://sqlite.org/uri.html
  */
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

@@ -4,10 +4,10 @@ import { MIGRATION_TABLE, type RecordedSchema } from '../schema.ts'
 import { cacheSizeKib } from './cache-size.ts'
 import { APPLICATION_ID } from './inspect.ts'
 
-// An index row that is written dirties its page, and all of the page goes into the log: small pages write half as much.
+// Writing an index row dirties its page, and whole pages go into the WAL: small pages halve the bytes written.
 const PAGE_BYTES = 4_096
-const BUSY_MS = 2_000 // the writer waits on the main thread: not for long
-const READER_CACHE_KIB = 32_768 // of a handle that forgets its pages with every commit of the writer
+const BUSY_MS = 2_000 // milliseconds; short, because the writer waits on the main thread
+const READER_CACHE_KIB = 32_768 // of a reading handle, whose cache is dropped with every commit of the writer
 const LOG_BYTES = 64 * 1024 * 1024
 
 /** The writing handle: WAL, and FULL so that a commit that returned is on disk. */
@@ -19,9 +19,9 @@ export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database 
   }
   if (path !== ':memory:') handle.pragma('journal_mode = WAL')
   handle.pragma('synchronous = FULL')
-  // A checkpoint inside a commit stalls the event loop: a thread of its own does it.
+  // A checkpoint inside a commit blocks the event loop: a thread of its own makes them.
   handle.pragma('wal_autocheckpoint = 0')
-  // A burst may have made the log longer than it has to be: when it starts over it is cut.
+  // After a burst of writes the WAL is truncated when it restarts.
   handle.pragma(`journal_size_limit = ${LOG_BYTES}`)
   handle.pragma(`cache_size = -${cacheSizeKib()}`)
   handle.pragma('temp_store = MEMORY')
@@ -29,8 +29,8 @@ export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database 
 }
 
 /**
- * Reads come straight from the system's own copy of the file, without a call and a second copy for each page: a search
- * over pages that were not asked for lately takes a quarter less. What is written goes the usual way.
+ * Maps the file into memory: reads then use the system's page cache, without a system call and a copy for each page. A
+ * search over pages that are not in SQLite's cache takes a quarter less time. Writes are not affected.
  * https://sqlite.org/mmap.html
  */
 export const mapFile = (handle: BetterSqlite.Database, mostBytes: number): void => {
@@ -43,7 +43,7 @@ export const openReader = (path: string): BetterSqlite.Database => {
   return handle
 }
 
-/** What is recorded, by whatever way of asking the file. */
+/** The recorded schema; `rows` runs a query on the file. */
 export const readRecordedSqliteSchema = (rows: <R>(text: string) => R[]): RecordedSchema => {
   const tables = rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => name)
   const migrations = tables.includes(MIGRATION_TABLE)

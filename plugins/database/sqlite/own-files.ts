@@ -1,24 +1,24 @@
 /**
- * Tells whether the database and its log are still the files that were opened. SQLite goes on writing into files that
- * were removed or replaced under it: everything would be acknowledged, and gone when the process ends.
+ * Tells whether the database and its WAL are still the files that were opened. SQLite continues to write into files
+ * that were removed or replaced under it: everything would be acknowledged, and lost when the process ends.
  * https://sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use
  */
 import { linkSync, renameSync, rmSync, type Stats, statSync } from 'node:fs'
 
 export interface OwnFiles {
   /**
-   * What is wrong with the first file that is not the one that was opened; undefined when all are. A system call for
+   * What is wrong with the first file that is not the one that was opened; undefined when all are. One system call for
    * each: some microseconds.
    */
   fault(): string | undefined
   /**
-   * True when the database was replaced, and the log that was opened still lies beside the other one under its name:
-   * whoever opens that one would apply the log to it.
+   * True when the database was replaced, and the WAL of the opened one still lies beside the new file under its name: a
+   * process that opens the new file would apply the WAL to it.
    */
   isLogMisplaced(): boolean
   /**
-   * Closes handles. The last one removes the log by its name: where another server has a log of that name by now, that
-   * one stays.
+   * Closes handles. Closing the last one removes the WAL by its name; a WAL of that name that belongs to another server
+   * is kept.
    */
   closeApart(close: () => void): void
 }
@@ -28,14 +28,14 @@ const SUFFIXES = ['', '-wal', '-shm']
 const look = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
 const isSame = (one: Stats, other: Stats): boolean => one.ino === other.ino && one.dev === other.dev
 
-/** `path`: without symbolic links; the database is open and has been written or read. */
+/** `path` is without symbolic links; the database is open and has been written or read. */
 export const watchOwnFiles = (path: string): OwnFiles => {
   const files = SUFFIXES.flatMap((suffix) => {
     const name = path + suffix
     const opened = look(name)
     return opened === undefined ? [] : [{ name, opened }]
   })
-  /** Undefined when there is nothing under the name, or was nothing at the beginning. */
+  /** Undefined when no file has the name, or none had it when it was opened. */
   const isOwn = (suffix: string): boolean | undefined => {
     const own = files.find(({ name }) => name === path + suffix)
     const now = look(path + suffix)

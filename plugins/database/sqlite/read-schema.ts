@@ -1,4 +1,4 @@
-/** The schema recorded in a SQLite file; a missing file has nothing recorded and is not made. */
+/** Reads the recorded schema of a SQLite file; a missing file has none and is not created. */
 import { existsSync } from 'node:fs'
 import type { RecordedSchema } from '../schema.ts'
 import { NOTHING_RECORDED } from '../schema.ts'

@@ -1,4 +1,4 @@
-/** What a reader thread sends back: rows, or why there are none. */
+/** The answer of a reader thread: rows, or an error. */
 
 export interface ReadWorkerResult {
   readonly rows?: unknown[]

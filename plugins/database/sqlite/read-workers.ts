@@ -1,6 +1,6 @@
 /**
- * Reader threads: queries that may take longer than a millisecond run here, so that point reads on the main thread
- * keep their pace. A thread is started when there is work and none is free; `db_pool` is the most there are.
+ * Reader threads for queries that may take longer than a millisecond, so that point reads on the main thread stay fast.
+ * A thread is started when there is work and none is free, up to `db_pool` threads.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -16,7 +16,7 @@ interface Job {
   readonly signal: AbortSignal | undefined
 }
 
-/** A Buffer crosses threads as a plain Uint8Array: made a Buffer again, over the same bytes. */
+/** A Buffer arrives from a thread as a plain Uint8Array; it is made a Buffer again, over the same bytes. */
 const toOwnBytes = (row: unknown): unknown => {
   for (const [column, value] of Object.entries(row as Record<string, unknown>))
     if (value instanceof Uint8Array && !Buffer.isBuffer(value))
@@ -30,7 +30,7 @@ export interface ReadWorkers {
   close(): Promise<void>
 }
 
-// The compiled tree holds .js beside it; the sources run as they are.
+// The compiled program has read-worker.js; a checkout runs read-worker.ts.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './read-worker.ts' : './read-worker.js', import.meta.url)
 
 export const createReadWorkers = (path: string, size: number): ReadWorkers => {
@@ -39,7 +39,7 @@ export const createReadWorkers = (path: string, size: number): ReadWorkers => {
   let closed = false
 
   const settle = (worker: Worker, { rows, error }: ReadWorkerResult): void => {
-    // The answer of a thread that was cancelled in the same moment: it must not be given another job.
+    // The thread answered just when it was cancelled: it must not get another job.
     if (!workers.has(worker)) return
     const job = workers.get(worker)
     workers.set(worker, undefined)
@@ -71,8 +71,8 @@ export const createReadWorkers = (path: string, size: number): ReadWorkers => {
     workers.set(worker, job)
     // A thread with work keeps the process alive, an idle one does not.
     worker.ref()
-    // better-sqlite3 has no interrupt: a cancelled query ends with its thread, and the next job starts a fresh one.
-    // Whoever waits for it is let go at once.
+    // better-sqlite3 has no interrupt: cancelling a query ends its thread, and the next job starts a new one. The
+    // caller is answered at once.
     const cancel = (): void => {
       if (workers.get(worker) !== job) return
       job.reject(QueryCancelled())

@@ -1,7 +1,8 @@
 /**
- * Statements that read what is committed, by the handle that is quickest. A handle forgets its pages when another one has
- * committed, which the audit trail does fifty times a second; that of the writer knows what it wrote itself. So it reads,
- * too, while no transaction is open on it; while one is, the handle apart does, which sees nothing of it.
+ * Statements for reading committed rows, by the faster of two handles. A handle drops its page cache when another
+ * handle has committed, which the audit trail does fifty times a second; the writer's handle knows its own writes. So
+ * reads use the writer's handle while no transaction is open on it, and otherwise the separate one, which does not see
+ * the open transaction.
  */
 import type BetterSqlite from 'better-sqlite3'
 import { createPreparedStatements, type PreparedStatements } from './statements.ts'
@@ -12,7 +13,7 @@ export const createSqliteReader = (writer: BetterSqlite.Database, apart: Prepare
     of(statement) {
       if (writer.inTransaction) return apart.of(statement)
       const found = own.of(statement)
-      // What would write is refused by a handle that only reads.
+      // A statement that writes is refused by the read-only handle.
       return found.readonly ? found : apart.of(statement)
     },
   }

@@ -1,7 +1,7 @@
 /**
- * SQLite finds the log of a file by the file's name. Two processes that open one file by two names have a log each, see
- * nothing of each other, and overwrite what the other has committed; the lock beside the file is not the same either.
- * https://sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
+ * Refuses a database file that can be reached by several names. SQLite finds the WAL by the file's name: two processes
+ * that open one file by two names have a WAL each, do not see each other's commits and overwrite them; and their lock
+ * files differ. https://sqlite.org/howtocorrupt.html#_multiple_links_to_the_same_file
  */
 import { readFileSync, statSync } from 'node:fs'
 import { DatabaseSeveralNames } from '../errors.ts'
@@ -14,7 +14,7 @@ const readMountinfo = (): string => {
   try {
     return readFileSync(MOUNTINFO, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '' // another system
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '' // not Linux
     throw error
   }
 }

@@ -1,4 +1,4 @@
-/** Prepared statements of one SQLite handle, by their Sql: compiled once, and again when it was long not used. */
+/** Cache of prepared statements of one SQLite handle, by their Sql. */
 import type BetterSqlite from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../contract.ts'

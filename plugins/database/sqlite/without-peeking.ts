@@ -1,12 +1,12 @@
 /**
- * SQLite with statistics (STAT4) looks at what is bound to a parameter where that may change its plan: a LIMIT, a value
- * compared with a column that is sorted or joined by. Whenever another value is bound it prepares the statement anew,
- * which takes several times as long as a seek. We keep no statistics, so it never finds a better plan by that: the
- * parameters are written so that it does not look. https://sqlite.org/queryplanner-ng.html#qpstab
+ * SQLite with statistics (STAT4) looks at the values bound to parameters where they may change its plan: a LIMIT, or a
+ * value compared with a sorted or joined column. It then prepares the statement again whenever another value is bound,
+ * which takes several times as long as a seek. This server keeps no statistics, so the plan is never better: parameters
+ * are rewritten so that SQLite does not look at them. https://sqlite.org/queryplanner-ng.html#qpstab
  */
 
 const QUERY = /^\s*(?:SELECT|WITH)\b/i
-/** Text in quotes as it is; a parameter with the word before it, when that is LIMIT or OFFSET. */
+/** Matches text in quotes, which is kept, and parameters, with LIMIT or OFFSET before them. */
 const PARAMETER = /'[^']*'|"[^"]*"|(\b(?:LIMIT|OFFSET)\s+)?\?/gi
 
 export const withoutPeeking = (text: string): string =>

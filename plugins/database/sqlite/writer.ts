@@ -1,8 +1,8 @@
 /**
- * The one writer of a SQLite database. All transactions that wait share the next commit; one fsync then serves many, and
- * FULL costs little more than NORMAL. A failing one undoes only itself: what the group wrote is undone, and the group
- * runs once more with a savepoint for each. Savepoints from the start would copy every page that is touched, for each
- * transaction anew, which costs as much as the writing itself.
+ * The only writer of a SQLite database. All transactions that wait share the next commit: one fsync serves many, so
+ * FULL costs little more than NORMAL. When one fails after it wrote, the whole group is rolled back and runs again with
+ * a savepoint for each transaction, so that only the failing one is rolled back. Savepoints are not used from the start
+ * because they copy every touched page once more for each transaction, which costs as much as the writing itself.
  */
 import type BetterSqlite from 'better-sqlite3'
 import { type Clock, createPause } from '../../../kernel/index.ts'
@@ -14,24 +14,27 @@ import { createJobTransaction } from './group-transaction.ts'
 import type { InsertBuffer, InsertBufferSavepoint } from './insert-buffer.ts'
 import type { PreparedStatements } from './statements.ts'
 
-const GROUP_MS = 2 // a group closes after this long, so that nobody waits long for a commit he shares
-// Rows that wait in the backlog: then they are put. Of many rows more lie on the same page, which is written once: so
-// many come with some thousand creates, and need a quarter of the writing that they need in eight parts.
+const GROUP_MS = 2 // milliseconds after which a group commits, so that no transaction waits long for others
+// Rows in the insert buffer at which it is flushed. The more rows, the more of them share a page, which is written
+// once: this many rows, of some thousand creates, need a quarter of the writing of eight smaller flushes.
 const MAX_ROWS = 16_384
-const IDLE_MS = 250 // without a commit: then the backlog is put
-const CAREFUL_GROUPS = 64 // with savepoints, after one failed: failures seldom come alone, and running twice costs more
+const IDLE_MS = 250 // milliseconds without a commit after which the insert buffer is flushed
+// groups that use savepoints after a failure: failures often come together, and running a group twice costs more
+const CAREFUL_GROUPS = 64
 
 export interface Writer {
   transact<T>(work: (transaction: Transaction) => MaybePromise<T>, options?: TransactOptions): Promise<T>
   /**
-   * Runs `read` as soon as the rows that wait in the backlog are in their tables, before anything else is written. For a
-   * statement that they concern.
+   * Flushes the insert buffer before anything else is written, then runs `read`. For a statement that the buffer
+   * concerns.
    */
   afterInsertBuffer<T>(read: () => T): Promise<T>
-  /** Resolves when no transaction is open: what a reader on the same handle waits for. Undefined when none is. */
+  /**
+   * Resolves when no transaction is open, which a reader on the same handle has to wait for. Undefined when none is.
+   */
   readonly busy: Promise<void> | undefined
   readonly counters: { readonly transactions: number; readonly groups: number }
-  /** Finishes what waits, then refuses more. */
+  /** Finishes waiting transactions, then refuses more. */
   close(): Promise<void>
 }
 
@@ -40,13 +43,15 @@ export const createWriter = (
   statements: PreparedStatements,
   insertBuffer: InsertBuffer,
   clock: Clock,
-  /** Others read by a handle of their own. */
+  /** True when reads have a handle of their own. */
   isReadApart: boolean,
-  /** After each BEGIN. Throws when nothing may be written. */
+  /** Called after each BEGIN. Throws when nothing may be written. */
   hold: () => void,
-  /** After each COMMIT of a group, before anybody hears of it. Throws when it may not be acknowledged. */
+  /**
+   * Called after each COMMIT of a group, before callers are answered. Throws when the commit may not be acknowledged.
+   */
   confirm: () => void,
-  /** After each COMMIT; what it returns is waited for before the next. */
+  /** Called after each COMMIT; the next one waits for a promise that it returns. */
   onGroup: () => Promise<void> | undefined,
 ): Writer => {
   const begin = handle.prepare('BEGIN IMMEDIATE')
@@ -54,19 +59,22 @@ export const createWriter = (
   const rollback = handle.prepare('ROLLBACK')
   const counters = { transactions: 0, groups: 0 }
   let waiting: QueuedTransaction[] = []
-  /** Told when the backlog is put, or with why it could not be. */
+  /** Callbacks for when the insert buffer is flushed, or has failed to be. */
   let readers: ((failure?: unknown) => void)[] = []
   let idle: AbortSignal | undefined
   let running: Promise<void> | undefined
   let closed = false
   let careful = 0
-  /** The group that is open does not wait for the disk. */
+  /** True when the COMMIT of the open group does not wait for the disk. */
   let isRelaxed = false
 
   const transaction = createJobTransaction(statements, insertBuffer)
   const { runBoldly, runCarefully } = createSqliteGroupCommit(handle, transaction, insertBuffer)
 
-  /** Takes jobs out of the queue, whatever fits in two milliseconds: whatever happens then, none is taken twice. */
+  /**
+   * Takes jobs from the queue and runs them for up to two milliseconds. A job is removed before it runs, so none runs
+   * twice.
+   */
   const runWaiting = async (run: (job: QueuedTransaction) => MaybePromise<boolean>): Promise<void> => {
     const started = clock.monotonic()
     for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false) {
@@ -81,7 +89,7 @@ export const createWriter = (
     hold()
   }
 
-  /** Runs jobs in the transaction that is open; `done` are those whose changes stand in it. */
+  /** Runs jobs in the open transaction; `done` are those whose changes wait for the commit. */
   const runJobs = async (done: FinishedTransaction[], mark: InsertBufferSavepoint): Promise<void> => {
     if (careful > 0) {
       careful -= 1
@@ -95,7 +103,7 @@ export const createWriter = (
       }),
     )
     if (failed === undefined) return
-    // A full disk may already have rolled everything back.
+    // On a full disk SQLite may have rolled the transaction back already.
     if (handle.inTransaction) rollback.run()
     insertBuffer.restore(mark)
     careful = CAREFUL_GROUPS
@@ -104,18 +112,21 @@ export const createWriter = (
     return runJobs(done, mark)
   }
 
-  /** For a group of which nobody asks that it waits for the disk. The level cannot change inside it. */
+  /**
+   * Does not wait for the disk, for a group in which every job allows that. The level cannot change inside a
+   * transaction.
+   */
   const lowerLevel = (): void => {
     handle.exec('PRAGMA synchronous = NORMAL')
     isRelaxed = true
   }
-  /** Nobody else who writes with this handle may find it lowered. */
+  /** Restores the level for other users of this handle. */
   const restoreLevel = (): void => {
     if (isRelaxed) handle.exec('PRAGMA synchronous = FULL')
     isRelaxed = false
   }
 
-  /** What the jobs of a group left, in the same COMMIT. Throws what they are to hear. */
+  /** Runs the work that jobs registered with `beforeCommit`, in the same COMMIT. Throws the error for their callers. */
   const closeJobs = async (done: readonly FinishedTransaction[]): Promise<BeforeCommitWork> => {
     const all = new BeforeCommitWork()
     for (const one of done) if (one.left !== undefined) all.take(one.left)
@@ -129,7 +140,7 @@ export const createWriter = (
     }
   }
 
-  /** In the order they were run in: what is told later about a resource is its later version. */
+  /** Called in the order in which the jobs ran, so that caches hear of the later version of a resource last. */
   const acknowledge = ({ job, value, told }: FinishedTransaction): void => {
     try {
       for (const tell of told) tell()
@@ -139,13 +150,13 @@ export const createWriter = (
     }
   }
 
-  /** One group: everything that waits now, or what fits in the time, and one COMMIT. */
+  /** Runs one group: all jobs that wait, or those that fit in the time, with one COMMIT. */
   const runGroup = async (): Promise<void> => {
     const done: FinishedTransaction[] = []
     const mark = insertBuffer.mark()
     let atEnd: BeforeCommitWork | undefined
     let isCommitted = false
-    // After thousands of changes each of these steps takes some ten milliseconds.
+    // After thousands of changes each of these steps takes some ten milliseconds; between them the event loop runs.
     const breathe = createPause()
     try {
       if (waiting.every((job) => job.isAsynchronous)) lowerLevel()
@@ -160,11 +171,11 @@ export const createWriter = (
       confirm()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
-      // Rows that were committed stay, also when nobody hears of them: a copy of the database has them too.
+      // Committed rows stay, also when they could not be acknowledged: a copy of the database has them too.
       if (!isCommitted) insertBuffer.restore(mark)
       atEnd?.finished(false)
       const failure = fromSqlite(error)
-      // BEGIN itself failed, or the disk is full: those who wait would meet the same, one after the other.
+      // BEGIN itself failed, or the disk is full: the waiting jobs would fail in the same way.
       for (const job of waiting) job.reject(failure)
       waiting = []
       for (const { job } of done) job.reject(failure)
@@ -175,7 +186,7 @@ export const createWriter = (
     atEnd.finished(true)
     counters.groups += 1
     counters.transactions += done.length
-    // Counted from the COMMIT on, whatever those who hear of it do next.
+    // The idle time starts at the COMMIT, whatever its callers do next.
     putWhenIdle()
     await breathe()
     for (const one of done) acknowledge(one)
@@ -183,7 +194,7 @@ export const createWriter = (
     if (pause !== undefined) await pause
   }
 
-  /** The backlog is on disk already: this COMMIT need not wait for it. */
+  /** Flushes the insert buffer. Its rows are on disk already, so this COMMIT does not wait for the disk. */
   const putBacklog = async (): Promise<boolean> => {
     const told = readers
     readers = []
@@ -192,7 +203,7 @@ export const createWriter = (
     try {
       lowerLevel()
       open()
-      // Reads of what is committed go on between the parts; whoever writes waits. With one handle reads wait, too.
+      // Reads of committed rows continue between the parts; writers wait. With a single handle reads wait, too.
       const breathe = createPause()
       for (const _part of insertBuffer.flush()) await (isReadApart ? new Promise(setImmediate) : breathe())
       commit.run()
@@ -210,17 +221,17 @@ export const createWriter = (
   }
 
   const drain = async (): Promise<void> => {
-    // One turn of the event loop, so that every request that has already arrived joins the first group.
+    // Waits for one turn of the event loop, so that requests that have already arrived join the first group.
     if (readers.length === 0) await new Promise(setImmediate)
     while (waiting.length > 0 || readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
       if (readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
-        // Those whose COMMIT made it long are answered first.
+        // Callers of the COMMIT that filled the buffer are answered first.
         if (readers.length === 0) await new Promise(setImmediate)
         const isPut = await putBacklog()
         if (!isPut && waiting.length + readers.length === 0) break
       }
       if (waiting.length > 0) await runGroup()
-      // A batch goes on from one entry to the next in the same turn, and would let nobody else in.
+      // A batch continues from one entry to the next synchronously, and would block other requests.
       if (waiting.length > 0) await new Promise(setImmediate)
     }
     running = undefined

@@ -3,8 +3,8 @@
  * https://hl7.org/fhir/R4/http.html#trules
  */
 
-import { type Interaction, type Random, type Ruling, toServerError } from '../../../kernel/index.ts'
-import { chain, type Transaction } from '../../database/service.ts'
+import { type Interaction, type Random, toServerError } from '../../../kernel/index.ts'
+import type { Transaction } from '../../database/service.ts'
 import type { Changed, CurrentChange, WriteGuard, WritePath } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
@@ -115,11 +115,11 @@ export const createTransaction =
       const named = (): Interaction | undefined => interactions.named(asking.name, asking.request)
       const step = await readAt(asking.entry, () => toEntryInteraction(interactions, view, asking), named)
       const { interaction } = step.addressed
-      const given = (ruling: Ruling): Ruled | Promise<Ruled> => {
+      return atEntry(index, interaction, async () => {
+        const ruling = await authorize(run, ctx, interaction)
         if (step.kind !== 'change') return { step, ruling, guard: undefined }
-        return chain(guardChange(view, ctx, ruling, interaction), (guard) => ({ step, ruling, guard }))
-      }
-      return atEntry(index, interaction, () => chain(authorize(run, ctx, interaction), given))
+        return { step, ruling, guard: await guardChange(view, ctx, ruling, interaction) }
+      })
     }
 
     const asked: EntryRequest[] = []

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
-import { chain, type Transaction } from '../../database/service.ts'
+import type { Transaction } from '../../database/service.ts'
 import type { Changed, CurrentChange, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
@@ -269,7 +269,8 @@ export const createChange = (late: () => SessionChangeParts, seat: Seat): Sessio
         if (interaction !== undefined && !isContention(error)) await emitRefused(view.run, request, interaction, error)
         throw error
       })
-      return chain(parts.write.committed(changed), () => made)
+      await parts.write.committed(changed)
+      return made
     })
   }
 }

@@ -1,140 +1,204 @@
 /**
- * Reads the part of FHIRPath that search parameters are written in: paths, `as`, `is`, `ofType`, `where`, unions,
- * comparisons. What it cannot read is left to fhirpath.js. https://hl7.org/fhirpath/N1/#expressions
+ * FHIRPath text → a tree, and back. Knows the whole expression grammar but date and quantity literals, which neither
+ * invariants nor search parameters use; whatever it does not know it refuses, and fhirpath.js takes over. What of it can
+ * be performed is the matter of those who use it. http://hl7.org/fhirpath/N1/grammar.html
  */
 
 export type Expression =
-  | { readonly kind: 'this' }
-  | { readonly kind: 'root' }
   | { readonly kind: 'literal'; readonly value: string | number | boolean }
-  | { readonly kind: 'member'; readonly on: Expression; readonly name: string }
-  | { readonly kind: 'index'; readonly on: Expression; readonly at: number }
-  | { readonly kind: 'call'; readonly on: Expression; readonly name: string; readonly args: readonly Expression[] }
-  | { readonly kind: 'type'; readonly on: Expression; readonly operator: 'as' | 'is'; readonly type: string }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'this' }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'member'; readonly on: Expression | undefined; readonly name: string }
   | {
-      readonly kind: 'binary'
-      readonly operator: '|' | 'and' | 'or' | '=' | '!='
-      readonly left: Expression
-      readonly right: Expression
+      readonly kind: 'call'
+      readonly on: Expression | undefined
+      readonly name: string
+      readonly arguments: readonly Expression[]
     }
+  | { readonly kind: 'item'; readonly on: Expression; readonly index: Expression }
+  | { readonly kind: 'binary'; readonly operator: string; readonly left: Expression; readonly right: Expression }
+  | { readonly kind: 'negative'; readonly of: Expression }
+  | { readonly kind: 'type'; readonly operator: 'is' | 'as'; readonly on: Expression; readonly type: string }
 
-const TOKEN =
-  /\s*(?:(?<name>[A-Za-z_][A-Za-z0-9_]*)|(?<quoted>`[^`]+`)|(?<text>'(?:[^'\\]|\\.)*')|(?<number>\d+(?:\.\d+)?)|(?<sign>!=|[|=.()[\],%$]))/y
+/** The expression, or the values it meets, are beyond what is compiled here. */
+export class NotSupported extends Error {}
 
-const tokenize = (text: string): string[] => {
-  const tokens: string[] = []
-  TOKEN.lastIndex = 0
-  while (TOKEN.lastIndex < text.trimEnd().length) {
-    const match = TOKEN.exec(text)
-    if (match === null) throw new SyntaxError(`not readable here: ${text}`)
-    tokens.push(match[0].trim())
-  }
-  return tokens
+interface Token {
+  readonly kind: 'name' | 'string' | 'number' | 'symbol' | 'variable' | 'this' | 'end'
+  readonly text: string
 }
 
-const BINARY: readonly (readonly string[])[] = [['or'], ['and'], ['=', '!='], ['|']]
+const TOKEN =
+  /\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|(?<name>[A-Za-z_][A-Za-z0-9_]*)|`(?<quoted>(?:[^`\\]|\\.)*)`|'(?<string>(?:[^'\\]|\\.)*)'|(?<number>[0-9]+(?:\.[0-9]+)?)|%(?<variable>[A-Za-z_][A-Za-z0-9_-]*|`[^`]*`|'[^']*')|(?<self>\$this)|(?<symbol><=|>=|!=|!~|[-+*/&|<>=~.,()[\]{}])/y
 
-/** Throws a SyntaxError for what is outside the subset. */
-export const parse = (text: string): Expression => {
-  const tokens = tokenize(text)
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f' }
+
+const unquote = (text: string): string =>
+  text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex, one) =>
+    hex === undefined ? (ESCAPES[one] ?? one) : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+
+const tokens = (text: string): Token[] => {
+  const list: Token[] = []
+  TOKEN.lastIndex = 0
+  while (TOKEN.lastIndex < text.length) {
+    const at = TOKEN.lastIndex
+    const groups = TOKEN.exec(text)?.groups
+    if (groups === undefined) throw new NotSupported(`${text.slice(at, at + 20)} is not understood`)
+    const { name, quoted, string, number, variable, self, symbol } = groups
+    if (name !== undefined) list.push({ kind: 'name', text: name })
+    else if (quoted !== undefined) list.push({ kind: 'name', text: `\`${unquote(quoted)}` })
+    else if (string !== undefined) list.push({ kind: 'string', text: unquote(string) })
+    else if (number !== undefined) list.push({ kind: 'number', text: number })
+    else if (variable !== undefined) list.push({ kind: 'variable', text: variable.replaceAll(/[`']/g, '') })
+    else if (self !== undefined) list.push({ kind: 'this', text: self })
+    else if (symbol !== undefined) list.push({ kind: 'symbol', text: symbol })
+  }
+  list.push({ kind: 'end', text: '' })
+  return list
+}
+
+/** Binary operators from the weakest to the strongest. */
+const LEVELS: readonly (readonly string[])[] = [
+  ['implies'],
+  ['or', 'xor'],
+  ['and'],
+  ['in', 'contains'],
+  ['=', '!=', '~', '!~'],
+  ['<', '>', '<=', '>='],
+  ['|'],
+  ['is', 'as'],
+  ['+', '-', '&'],
+  ['*', '/', 'div', 'mod'],
+]
+
+const LEVEL_OF: ReadonlyMap<string, number> = new Map(
+  LEVELS.flatMap((operators, level) => operators.map((operator) => [operator, level])),
+)
+
+/** How strongly an operator binds; undefined for what is none. A name in backticks is none. */
+const levelOf = ({ kind, text }: Token): number | undefined =>
+  kind === 'symbol' || kind === 'name' ? LEVEL_OF.get(text) : undefined
+
+/** Throws NotSupported. */
+export const parse = (expression: string): Expression => {
+  const list = tokens(expression)
   let at = 0
-  const peek = (): string | undefined => tokens[at]
-  const take = (): string => {
-    const token = tokens[at]
-    if (token === undefined) throw new SyntaxError(`ends too early: ${text}`)
-    at += 1
-    return token
+  const peek = (): Token => list[at]!
+  const take = (): Token => list[at++]!
+  const isSymbol = (text: string): boolean => peek().kind === 'symbol' && peek().text === text
+  const expect = (text: string): void => {
+    if (!isSymbol(text)) throw new NotSupported(`${text} expected, not ${peek().text}`)
+    at++
   }
-  const expect = (token: string): void => {
-    if (take() !== token) throw new SyntaxError(`"${token}" expected: ${text}`)
+  const nameOf = ({ kind, text }: Token): string => {
+    if (kind !== 'name') throw new NotSupported(`a name expected, not ${text}`)
+    return text.startsWith('`') ? text.slice(1) : text
   }
-  const readName = (): string => {
-    const token = take()
-    if (!/^[A-Za-z_`]/.test(token)) throw new SyntaxError(`"${token}" is not expected: ${text}`)
-    return token.replaceAll('`', '')
-  }
-  const readType = (): string => {
-    let type = readName()
-    // `FHIR.Patient` and `System.String` name the same as without their model.
-    while (peek() === '.' && /^(FHIR|System)$/.test(type)) {
-      take()
-      type = readName()
+
+  const typeName = (): string => {
+    let name = nameOf(take())
+    while (isSymbol('.')) {
+      at++
+      name += `.${nameOf(take())}`
     }
-    return type
+    return name
   }
-  const readBinary = (level: number): Expression => {
-    const operators = BINARY[level]
-    if (operators === undefined) return readTyped()
-    let left = readBinary(level + 1)
-    while (operators.includes(peek() as string)) {
-      const operator = take() as '|'
-      left = { kind: 'binary', operator, left, right: readBinary(level + 1) }
+
+  const invocation = (on: Expression | undefined): Expression => {
+    const name = nameOf(take())
+    if (!isSymbol('(')) return { kind: 'member', on, name }
+    at++
+    const given: Expression[] = []
+    while (!isSymbol(')')) {
+      if (given.length > 0) expect(',')
+      given.push(binary(0))
     }
-    return left
+    at++
+    return { kind: 'call', on, name, arguments: given }
   }
-  const readTyped = (): Expression => {
-    let on = readPath()
-    while (peek() === 'as' || peek() === 'is') {
-      const operator = take() as 'as'
-      on = { kind: 'type', on, operator, type: readType() }
+
+  const term = (): Expression => {
+    const token = peek()
+    switch (token.kind) {
+      case 'string':
+        at++
+        return { kind: 'literal', value: token.text }
+      case 'number':
+        at++
+        return { kind: 'literal', value: Number(token.text) }
+      case 'variable':
+        at++
+        return { kind: 'variable', name: token.text }
+      case 'this':
+        at++
+        return { kind: 'this' }
+      case 'name':
+        if ((token.text === 'true' || token.text === 'false') && list[at + 1]?.text !== '(') {
+          at++
+          return { kind: 'literal', value: token.text === 'true' }
+        }
+        return invocation(undefined)
+      default:
+        break
     }
-    return on
-  }
-  const readCall = (on: Expression, name: string): Expression => {
+    if (isSymbol('{')) {
+      at++
+      expect('}')
+      return { kind: 'empty' }
+    }
     expect('(')
-    if (name === 'as' || name === 'is' || name === 'ofType') {
-      const type = readType()
-      expect(')')
-      return { kind: 'type', on, operator: name === 'is' ? 'is' : 'as', type }
-    }
-    const args: Expression[] = []
-    while (peek() !== ')') {
-      args.push(readBinary(0))
-      if (peek() === ',') take()
-    }
+    const inner = binary(0)
     expect(')')
-    return { kind: 'call', on, name, args }
+    return inner
   }
-  const readTerm = (): Expression => {
-    const token = take()
-    if (token === '(') {
-      const inner = readBinary(0)
-      expect(')')
-      return inner
-    }
-    if (token === '%') {
-      const name = take()
-      if (name === 'resource' || name === 'context') return { kind: 'root' }
-      throw new SyntaxError(`the variable %${name} is not known: ${text}`)
-    }
-    if (token === '$') {
-      if (take() === 'this') return { kind: 'this' }
-      throw new SyntaxError(`the variable is not known: ${text}`)
-    }
-    if (token.startsWith("'")) return { kind: 'literal', value: token.slice(1, -1).replace(/\\(.)/g, '$1') }
-    if (/^\d/.test(token)) return { kind: 'literal', value: Number(token) }
-    if (token === 'true' || token === 'false') return { kind: 'literal', value: token === 'true' }
-    if (!/^[A-Za-z_`]/.test(token)) throw new SyntaxError(`"${token}" is not expected: ${text}`)
-    const name = token.replaceAll('`', '')
-    return peek() === '(' ? readCall({ kind: 'this' }, name) : { kind: 'member', on: { kind: 'this' }, name }
-  }
-  const readPath = (): Expression => {
-    let on = readTerm()
+
+  const postfix = (): Expression => {
+    let node = term()
     for (;;) {
-      if (peek() === '.') {
-        take()
-        const name = readName()
-        on = peek() === '(' ? readCall(on, name) : { kind: 'member', on, name }
-      } else if (peek() === '[') {
-        take()
-        on = { kind: 'index', on, at: Number(take()) }
+      if (isSymbol('.')) {
+        at++
+        if (peek().kind !== 'name') throw new NotSupported(`a name expected after a dot, not ${peek().text}`)
+        node = invocation(node)
+      } else if (isSymbol('[')) {
+        at++
+        const index = binary(0)
         expect(']')
-      } else return on
+        node = { kind: 'item', on: node, index }
+      } else return node
     }
   }
-  const expression = readBinary(0)
-  if (at < tokens.length) throw new SyntaxError(`"${tokens[at]}" is not expected: ${text}`)
-  return expression
+
+  const signed = (): Expression => {
+    if (isSymbol('-')) {
+      at++
+      return { kind: 'negative', of: signed() }
+    }
+    if (isSymbol('+')) at++
+    return postfix()
+  }
+
+  /** An expression of operators that bind at least as strongly as `least`. */
+  const binary = (least: number): Expression => {
+    let left = signed()
+    // What binds more strongly than the operator before has been taken as its right side, or cannot follow a type.
+    let most = LEVELS.length
+    for (;;) {
+      const level = levelOf(peek())
+      if (level === undefined || level < least || level > most) return left
+      const operator = take().text
+      left =
+        operator === 'is' || operator === 'as'
+          ? { kind: 'type', operator, on: left, type: typeName() }
+          : { kind: 'binary', operator, left, right: binary(level + 1) }
+      most = level
+    }
+  }
+
+  const node = binary(0)
+  if (peek().kind !== 'end') throw new NotSupported(`${peek().text} is not expected`)
+  return node
 }
 
 /** The members of a union, in order. */
@@ -143,29 +207,34 @@ export const unionOperands = (expression: Expression): readonly Expression[] =>
     ? [...unionOperands(expression.left), ...unionOperands(expression.right)]
     : [expression]
 
-/** One spelling for equal expressions: the key under which a column is kept. */
+const nameText = (name: string): string =>
+  /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `\`${name.replace(/[`\\]/g, '\\$&')}\``
+
+/** The text of an expression, in one spelling for equal trees. */
 export const print = (expression: Expression): string => {
-  const on = (one: Expression): string => (one.kind === 'this' ? '' : `${print(one)}.`)
+  const on = (one: Expression | undefined): string => (one === undefined ? '' : `${print(one)}.`)
   switch (expression.kind) {
-    case 'this':
-      return '$this'
-    case 'root':
-      return '%resource'
     case 'literal':
       return typeof expression.value === 'string'
         ? `'${expression.value.replace(/['\\]/g, '\\$&')}'`
         : String(expression.value)
+    case 'empty':
+      return '{}'
+    case 'this':
+      return '$this'
+    case 'variable':
+      return `%${expression.name}`
     case 'member':
-      return `${on(expression.on)}${expression.name}`
-    case 'index':
-      return `${print(expression.on)}[${expression.at}]`
+      return on(expression.on) + nameText(expression.name)
     case 'call':
-      return `${on(expression.on)}${expression.name}(${expression.args.map(print).join(', ')})`
-    case 'type':
-      return expression.operator === 'as'
-        ? `${on(expression.on)}ofType(${expression.type})`
-        : `(${print(expression.on)} is ${expression.type})`
+      return `${on(expression.on)}${nameText(expression.name)}(${expression.arguments.map(print).join(', ')})`
+    case 'item':
+      return `${print(expression.on)}[${print(expression.index)}]`
     case 'binary':
       return `(${print(expression.left)} ${expression.operator} ${print(expression.right)})`
+    case 'negative':
+      return `(-${print(expression.of)})`
+    case 'type':
+      return `(${print(expression.on)} ${expression.operator} ${expression.type.split('.').map(nameText).join('.')})`
   }
 }

@@ -3,6 +3,16 @@
  * R4 names elements of type oid and uuid too; a reference is no value of these types, so what stands there is left. Compiled from the StructureDefinitions once per set of packages and kept with the catalog.
  */
 
+import {
+  choiceMember,
+  contentPath,
+  type ElementNode,
+  elementsBelow,
+  isInPlace,
+  readSnapshot,
+} from '../snapshot/read-snapshot.ts'
+import type { ElementDefinition, StructureDefinition, TypeReference } from '../snapshot/structure-definition.ts'
+
 /**
  * What a member holds: a number is a Reference (index into `targets`), `uri` a value of type uri or url, `xhtml` a
  * narrative, `*` any resource; anything else names a context.
@@ -25,35 +35,10 @@ export interface ExtensionTargets {
   readonly nested?: Readonly<Record<string, number>>
 }
 
-interface ElementType {
-  readonly code: string
-  readonly targetProfile?: readonly string[]
-}
-
-export interface PathElement {
-  readonly id?: string
-  readonly path: string
-  readonly max?: string
-  readonly contentReference?: string
-  readonly type?: readonly ElementType[]
-  readonly fixedUri?: string
-}
-
-export interface PathStructure {
-  readonly url: string
-  readonly type: string
-  readonly kind: string
-  readonly derivation?: string
-  readonly snapshot?: { readonly element: readonly PathElement[] }
-}
-
 const URIS = new Set(['uri', 'url'])
-const INLINE = new Set(['BackboneElement', 'Element'])
 const ANY = new Set(['Resource', 'DomainResource'])
 
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
-export const compileReferencePaths = (structures: readonly PathStructure[]): ReferencePaths => {
+export const compileReferencePaths = (structures: readonly StructureDefinition[]): ReferencePaths => {
   const targets: string[][] = [[]]
   const known = new Map<string, number>([['', 0]])
   const typeOf = new Map(structures.map(({ url, type }) => [url, type]))
@@ -70,62 +55,64 @@ export const compileReferencePaths = (structures: readonly PathStructure[]): Ref
   }
 
   /** What a value of one type is; undefined when no link is in it. */
-  const toNode = ({ code, targetProfile }: ElementType, path: string): ReferencePathNode | undefined => {
+  const toNode = ({ code, targetProfile }: TypeReference, path: string): ReferencePathNode | undefined => {
     if (code === 'Reference') return toTargets(targetProfile)
     if (URIS.has(code)) return 'uri'
     if (code === 'xhtml') return 'xhtml'
     if (ANY.has(code)) return '*'
-    if (INLINE.has(code)) return path
+    if (isInPlace(code)) return path
     // FHIRPath's own types spell the values of id and url.
     return primitives.has(code) || code.startsWith('http://hl7.org/fhirpath/') ? undefined : code
   }
 
   const contexts: Record<string, Record<string, ReferencePathNode>> = {}
   const choices: Record<string, Record<string, string>> = {}
-  const addElement = ({ path, max, contentReference, type = [] }: PathElement): void => {
-    const dot = path.lastIndexOf('.')
-    if (dot === -1 || max === '0') return
-    const context = path.slice(0, dot)
+  const addElement = ({ name, path, isChoice, definitions }: ElementNode): void => {
+    const [element] = definitions as [ElementDefinition]
+    if (element.max === '0') return
+    const context = path.slice(0, path.lastIndexOf('.'))
     contexts[context] ??= {}
     const members = contexts[context]
-    const name = path.slice(dot + 1)
-    if (contentReference !== undefined) {
-      members[name] = contentReference.slice(contentReference.indexOf('#') + 1)
+    const content = contentPath(element)
+    if (content !== undefined) {
+      members[name] = content
       return
     }
-    const bare = name.endsWith('[x]') ? name.slice(0, -3) : undefined
-    for (const one of type) {
+    for (const one of element.type ?? []) {
       const node = toNode(one, path)
       if (node === undefined) continue
-      const member = bare === undefined ? name : bare + upperFirst(one.code)
+      const member = isChoice ? choiceMember(name, one.code) : name
       members[member] = node
-      if (bare === undefined) continue
+      if (!isChoice) continue
       choices[context] ??= {}
-      choices[context][member] = bare
+      choices[context][member] = name
     }
   }
 
   const extensions: Record<string, ExtensionTargets> = {}
-  const addExtension = ({ url, snapshot }: PathStructure): void => {
-    const elements = snapshot?.element ?? []
-    const targetsOf = (element: PathElement): number | undefined => {
-      const reference = element.type?.find(({ code }) => code === 'Reference')
-      const found = reference === undefined ? 0 : toTargets(reference.targetProfile)
-      return found === 0 ? undefined : found
+  const addExtension = (url: string, root: ElementNode): void => {
+    const targetsOf = ({ type }: ElementDefinition): number => {
+      const reference = type?.find(({ code }) => code === 'Reference')
+      return reference === undefined ? 0 : toTargets(reference.targetProfile)
     }
-    const isValue = (path: string): boolean => path.endsWith('.value[x]') || path.endsWith('.valueReference')
     let own: number | undefined
     const nested: Record<string, number> = {}
-    for (const element of elements) {
-      const { path, id = '' } = element
-      if (!isValue(path)) continue
-      const found = targetsOf(element)
-      if (found === undefined) continue
-      if (path.split('.').length === 2) own = found
-      const slice = /^Extension\.extension:[^.]+/.exec(id)?.[0]
-      const name = elements.find((one) => one.id === `${slice}.url`)?.fixedUri
-      if (path.split('.').length === 3 && name !== undefined) nested[name] = found
+    /** `put` keeps what the value may point at; not called where that is anything. */
+    const visit = (node: ElementNode, put: (found: number) => void): void => {
+      for (const child of node.children)
+        for (const one of [child, ...child.slices]) {
+          const isValue = /\.value(?:\[x\]|Reference)$/.test(one.path)
+          for (const found of isValue ? one.definitions.map(targetsOf) : []) if (found !== 0) put(found)
+          const name = one.children.find((inner) => inner.name === 'url')?.definitions[0]?.fixedUri
+          visit(one, (found) => {
+            if (node === root && one.name === 'extension' && one.slice !== undefined && typeof name === 'string')
+              nested[name] = found
+          })
+        }
     }
+    visit(root, (found) => {
+      own = found
+    })
     if (own === undefined && Object.keys(nested).length === 0) return
     extensions[url] = {
       ...(own === undefined ? {} : { targets: own }),
@@ -133,10 +120,11 @@ export const compileReferencePaths = (structures: readonly PathStructure[]): Ref
     }
   }
 
-  for (const structure of structures) {
-    if (structure.derivation === 'constraint') {
-      if (structure.type === 'Extension') addExtension(structure)
-    } else for (const element of structure.snapshot?.element ?? []) addElement(element)
+  for (const { url, type, derivation, snapshot } of structures) {
+    if (derivation === 'constraint' && type !== 'Extension') continue
+    const root = readSnapshot(type, snapshot?.element ?? [])
+    if (derivation === 'constraint') addExtension(url, root)
+    else for (const element of elementsBelow(root)) addElement(element)
   }
   return { targets, contexts, choices, extensions }
 }

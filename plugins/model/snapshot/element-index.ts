@@ -3,6 +3,8 @@
  * when a FHIRPath Patch first asks for a type.
  */
 import type { Definitions } from '../../packages/service.ts'
+import { contentPath, type ElementNode, elementsBelow, isInPlace, isList, readSnapshot } from './read-snapshot.ts'
+import { type ElementDefinition, type StructureDefinition, typeUrl } from './structure-definition.ts'
 
 export interface ElementShape {
   readonly repeats: boolean
@@ -33,39 +35,27 @@ export interface Elements {
   find(place: Place, name: string): ElementShape | undefined
 }
 
-interface Element {
-  readonly path: string
-  readonly max?: string
-  readonly base?: { readonly max: string }
-  readonly contentReference?: string
-  readonly type?: readonly { readonly code: string }[]
-}
-
-const BASE = 'http://hl7.org/fhir/StructureDefinition/'
-const INLINE = new Set(['BackboneElement', 'Element'])
-
 /** By path below the type: `contact.name`. */
 type Shapes = ReadonlyMap<string, ElementShape>
 
-const toShapes = (type: string, elements: readonly Element[]): Shapes => {
+const placeInside = (element: ElementDefinition, type: string, name: string): Place | undefined => {
+  const content = contentPath(element)
+  if (content !== undefined) return { type, path: content.slice(content.indexOf('.') + 1) }
+  const [only] = element.type ?? []
+  if (only === undefined) return undefined
+  return isInPlace(only.code) ? { type, path: name } : { type: only.code, path: '' }
+}
+
+const toShapes = (type: string, root: ElementNode): Shapes => {
   const shapes = new Map<string, ElementShape>()
-  for (const { path, max = '1', base, contentReference, type: types = [] } of elements) {
+  for (const { path, isChoice, definitions } of elementsBelow(root)) {
+    const [element] = definitions as [ElementDefinition]
     const name = path.slice(type.length + 1)
     if (name === '') continue
-    const [only] = types
-    const isChoice = name.endsWith('[x]')
-    const inside =
-      contentReference !== undefined
-        ? { type, path: contentReference.slice(contentReference.indexOf('.') + 1) }
-        : only === undefined || isChoice
-          ? undefined
-          : INLINE.has(only.code)
-            ? { type, path: name }
-            : { type: only.code, path: '' }
     shapes.set(name.replace(/\[x\]$/, ''), {
-      repeats: (base?.max ?? max) !== '1' && (base?.max ?? max) !== '0',
-      choice: isChoice ? types.map(({ code }) => code) : undefined,
-      inside,
+      repeats: isList(element),
+      choice: isChoice ? (element.type ?? []).map(({ code }) => code) : undefined,
+      inside: isChoice ? undefined : placeInside(element, type, name),
     })
   }
   return shapes
@@ -78,12 +68,9 @@ export const createElements = (definitions: Pick<Definitions, 'find' | 'fingerpr
     async load(type) {
       if (fingerprint !== definitions.fingerprint) known = new Map()
       fingerprint = definitions.fingerprint
-      const found = await definitions.find('StructureDefinition', `${BASE}${type}`)
-      const elements =
-        found === undefined
-          ? []
-          : ((JSON.parse(found.json) as { snapshot?: { element: readonly Element[] } }).snapshot?.element ?? [])
-      known.set(type, toShapes(type, elements))
+      const found = await definitions.find('StructureDefinition', typeUrl(type))
+      const definition = found && (JSON.parse(found.json) as StructureDefinition)
+      known.set(type, toShapes(type, readSnapshot(type, definition?.snapshot?.element ?? [])))
     },
     find({ type, path }, name) {
       const shapes = fingerprint === definitions.fingerprint ? known.get(type) : undefined

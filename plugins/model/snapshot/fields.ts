@@ -2,6 +2,8 @@
  * The shape of a type: its snapshot as a tree of fields, one block per element that has children of its own. What the
  * code generator reads. https://hl7.org/fhir/R4/json.html
  */
+
+import { choiceMember, contentPath, type ElementNode, isList, readSnapshot } from './read-snapshot.ts'
 import {
   type Constraint,
   type ElementDefinition,
@@ -73,8 +75,6 @@ export interface TypeFields {
 const SYSTEM = 'http://hl7.org/fhirpath/System.'
 const FHIR_TYPE = 'http://hl7.org/fhir/StructureDefinition/structuredefinition-fhir-type'
 
-const suffixOf = (code: string): string => code.charAt(0).toUpperCase() + code.slice(1)
-
 /** R4's snapshots call the ids and Extension.url `System.String` and put the FHIR type into an extension. */
 const systemType = (type: TypeReference, path: string, kind: string): string => {
   if (path.endsWith('.id')) {
@@ -93,14 +93,14 @@ const fieldType = (type: TypeReference, path: string, kind: string): FieldType =
   if (code === 'Resource') return { kind: 'resource', suffix: '' }
   const first = code.charCodeAt(0)
   if (first >= 97 && first <= 122 && !code.includes(':')) {
-    return { kind: 'primitive', name: code, suffix: suffixOf(code) }
+    return { kind: 'primitive', name: code, suffix: choiceMember('', code) }
   }
   const narrows = type.profile?.length === 1 && code !== 'Extension' && code !== 'Reference'
   return {
     kind: 'complex',
     url: typeUrl(code),
     ...(narrows && { profile: type.profile[0]! }),
-    suffix: suffixOf(code.slice(code.lastIndexOf('/') + 1)),
+    suffix: choiceMember('', code.slice(code.lastIndexOf('/') + 1)),
   }
 }
 
@@ -122,41 +122,43 @@ const membersOf = (field: Omit<Field, 'members'>): FieldMembers => {
   return { all, byName: new Map(all.flatMap((one) => [[one.json, one] as const, [one.under, one] as const])) }
 }
 
-/** Reads the snapshot; slices are left out, they are for profiles. The definition must have a snapshot. */
-export const fieldsOf = (definition: StructureDefinition): TypeFields => {
-  const elements = definition.snapshot!.element.filter(
-    (element) => !element.path.includes(':') && !(element.id ?? '').includes(':'),
-  )
-  const parents = new Set<string>()
-  for (const { path } of elements) if (path.includes('.')) parents.add(path.slice(0, path.lastIndexOf('.')))
+/** Without those that only slices are told of. */
+const toldIn = (nodes: readonly ElementNode[]): readonly ElementNode[] =>
+  nodes.filter(({ definitions }) => definitions.length > 0)
 
-  const blocks = new Map<string, ElementBlock & { fields: Field[] }>()
-  for (const element of elements) {
-    const { path } = element
-    if (parents.has(path) || !path.includes('.')) blocks.set(path, { path, fields: [], rules: rulesOf(element) })
-    const dot = path.lastIndexOf('.')
-    if (dot < 0) continue
-    const choice = path.endsWith('[x]')
-    const max = count(element.max)
-    if (max === 0) continue
-    const types: FieldType[] = element.contentReference
-      ? [{ kind: 'block', path: element.contentReference.slice(element.contentReference.indexOf('#') + 1), suffix: '' }]
-      : parents.has(path)
+const fieldFrom = ({ name, path, isChoice, definitions, children }: ElementNode, kind: string): Field => {
+  const [element] = definitions as [ElementDefinition]
+  const content = contentPath(element)
+  const types: FieldType[] =
+    content !== undefined
+      ? [{ kind: 'block', path: content, suffix: '' }]
+      : toldIn(children).length > 0
         ? [{ kind: 'block', path, suffix: '' }]
-        : (element.type ?? []).map((type) => fieldType(type, path, definition.kind))
-    const field = {
-      name: choice ? path.slice(dot + 1, -3) : path.slice(dot + 1),
-      choice,
-      list: count(element.base?.max ?? element.max) > 1,
-      min: element.min ?? 0,
-      max,
-      attribute: element.type?.some((type) => type.code.startsWith(SYSTEM)) === true,
-      types,
-      rules: rulesOf(element),
-    }
-    blocks.get(path.slice(0, dot))!.fields.push({ ...field, members: membersOf(field) })
+        : (element.type ?? []).map((type) => fieldType(type, path, kind))
+  const field = {
+    name,
+    choice: isChoice,
+    list: isList(element),
+    min: element.min ?? 0,
+    max: count(element.max),
+    attribute: element.type?.some((type) => type.code.startsWith(SYSTEM)) === true,
+    types,
+    rules: rulesOf(element),
   }
-  return { url: definition.url, type: definition.type, kind: definition.kind, blocks }
+  return { ...field, members: membersOf(field) }
+}
+
+/** Reads the snapshot; slices are left out, they are for profiles. The definition must have a snapshot. */
+export const fieldsOf = ({ url, type, kind, snapshot }: StructureDefinition): TypeFields => {
+  const blocks = new Map<string, ElementBlock>()
+  const addBlock = ({ path, definitions, children }: ElementNode): void => {
+    const told = toldIn(children)
+    const fields = told.filter(({ definitions: [one] }) => count(one?.max) > 0).map((child) => fieldFrom(child, kind))
+    blocks.set(path, { path, fields, rules: rulesOf(definitions[0] ?? { path }) })
+    for (const child of told) if (toldIn(child.children).length > 0) addBlock(child)
+  }
+  addBlock(readSnapshot(type, snapshot!.element))
+  return { url, type, kind, blocks }
 }
 
 /** The JSON names of a field with the type each stands for: `valueString`, `valueQuantity`… or just `name`. */

@@ -3,6 +3,9 @@
  * elements that point at another one's content. https://hl7.org/fhir/R4/json.html
  */
 
+import { choiceMember, contentPath, type ElementNode, elementsBelow, isInPlace, readSnapshot } from './read-snapshot.ts'
+import type { ElementDefinition, StructureDefinition } from './structure-definition.ts'
+
 /** What a value is: a FHIR type by name, or an element with members of its own by its path (`Observation.component`). */
 export type ContextType = string
 
@@ -15,32 +18,12 @@ export interface Member {
   readonly binding?: string
 }
 
-interface ElementDefinition {
-  readonly path: string
-  readonly max?: string
-  readonly contentReference?: string
-  readonly type?: readonly { readonly code: string }[]
-  readonly binding?: { readonly strength: string; readonly valueSet?: string }
-}
-
-export interface MembersInput {
-  readonly type: string
-  readonly kind: string
-  readonly abstract: boolean
-  readonly derivation?: string
-  readonly snapshot?: { readonly element: readonly ElementDefinition[] }
-}
-
 export interface Members {
   /** Children an expression names: `value` gives every choice, `extension` works everywhere. Empty when there is none. */
   children(context: ContextType, name: string): readonly Member[]
   /** True for a type or element whose definition is there. */
   has(context: ContextType): boolean
 }
-
-const INLINE = new Set(['BackboneElement', 'Element'])
-
-const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 // FHIRPath types of `id` and `url` elements are spelled with a URI of the FHIRPath specification.
 const codeOf = (code: string): string =>
@@ -51,37 +34,29 @@ type StoredChild = readonly [member: string, context: ContextType, many: 0 | 1, 
 /** Members by context and name, as they are kept. */
 export type StoredMembers = Readonly<Record<ContextType, Readonly<Record<string, readonly StoredChild[]>>>>
 
-export const storeMembers = (structures: readonly MembersInput[]): StoredMembers => {
+const storeChildren = ({ name, path, isChoice, definitions }: ElementNode): StoredChild[] => {
+  const [element] = definitions as [ElementDefinition]
+  const { max, type = [], binding } = element
+  const many = max !== '0' && max !== '1' ? 1 : 0
+  const content = contentPath(element)
+  if (content !== undefined) return [[name, content, many]]
+  if (isChoice) return type.map(({ code }) => [choiceMember(name, code), codeOf(code), many])
+  const code = codeOf(type[0]?.code ?? 'Element')
+  const valueSet = code === 'code' && binding?.strength === 'required' ? binding.valueSet : undefined
+  const context = isInPlace(code) ? path : code
+  return [valueSet === undefined ? [name, context, many] : [name, context, many, valueSet]]
+}
+
+export const storeMembers = (structures: readonly StructureDefinition[]): StoredMembers => {
   const made: Record<ContextType, Record<string, StoredChild[]>> = Object.create(null)
-  const put = (parent: string, name: string, children: StoredChild[]): void => {
-    const names = made[parent] ?? Object.create(null)
-    names[name] = children
-    made[parent] = names
-  }
-  const addElement = ({ path, max, contentReference, type = [], binding }: ElementDefinition): void => {
-    const dot = path.lastIndexOf('.')
-    if (dot === -1) return
-    const parent = path.slice(0, dot)
-    const many = max !== '0' && max !== '1' ? 1 : 0
-    const name = path.slice(dot + 1)
-    if (contentReference !== undefined)
-      put(parent, name, [[name, contentReference.slice(contentReference.indexOf('#') + 1), many]])
-    else if (name.endsWith('[x]')) {
-      const bare = name.slice(0, -3)
-      put(
-        parent,
-        bare,
-        type.map(({ code }) => [bare + upperFirst(code), codeOf(code), many]),
-      )
-    } else {
-      const code = codeOf(type[0]?.code ?? 'Element')
-      const valueSet = code === 'code' && binding?.strength === 'required' ? binding.valueSet : undefined
-      const context = INLINE.has(code) ? path : code
-      put(parent, name, [valueSet === undefined ? [name, context, many] : [name, context, many, valueSet]])
+  for (const { type, derivation, snapshot } of structures) {
+    if (derivation === 'constraint') continue
+    for (const element of elementsBelow(readSnapshot(type, snapshot?.element ?? []))) {
+      const parent = element.path.slice(0, element.path.lastIndexOf('.'))
+      made[parent] ??= Object.create(null) as Record<string, StoredChild[]>
+      made[parent][element.name] = storeChildren(element)
     }
   }
-  for (const { derivation, snapshot } of structures)
-    if (derivation !== 'constraint') for (const element of snapshot?.element ?? []) addElement(element)
   return made
 }
 
@@ -108,4 +83,5 @@ export const openMembers = (stored: StoredMembers): Members => {
   }
 }
 
-export const createMembers = (structures: readonly MembersInput[]): Members => openMembers(storeMembers(structures))
+export const createMembers = (structures: readonly StructureDefinition[]): Members =>
+  openMembers(storeMembers(structures))

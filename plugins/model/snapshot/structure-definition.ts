@@ -1,4 +1,4 @@
-/** The part of a StructureDefinition that validation reads. https://hl7.org/fhir/R4/structuredefinition.html */
+/** The part of a StructureDefinition that is read. https://hl7.org/fhir/R4/structuredefinition.html */
 
 export interface TypeReference {
   readonly code: string
@@ -34,6 +34,7 @@ export interface ElementDefinition {
   readonly min?: number
   readonly max?: string
   readonly isModifier?: boolean
+  readonly isSummary?: boolean
   readonly base?: { readonly path: string; readonly min: number; readonly max: string }
   readonly contentReference?: string
   readonly type?: readonly TypeReference[]
@@ -49,6 +50,8 @@ export interface StructureDefinition {
   readonly name: string
   readonly type: string
   readonly version?: string
+  readonly fhirVersion?: string
+  readonly extension?: readonly { readonly url: string; readonly valueCode?: string }[]
   readonly kind: 'primitive-type' | 'complex-type' | 'resource' | 'logical'
   readonly abstract: boolean
   readonly derivation?: 'specialization' | 'constraint'

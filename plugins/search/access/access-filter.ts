@@ -10,23 +10,31 @@ import {
   type Restriction,
   type Right,
   type Ruling,
+  type ServerError,
 } from '../../../kernel/index.ts'
-import { RestrictionUnusable } from '../errors.ts'
+import { RestrictionUnusable, TypeForbidden } from '../errors.ts'
 import { allClause, anyClause, type ClauseText, type SearchClause } from '../query/clause.ts'
 import type { Criteria } from '../query/criteria.ts'
 import type { SearchContext } from '../query/search-context.ts'
 import { type Readable, securityContextClause } from './security-context.ts'
+import { typeForbidden } from './type-forbidden.ts'
 
 export interface AccessFilter {
   /** True when nothing is restricted: asked before anything is computed. */
   readonly isUnrestricted: boolean
   /** What resources of the type must meet for the right to hold; undefined when it holds on none. */
   conditions(type: string, right: Right): Promise<readonly SearchClause[] | undefined>
+  /** What to throw where it holds on none: 403. */
+  forbidden(type: string, right: Right): ServerError
 }
 
-export const UNRESTRICTED: AccessFilter = Object.freeze({ isUnrestricted: true, conditions: async () => [] })
+export const UNRESTRICTED: AccessFilter = Object.freeze({
+  isUnrestricted: true,
+  conditions: async () => [],
+  forbidden: (type: string) => TypeForbidden(type),
+})
 
-type GrantAsking = Omit<SearchContext, 'allowed'>
+type GrantAsking = Omit<SearchContext, 'allowed' | 'forbidden'>
 
 /** Every resource of every type: a condition of a ruling is asked by the server, and a chain in it passes through all. */
 const allowAll: SearchContext['allowed'] = async () => []
@@ -47,7 +55,7 @@ const conditionsOf = async (
   // A query without parameters would match everything.
   if (query !== undefined && pairs.length === 0) throw RestrictionUnusable().with({ detail: `no parameters: ${query}` })
   for (const [name, value] of pairs)
-    found.push(await criteria.toClause(type, name, value, { ...asking, allowed: allowAll }))
+    found.push(await criteria.toClause(type, name, value, { ...asking, allowed: allowAll, forbidden: TypeForbidden }))
   return found
 }
 
@@ -119,5 +127,11 @@ export const createAccessFilter = (ruling: Ruling, criteria: Criteria, asking: G
     if (type === 'Binary' && !ruling.covers(['r'])) found.push(await bySecurityContext())
     return found
   }
-  return { isUnrestricted: false, conditions }
+  return { isUnrestricted: false, conditions, forbidden: (type, right) => typeForbidden(ruling, type, right) }
 }
+
+/** What chains and `_has` pass through has to be found. */
+export const linkedBy = (access: AccessFilter): Pick<SearchContext, 'allowed' | 'forbidden'> => ({
+  allowed: (type) => access.conditions(type, 's'),
+  forbidden: (type) => access.forbidden(type, 's'),
+})

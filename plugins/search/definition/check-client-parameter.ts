@@ -3,7 +3,7 @@
  * and inside it where it depends on the others.
  */
 import type { Issue, IssueCode } from '../../../kernel/index.ts'
-import { type InterpretedNodes, parse } from '../../model/service.ts'
+import { type InterpretedNodes, readPathExpression } from '../../model/service.ts'
 import { SearchParameterRefused } from '../errors.ts'
 import type { ClientParameterRow, CompiledParameter } from './client-parameters.ts'
 import { ABSTRACT_TYPES, SPECIAL } from './compile-parameter.ts'
@@ -142,7 +142,7 @@ export const checkCompiled = (
     )
   for (const [at, { expression: text }] of (definition.component ?? []).entries())
     try {
-      parse(text)
+      readPathExpression(text)
     } catch (error) {
       issues.push(issue('invalid', `component[${at}].expression`, (error as Error).message.slice(0, 300)))
     }

@@ -5,8 +5,8 @@ import {
   type Expression,
   type Members,
   NeedsInterpreter,
-  parse,
   print,
+  readPathExpression,
   toPaths,
   unionOperands,
 } from '../../model/service.ts'
@@ -38,12 +38,13 @@ const KIND: Partial<Record<ParameterType, IndexKind>> = Object.assign(Object.cre
 } satisfies Partial<Record<ParameterType, IndexKind>>)
 
 /** The resource type an expression begins with, if it names one. */
-const rootOf = (expression: Expression): string | undefined => {
+const rootOf = (expression: Expression | undefined): string | undefined => {
+  if (expression === undefined) return undefined
   if (expression.kind === 'member') {
-    if (expression.on.kind === 'this') return /^[A-Z]/.test(expression.name) ? expression.name : undefined
+    if (expression.on === undefined) return /^[A-Z]/.test(expression.name) ? expression.name : undefined
     return rootOf(expression.on)
   }
-  if (expression.kind === 'call' || expression.kind === 'index' || expression.kind === 'type')
+  if (expression.kind === 'call' || expression.kind === 'item' || expression.kind === 'type')
     return rootOf(expression.on)
   if (expression.kind === 'binary') return rootOf(expression.left)
   return undefined
@@ -52,11 +53,11 @@ const rootOf = (expression: Expression): string | undefined => {
 /** `E.where(resolve() is T)` as E and T. */
 const splitRefers = (expression: Expression): { on: Expression; refers: string } | undefined => {
   if (expression.kind !== 'call' || expression.name !== 'where') return undefined
-  const [condition] = expression.args
+  const [condition] = expression.arguments
   if (condition?.kind !== 'type' || condition.operator !== 'is') return undefined
   const { on } = condition
-  if (on.kind !== 'call' || on.name !== 'resolve' || on.on.kind !== 'this') return undefined
-  return { on: expression.on, refers: condition.type }
+  if (on.kind !== 'call' || on.name !== 'resolve' || on.on !== undefined) return undefined
+  return { on: expression.on ?? { kind: 'this' }, refers: condition.type }
 }
 
 // R4 gives a few composites component types that their elements contradict; the elements win.
@@ -133,7 +134,7 @@ export const createParameterCompiler = ({ shapes, typeOf }: CompilerParts) => {
       const start: ElementPath = { steps: [], type: element.type }
       const components: StoredComponent[] = []
       for (const { definition, expression } of parameter.component ?? []) {
-        const all = branchesOf(parse(expression), shapes, base, [start])
+        const all = branchesOf(readPathExpression(expression), shapes, base, [start])
         const declared = KIND[typeOf(definition) ?? 'special']
         const kind = kindOfComponent(declared, [...new Set(all.map(({ type }) => type))])
         if (kind === undefined) return undefined
@@ -163,7 +164,7 @@ export const createParameterCompiler = ({ shapes, typeOf }: CompilerParts) => {
     if (expression === undefined) return undefined
     let parts: readonly Expression[]
     try {
-      parts = unionOperands(parse(expression))
+      parts = unionOperands(readPathExpression(expression))
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
       const kind = KIND[type]

@@ -1,5 +1,5 @@
 /** What SearchParameters and CompartmentDefinitions come to once they are compiled, as it is stored, and what they are made from. */
-import type { ElementPath, MembersInput } from '../../model/service.ts'
+import type { ElementPath, StructureDefinition } from '../../model/service.ts'
 import type { IndexKind } from './kind.ts'
 
 export type ParameterType =
@@ -78,7 +78,7 @@ export interface CompartmentDefinitionResource {
 }
 
 export interface DefinitionInput {
-  readonly structures: readonly MembersInput[]
+  readonly structures: readonly StructureDefinition[]
   readonly parameters: readonly SearchParameterResource[]
   readonly compartments: readonly CompartmentDefinitionResource[]
   /** Concrete resource types. */

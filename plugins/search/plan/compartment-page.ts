@@ -2,7 +2,7 @@
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { readDateRange } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { type AccessFilter, createAccessFilter, UNRESTRICTED } from '../access/access-filter.ts'
+import { type AccessFilter, createAccessFilter, linkedBy, UNRESTRICTED } from '../access/access-filter.ts'
 import { type PagePosition, signPageToken, verifyPageToken } from '../query/page-token.ts'
 import type { SearchContext } from '../query/search-context.ts'
 import { planRecord, type RecordQuery } from './compartment-plans.ts'
@@ -97,7 +97,7 @@ export const findCompartment = async (view: SearchView, query: CompartmentQuery)
   const { context, ruling, address, page } = query
   const base = { ownUrl: context.ownUrl, now: clock.now(), snapshotKey: await search.snapshotKey() }
   const access = ruling.restrictions.length === 0 ? UNRESTRICTED : createAccessFilter(ruling, search.criteria, base)
-  const asking: SearchContext = { ...base, allowed: (type) => access.conditions(type, 's') }
+  const asking: SearchContext = { ...base, ...linkedBy(access) }
   const position =
     page === undefined
       ? { snapshotKey: base.snapshotKey, rid: Number.MAX_SAFE_INTEGER, keys: [] }

@@ -5,9 +5,9 @@
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { AccessFilter } from '../access/access-filter.ts'
 import { anyClause, idClause, notClause, type SearchClause } from '../query/clause.ts'
+import type { TypeConditions } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SearchContext } from '../query/search-context.ts'
-import type { TypeConditions } from '../query/clause-sql.ts'
 import type { SearchView } from './search-view.ts'
 
 /** The search parameter of a type that tells when care was given: the first of these it has. */

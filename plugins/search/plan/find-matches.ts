@@ -4,9 +4,8 @@
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
-import { createAccessFilter } from '../access/access-filter.ts'
+import { createAccessFilter, linkedBy } from '../access/access-filter.ts'
 import { withProgress } from '../access/with-progress.ts'
-import { TypeForbidden } from '../errors.ts'
 import type { SearchClause } from '../query/clause.ts'
 import { createExpansions } from '../query/expansions.ts'
 import type { SearchView } from './search-view.ts'
@@ -33,10 +32,10 @@ export const findMatches = async (
   const build = async ({ search: { criteria } }: SearchView): Promise<readonly SearchClause[]> => {
     const access = createAccessFilter(ruling, criteria, base)
     const seen = await access.conditions(type, 's')
-    if (seen === undefined) throw TypeForbidden(type)
+    if (seen === undefined) throw access.forbidden(type, 's')
     const built: SearchClause[] = []
     for (const [name, value] of asked)
-      built.push(await criteria.toClause(type, name, value, { ...base, allowed: (one) => access.conditions(one, 's') }))
+      built.push(await criteria.toClause(type, name, value, { ...base, ...linkedBy(access) }))
     return [...built, ...seen]
   }
   // A filter names its parameters in its value.

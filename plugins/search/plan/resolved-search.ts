@@ -1,5 +1,5 @@
 /** A search that was understood: what is asked for, of whom, and where its page begins. */
-import { type AccessFilter, createAccessFilter, UNRESTRICTED } from '../access/access-filter.ts'
+import { type AccessFilter, createAccessFilter, linkedBy, UNRESTRICTED } from '../access/access-filter.ts'
 import { type PagePosition, verifyPageToken } from '../query/page-token.ts'
 import { type ResolvedParameters, resolveParameters } from '../query/resolve-parameters.ts'
 import type { SearchContext } from '../query/search-context.ts'
@@ -49,7 +49,7 @@ export const resolveSearch = async (
   const base = { ownUrl: context.ownUrl, now: clock.now(), snapshotKey: await search.snapshotKey() }
   const access: AccessFilter =
     ruling.restrictions.length === 0 ? UNRESTRICTED : createAccessFilter(ruling, search.criteria, base)
-  const asking: SearchContext = { ...base, allowed: (type) => access.conditions(type, 's') }
+  const asking: SearchContext = { ...base, ...linkedBy(access) }
   // With nothing stored there is still a right and a wrong way to ask.
   const meant = types.length > 0 ? types : [...catalog.types.keys()].slice(0, 1)
   const resolved = await resolveParameters(view, query, meant, asking)

@@ -1,7 +1,7 @@
 /** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
 import type { Issue, ServerError } from '../../../kernel/index.ts'
 import { withProgress } from '../access/with-progress.ts'
-import { ExplainRestricted, TypeForbidden } from '../errors.ts'
+import { ExplainRestricted } from '../errors.ts'
 import type { SearchClause } from '../query/clause.ts'
 import { shortenKeys } from '../query/page-keys.ts'
 import { type PagePosition, signPageToken } from '../query/page-token.ts'
@@ -77,7 +77,7 @@ const plansOf = async (resolved: ResolvedSearch): Promise<readonly Plan[]> => {
     if (!used.includes(type)) continue
     const seen = await access.conditions(type, 's')
     if (seen === undefined) {
-      if (scope.type !== undefined) refuse(TypeForbidden(type))
+      if (scope.type !== undefined) refuse(access.forbidden(type, 's'))
       continue
     }
     const inside =

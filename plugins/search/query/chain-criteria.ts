@@ -1,7 +1,7 @@
 /** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
 import { withArticle } from '../../../kernel/index.ts'
 import type { Parameter } from '../definition/parameter.ts'
-import { SearchChain, SearchParameterUnknown, SearchTooCostly, TypeForbidden } from '../errors.ts'
+import { SearchChain, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
 import { type ChainEnd, chainClause, hasClause } from './chain-clause.ts'
 import { anyClause, type ClauseText, neverClause, type SearchClause } from './clause.ts'
 import { matchesSql } from './clause-sql.ts'
@@ -87,7 +87,7 @@ export const createChainCriteria = (
     if (links.length > 0) return links.length === 1 ? (links[0] as SearchClause) : anyClause(named, links)
     if (failure !== undefined) throw failure
     // Of several possible targets the open ones are followed; where there is none, the search is not for this caller.
-    if (closed !== undefined) throw TypeForbidden(closed)
+    if (closed !== undefined) throw context.forbidden(closed)
     return neverClause(named)
   }
 
@@ -139,7 +139,7 @@ export const createChainCriteria = (
       async () => [await toCondition(source, rest.join(':'), value, context, depth + 1)],
       true,
     )
-    if (found === undefined) throw TypeForbidden(source)
+    if (found === undefined) throw context.forbidden(source)
     if (columns.length === 0) return neverClause(named)
     return hasClause(named, await linksOf(columns, endsOf(type), context.ownUrl), found)
   }

@@ -1,5 +1,5 @@
 /** What a search is asked with. */
-import type { OwnUrl } from '../../../kernel/index.ts'
+import type { OwnUrl, ServerError } from '../../../kernel/index.ts'
 import type { SearchClause } from './clause.ts'
 import type { Expansions } from './expansions.ts'
 
@@ -11,6 +11,8 @@ export interface SearchContext {
   readonly snapshotKey: number
   /** Conditions that what a chain or `_has` passes through must meet; undefined when that type is closed. */
   readonly allowed: (type: string) => Promise<readonly SearchClause[] | undefined>
+  /** What to throw where such a type is closed: 403. */
+  readonly forbidden: (type: string) => ServerError
   /** Codes of value sets that were asked for before; where they are kept for a search inside a transaction. */
   readonly expansions?: Expansions
 }

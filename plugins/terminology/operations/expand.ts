@@ -9,7 +9,7 @@ import { DISPLAY_LANGUAGE, valueSetOf } from './operation-inputs.ts'
 
 const toText = (text: string): string => text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, '')
 
-/** A word of the display, or the code, begins with it. */
+/** True when the code or a word of its display begins with the filter. */
 const matches = (one: ExpandedCode, filter: string, language: string | undefined): boolean => {
   const { code } = one
   const display = displayOf(one, language) ?? ''
@@ -22,7 +22,7 @@ type Json = Readonly<Record<string, unknown>>
 interface Shown {
   readonly language: string | undefined
   readonly designations: boolean
-  /** Codes that are there in several versions, which are told apart. */
+  /** Codes with several versions, which are shown with their version. */
   readonly several: ReadonlySet<string>
 }
 
@@ -42,7 +42,7 @@ const toContains = (one: ExpandedCode, { language, designations, several }: Show
   }
 }
 
-/** The code systems that were used, with their versions. */
+/** The code systems in use, with their versions. */
 const versionsIn = (codes: readonly ExpandedCode[]): readonly Json[] => {
   const used = new Set(codes.flatMap(({ system, version }) => (version === undefined ? [] : [`${system}|${version}`])))
   return Array.from(used, (valueUri) => ({ name: 'version', valueUri }))

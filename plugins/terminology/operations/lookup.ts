@@ -17,7 +17,7 @@ import { refuseContradiction } from './refuse-contradiction.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What the code system says itself, with the types it declares, and what follows from its nesting. */
+/** The properties that the code system gives, with their declared types, and parents and children by nesting. */
 const propertiesOf = ({ values, properties, parents, children, definition }: Concept): readonly Json[] => {
   const linked = (name: string, concepts: ReadonlySet<Concept>) =>
     Array.from(concepts, ({ code }) => code)

@@ -1,4 +1,4 @@
-/** A concept of a code system as a code of a value set that holds the whole of it. */
+/** Presents a concept of a code system as a code of a value set that contains the whole system. */
 import type { CodeSystem, Concept } from '../code-system.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 

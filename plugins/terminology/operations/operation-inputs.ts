@@ -1,4 +1,4 @@
-/** What the terminology operations are asked about: a value set, a code system, codings. */
+/** Reads the inputs of terminology operations: a value set, a code system, codings. */
 import type { Invocation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion, readCanonical } from '../canonical.ts'
 import { type CodeSystem, readCodeSystem } from '../code-system.ts'
@@ -17,7 +17,7 @@ export interface InputCoding {
   readonly display?: string
 }
 
-/** Parameters that name codes, in every form. */
+/** Parameters that give a code, in every form. */
 export const CODE_PARAMETERS: readonly OperationParameter[] = [
   { name: 'code', type: 'code', documentation: 'The code.' },
   { name: 'system', type: 'uri', documentation: 'The system of the code.' },
@@ -26,14 +26,16 @@ export const CODE_PARAMETERS: readonly OperationParameter[] = [
   { name: 'coding', type: 'Coding', documentation: 'Code and system in one.' },
 ]
 
-/** The language that displays are asked for in. */
+/** The requested language of displays. */
 export const DISPLAY_LANGUAGE: OperationParameter = {
   name: 'displayLanguage',
   type: 'code',
   documentation: 'The language of the display, such as de or de-AT.',
 }
 
-/** Throws 400 when there is none. `version` is the parameter that goes with `code` and `system`. */
+/**
+ * The codings to check. Throws 400 when there are none. `version` is the parameter that goes with `code` and `system`.
+ */
 export const codingsOf = (
   { inputs }: Invocation,
   operation: string,
@@ -83,22 +85,25 @@ const named = (name: string, value: string | undefined): object => (value === un
 export interface RequestedValueSet {
   readonly name: string
   readonly resource: Json | undefined
-  /** Throws 400, 404. With `pin` that version of a code system is taken where the value set names none. */
+  /** Throws 400, 404. With `pin` that version of a code system is used where the value set names none. */
   expand(pin?: Pin): Promise<Expansion>
 }
 
-/** The id in `Type/id`: what is named so is a resource, and read like one. A canonical is a definition. */
+/**
+ * The id in `Type/id`: such a name is a resource of this server and is read with the caller's access. A canonical is a
+ * definition.
+ */
 const idIn = (type: string, name: string | undefined): string | undefined =>
   name?.startsWith(`${type}/`) === true && !name.includes('|') ? name.slice(type.length + 1) : undefined
 
-/** The value set of the address, of the body, or by url. Throws 400 when there is none. */
+/** The value set that the URL of the operation, its body or its `url` names. Throws 400 when there is none. */
 export const valueSetOf = async (
   terminology: ExpansionService,
   { interaction, inputs, data }: Invocation,
   operation: string,
 ): Promise<RequestedValueSet> => {
   const isGiven = inputs.get('valueSet') !== undefined || inputs.get('valueSetVersion') !== undefined
-  /** Of a literal reference in `url`, which names a resource of this server and no canonical. */
+  /** The id of a literal reference in `url`, which is a resource of this server and not a canonical. */
   const literal = isGiven ? undefined : idIn('ValueSet', inputs.get('url'))
   const id = interaction.id ?? literal
   const url = inputs.get<string>('url')
@@ -138,7 +143,10 @@ const complete = (name: string, found: CodeSystem | undefined): CodeSystem => {
   return found
 }
 
-/** The code system of the address, or the one that is named. Throws 404 when it is not here, 400 when not all of it is. */
+/**
+ * The code system that the URL of the operation or the inputs name. Throws 404 when this server does not have it, 400
+ * when it is incomplete.
+ */
 export const wholeSystem = async (
   terminology: ExpansionService,
   { interaction, data }: Invocation,
@@ -153,7 +161,7 @@ export const wholeSystem = async (
 }
 
 /**
- * A canonical as it may be given, `system|version`, with the version that goes with it. Throws 400 where the two versions
+ * Splits a canonical, `system|version`, and combines it with the separate version. Throws 400 where the two versions
  * differ; the last argument names both inputs and the operation.
  */
 export const namedSystem = async (
@@ -168,7 +176,7 @@ export const namedSystem = async (
   return { url: named?.url, version: named?.version ?? version }
 }
 
-/** Throws 400 where inputs name another code system, or another version, than the address does. */
+/** Throws 400 where inputs name another code system, or another version, than the URL of the operation. */
 export const refuseOtherSystem = (
   { interaction: { id } }: Invocation,
   own: CodeSystem,
@@ -180,7 +188,7 @@ export const refuseOtherSystem = (
   refuseContradiction(operation, ['version', version], [`the version of CodeSystem/${id}`, own.version ?? ''])
 }
 
-/** A Parameters resource; what is undefined is left out. */
+/** A Parameters resource; undefined parts are left out. */
 export const toParameters = (list: readonly (Json | undefined)[]): object => ({
   resourceType: 'Parameters',
   parameter: list.filter((one) => one !== undefined),

@@ -1,4 +1,4 @@
-/** $subsumes: does one code lie above another? https://hl7.org/fhir/R4/codesystem-operation-subsumes.html */
+/** $subsumes: whether one code is an ancestor of another. https://hl7.org/fhir/R4/codesystem-operation-subsumes.html */
 import type { Operation } from '../../fhir/service.ts'
 import { type Concept, descendantsOf } from '../code-system.ts'
 import { CodeUnknown, InputMissing, NoHierarchy } from '../errors.ts'

@@ -1,5 +1,6 @@
 /**
- * $validate-code: is a code in a value set, or in a code system? https://hl7.org/fhir/R4/valueset-operation-validate-code.html,
+ * $validate-code: whether a code is in a value set, or in a code system.
+ * https://hl7.org/fhir/R4/valueset-operation-validate-code.html,
  * https://hl7.org/fhir/R4/codesystem-operation-validate-code.html
  */
 import type { Operation, OperationParameter } from '../../fhir/service.ts'
@@ -33,10 +34,10 @@ const ABSTRACT: OperationParameter = {
   documentation: 'False: codes that only group others are not valid.',
 }
 
-/** Codes of a request lie in a value set, or in one version of a code system of it. */
+/** Checks codings against a value set, or against one version of a code system in it. */
 const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedValueSet) => {
   const expansions = new Map<string, Promise<Expansion>>()
-  /** With the version that a coding names where the value set names none, if that version is here. */
+  /** Where the value set names no version, the version of the coding is used if this server has it. */
   const expansionFor = async ({ system = '', version }: InputCoding): Promise<Expansion> => {
     const isHere = version !== undefined && (await terminology.codeSystem(`${system}|${version}`)) !== undefined
     const key = isHere ? `${system}|${version}` : ''
@@ -129,7 +130,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
     )
     const missing = () => InputMissing('validate-code', 'the url of a code system')
     const own = await wholeSystem(terminology, invocation, named, missing)
-    // Another version than that of the code system makes a lone code false, with a message.
+    // For `code` alone, another version than that of the code system gives false with a message.
     const version = isCodeOnly && url === named.url ? undefined : named.version
     refuseOtherSystem(invocation, own, ['validate-code', 'url'], { url: url && named.url, version })
     const isOfInstance = invocation.interaction.id !== undefined
@@ -140,7 +141,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
       const whole = { ...coding, system }
       if (system !== own.url) return { coding, why: `${nameOf(whole)} is not in the code system ${own.url}.` }
       const isOther = version !== undefined && version !== own.version
-      // Another version than the one asked about is looked up, if none was asked about.
+      // A coding with another version is checked in that version, if the request names none.
       const isFree = !isOfInstance && named.version === undefined
       const other = isOther && isFree ? await terminology.codeSystem(joinVersion(system, version)) : undefined
       const used = isOther ? (other?.content === 'complete' ? other : undefined) : own

@@ -1,23 +1,23 @@
-/** The answer of $validate-code: whether one of the codings is what it is said to be, and why not. */
+/** The answer of $validate-code: whether one of the codings is valid, and why not. */
 import type { OperationAnswer } from '../../fhir/service.ts'
 import { displaysOf } from '../display.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 import { type InputCoding, toParameters } from './operation-inputs.ts'
 
-/** What a coding was found as, or why it was not: a sentence. */
+/** The code found for a coding, or a sentence that says why there is none. */
 export type Found =
   | { readonly coding: InputCoding; readonly one: ExpandedCode }
   | { readonly coding: InputCoding; readonly why: string }
 
-/** How it is asked. */
+/** Options of the request. */
 export interface Asking {
   readonly language: string | undefined
-  /** False: codes that only group others are none. */
+  /** With false, abstract codes are not valid. */
   readonly abstract: boolean | undefined
 }
 
 const MAX_CHARACTERS = 200
-/** Displays that are named in a message. */
+/** Maximum number of displays in a message. */
 const MAX_DISPLAYS = 5
 
 export const nameOf = ({ system = '', code = '' }: InputCoding): string => `${system}|${code}`.slice(0, MAX_CHARACTERS)

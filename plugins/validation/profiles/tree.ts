@@ -2,7 +2,16 @@
  * A profile as a tree of what it asks: one node per element or slice. Made from the snapshot; without one, from the tree
  * of the base with the differential laid over it. https://hl7.org/fhir/R4/profiling.html
  */
-import type { Constraint, ElementDefinition, Slicing, StructureDefinition, TypeReference } from '../../model/service.ts'
+import {
+  type Constraint,
+  childOf,
+  type ElementDefinition,
+  type ElementNode,
+  readSnapshot,
+  type Slicing,
+  type StructureDefinition,
+  type TypeReference,
+} from '../../model/service.ts'
 
 export interface ProfileNode {
   /** As in FHIRPath, without [x]; a differential may say `valueQuantity` for value[x]. */
@@ -51,19 +60,6 @@ const copy = (node: ProfileNode): ProfileNode => ({
   slices: node.slices.map(copy),
 })
 
-/** `component:systolic` → name and slice for every step of the path. */
-const stepsOf = ({ id, path, sliceName }: ElementDefinition): readonly (readonly [name: string, slice?: string])[] => {
-  const names = path.split('.')
-  const parts = id?.split('.')
-  if (parts?.length === names.length) {
-    return parts.map((part) => {
-      const colon = part.indexOf(':')
-      return colon < 0 ? [part] : [part.slice(0, colon), part.slice(colon + 1)]
-    })
-  }
-  return names.map((name, at) => (at === names.length - 1 && sliceName !== undefined ? [name, sliceName] : [name]))
-}
-
 /** The value of a choice such as fixed[x]. */
 const choice = (element: ElementDefinition, name: string): unknown => {
   for (const key in element) {
@@ -71,26 +67,6 @@ const choice = (element: ElementDefinition, name: string): unknown => {
     if (key.startsWith(name) && next >= 65 && next <= 90) return element[key]
   }
   return undefined
-}
-
-const childOf = (node: ProfileNode, rawName: string, slice: string | undefined): ProfileNode => {
-  const name = rawName.replace('[x]', '')
-  let child = node.children.find((one) => one.name === name)
-  if (child === undefined) {
-    child = emptyNode(name, `${node.path}.${name}`, undefined)
-    node.children.push(child)
-  }
-  if (slice === undefined) return child
-  // A slice of a slice is called outer/inner.
-  const slash = slice.lastIndexOf('/')
-  const outer = slash < 0 ? undefined : child.slices.find((one) => one.slice === slice.slice(0, slash))
-  const among = (outer ?? child).slices
-  let found = among.find((one) => one.slice === slice)
-  if (found === undefined) {
-    found = emptyNode(name, child.path, slice)
-    among.push(found)
-  }
-  return found
 }
 
 const count = (max: unknown): number => (max === '*' ? Infinity : Number(max))
@@ -121,13 +97,18 @@ const merge = (node: ProfileNode, element: ElementDefinition): void => {
   node.constraints = [...node.constraints.filter(({ key }) => !keys.has(key)), ...(element.constraint ?? [])]
 }
 
-const grow = (root: ProfileNode, elements: readonly ElementDefinition[]): void => {
-  for (const element of elements) {
-    let node = root
-    const [, ...steps] = stepsOf(element)
-    for (const [name, slice] of steps) node = childOf(node, name, slice)
-    merge(node, element)
+/** Lays what is said of an element and all below it over what was said before. */
+const layOver = (node: ProfileNode, { definitions, children }: ElementNode): void => {
+  for (const element of definitions) merge(node, element)
+  const layBelow = (one: ElementNode): void => {
+    const { name, slice, slices } = one
+    layOver(
+      childOf(node, name, slice, (own) => emptyNode(name, `${node.path}.${name}`, own)),
+      one,
+    )
+    for (const inner of slices) layBelow(inner)
   }
+  for (const child of children) layBelow(child)
 }
 
 /**
@@ -141,7 +122,7 @@ export const treeOf = (
   const { url, type, baseDefinition } = profile
   const root = emptyNode(type, type, undefined)
   if (profile.snapshot !== undefined) {
-    grow(root, profile.snapshot.element)
+    layOver(root, readSnapshot(type, profile.snapshot.element))
     return { url, type, root, gaps: [] }
   }
   const below = baseDefinition === undefined ? undefined : base(baseDefinition)
@@ -150,6 +131,6 @@ export const treeOf = (
     `it has no snapshot, and its base ${baseDefinition ?? ''} is not installed: only what it says itself is checked`,
   ]
   const start = below === undefined ? root : copy(below.root)
-  grow(start, profile.differential?.element ?? [])
+  layOver(start, readSnapshot(type, profile.differential?.element ?? []))
   return { url, type, root: start, gaps }
 }

@@ -31,13 +31,7 @@ const TYPE_SOURCE = /^http:\/\/hl7\.org\/fhir\/StructureDefinition\/[A-Z][A-Za-z
 /** Below, equal or above zero; undefined when they cannot be compared. */
 const compare = (value: unknown, bound: unknown): number | undefined => {
   if (typeof value === 'number' && typeof bound === 'number') return value - bound
-  if (typeof value === 'string' && typeof bound === 'string') {
-    try {
-      return compareDateTimes(value, bound)
-    } catch {
-      return undefined
-    }
-  }
+  if (typeof value === 'string' && typeof bound === 'string') return compareDateTimes(value, bound) ?? undefined
   if (typeof value !== 'object' || typeof bound !== 'object' || value === null || bound === null) return undefined
   const [a, b] = [value as Record<string, unknown>, bound as Record<string, unknown>]
   return a.code === b.code && a.system === b.system ? compare(a.value, b.value) : undefined

@@ -5,7 +5,7 @@ import { createExpressionCompiler } from '../../../plugins/model/fhirpath/invari
 import { hasNoSideEffects } from '../../../plugins/model/fhirpath/invariant/has-no-side-effects.ts'
 import { loadInterpreter } from '../../../plugins/model/fhirpath/invariant/interpreter.ts'
 import { createInvariants } from '../../../plugins/model/fhirpath/invariant/invariants.ts'
-import { NotSupported } from '../../../plugins/model/fhirpath/parse-full.ts'
+import { NotSupported } from '../../../plugins/model/fhirpath/parse.ts'
 import { fieldsOf } from '../../../plugins/model/snapshot/fields.ts'
 import { createRules } from '../../../plugins/validation/rules/rules.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'

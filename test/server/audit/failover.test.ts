@@ -22,6 +22,8 @@ test(`over ${ROUNDS} failovers between two servers the trail has every change th
   const start = () => spawnServer(settings, { plugins: ['audit'], settings: { audit: { key: KEY } } })
   let [serving, standby] = [await start(), await start()] as [SpawnedServer, SpawnedServer]
   const known = new Set<string>()
+  /** Status of an answer that acknowledged nothing → how often it came. */
+  const refused = new Map<number, number>()
   let isOver = false
   let enough = EACH_ROUND
   let onEnough: () => void = () => undefined
@@ -37,6 +39,7 @@ test(`over ${ROUNDS} failovers between two servers the trail has every change th
         })
         const body = (await answer.json()) as { id: string }
         if (answer.status === 201) known.add(`Patient/${body.id}/_history/1`)
+        else refused.set(answer.status, (refused.get(answer.status) ?? 0) + 1)
         if (known.size >= enough) onEnough()
       } catch {
         // Its server died: on to the other one.
@@ -69,6 +72,8 @@ test(`over ${ROUNDS} failovers between two servers the trail has every change th
   assert.is(distinct.size, told.length, 'each change is told once')
   for (const one of known) assert.ok(distinct.has(one), `${one} was acknowledged`)
   assert.ok(known.size >= ROUNDS * EACH_ROUND)
+  // The server that is left has nothing to refuse: what fails with the other one fails with its connection.
+  assert.equal(Object.fromEntries(refused), {})
   await Promise.all([serving.kill(), standby.kill()])
   await remove()
 })

@@ -27,6 +27,18 @@ test('an active parameter finds what was stored before it and after it', async (
   )
 })
 
+test('an operator that is left to the interpreter may stand inside a condition', async () => {
+  await put({ ...patient('a'), name: [{ use: 'official', suffix: ['Jr'] }] })
+  await put({ ...patient('b'), name: [{ use: 'old', suffix: ['Jr'] }] })
+  const posted = await send(
+    'PUT',
+    parameter({ expression: "Patient.name.where(use in ('usual' | 'official')).suffix" }),
+  )
+  assert.is(posted.statusCode, 201, posted.body)
+  await put({ ...patient('c'), name: [{ use: 'usual', suffix: ['Jr'] }] })
+  assert.equal(await find('/Patient?suffix=jr'), ['a', 'c'])
+})
+
 test('writes made while the index is completed are found, whichever way they went', async () => {
   for (let at = 0; at < 300; at += 1) await put(patient(`p${at}`, 'old'))
   const writes: Promise<unknown>[] = []

@@ -68,9 +68,7 @@ test('stored ones too, alone and with their version', async () => {
   }
   assert.is((await get(`/CodeSystem/$lookup?system=${STORED}|2.1&code=whole&version=8`)).status, 404)
   const expanded = await get('/ValueSet/$expand?url=http://sets.example/whole')
-  assert.equal(expanded.json.expansion?.contains, [
-    { system: `${STORED}|2.1`, code: 'whole', display: 'of whole' },
-  ])
+  assert.equal(expanded.json.expansion?.contains, [{ system: `${STORED}|2.1`, code: 'whole', display: 'of whole' }])
   const coding = await get(`/ValueSet/$validate-code?url=http://sets.example/whole&system=${STORED}|2.1&code=whole`)
   assert.is(coding.json.parameter[0].valueBoolean, true, coding.text)
 })

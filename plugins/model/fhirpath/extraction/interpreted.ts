@@ -1,7 +1,5 @@
-/**
- * Expressions that cannot be turned into paths are evaluated by fhirpath.js, which is loaded only when there is one.
- * https://github.com/HL7/fhirpath.js
- */
+/** Expressions that cannot be turned into paths are evaluated by fhirpath.js, which is loaded only when there is one. */
+import { loadEngine } from '../load-engine.ts'
 
 /** A value an expression selects, with its FHIR type. */
 export interface TypedValue {
@@ -44,10 +42,7 @@ const refersTo = (nodes: readonly unknown[], type: string): boolean[] =>
 
 /** Loads the engine; compiled expressions answer at once from then on. */
 export const loadPathInterpreter = async (): Promise<(expression: string) => InterpretedNodes> => {
-  const [{ default: fhirpath }, { default: model }] = await Promise.all([
-    import('fhirpath'),
-    import('fhirpath/fhir-context/r4/index.js'),
-  ])
+  const engine = await loadEngine()
   return (expression) => {
     const text = expression
       .replace(/resolve\(\)\s+is\s+([A-Za-z]+)/g, "refersTo('$1')")
@@ -56,15 +51,10 @@ export const loadPathInterpreter = async (): Promise<(expression: string) => Int
       .replace(/\bas\(/g, 'ofType(')
       .replace(/\(([A-Za-z.]+) as ([A-Za-z]+)\)/g, '$1.ofType($2)')
       .replace(/([A-Za-z.]+) as ([A-Za-z]+)/g, '$1.ofType($2)')
-    const run = fhirpath.compile(
-      text,
-      model as never,
-      {
-        resolveInternalTypes: false,
-        async: false,
-        userInvocationTable: { refersTo: { fn: refersTo, arity: { 1: ['String'] } } },
-      } as never,
-    ) as unknown as (resource: unknown) => unknown[]
+    const run = engine.compile(text, {
+      resolveInternalTypes: false,
+      userInvocationTable: { refersTo: { fn: refersTo, arity: { 1: ['String'] } } },
+    })
     return (resource) => run(resource).map(toTyped)
   }
 }

@@ -60,26 +60,24 @@ const literalOf = (expression: Expression | undefined): string | number | boolea
   return expression.value
 }
 
-/** `resource` is the type the expression starts from, `start` the branches its `$this` stands for. */
+/** `expression` as `readPathExpression` gives it, `resource` is the type the expression starts from, `start` the branches its `$this` stands for. */
 export const toPaths = (
   expression: Expression,
   shapes: Members,
   resource: string,
   start: readonly ElementPath[] = [{ steps: [], type: resource }],
 ): readonly ElementPath[] => {
-  const walk = (one: Expression): readonly ElementPath[] => {
+  const walk = (one: Expression | undefined): readonly ElementPath[] => {
+    if (one === undefined) return start
     switch (one.kind) {
       case 'this':
         return start
-      case 'root':
+      case 'variable':
         return [{ steps: [], type: resource, root: true }]
       case 'member':
         return member(one)
-      case 'index':
-        return walk(one.on).map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at: one.at }] }))
-      case 'type':
-        if (one.operator === 'is') throw new NeedsInterpreter('is')
-        return walk(one.on).filter(({ type }) => isOfType(type, one.type))
+      case 'item':
+        return indexed(walk(one.on), Number(literalOf(one.index)))
       case 'call':
         return call(one)
       case 'binary':
@@ -92,7 +90,7 @@ export const toPaths = (
   }
   const member = ({ on, name }: Extract<Expression, { kind: 'member' }>): readonly ElementPath[] => {
     // `Patient.name`: the type's own name at the start means the resource.
-    if (on.kind === 'this' && /^[A-Z]/.test(name)) {
+    if (on === undefined && /^[A-Z]/.test(name)) {
       if (name === resource || name === 'Resource' || name === 'DomainResource') return [{ steps: [], type: resource }]
       return []
     }
@@ -105,22 +103,22 @@ export const toPaths = (
       })),
     )
   }
-  const call = ({ on, name, args }: Extract<Expression, { kind: 'call' }>): readonly ElementPath[] => {
+  const call = ({ on, name, arguments: [first] }: Extract<Expression, { kind: 'call' }>): readonly ElementPath[] => {
     const from = walk(on)
     const also = (where: PathTest, branches = from): readonly ElementPath[] =>
       branches.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'where', where }] }))
     if (name === 'extension')
       return also(
-        { test: 'equals', member: 'url', value: literalOf(args[0]) },
+        { test: 'equals', member: 'url', value: literalOf(first) },
         from.map((branch) => ({
           ...branch,
           steps: [...branch.steps, { step: 'member', name: 'extension', many: true }],
           type: 'Extension',
         })),
       )
-    if (name === 'where' && args[0] !== undefined) return also(toTest(args[0]))
-    if (name === 'first')
-      return from.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at: 0 }] }))
+    if (name === 'where' && first !== undefined) return also(toTest(first))
+    if (name === 'ofType' && first?.kind === 'member') return from.filter(({ type }) => isOfType(type, first.name))
+    if (name === 'first') return indexed(from, 0)
     throw new NeedsInterpreter(`${name}()`)
   }
   /** `A.exists() and A != false`: true when there is an A that is not false. */
@@ -141,21 +139,24 @@ export const toPaths = (
   return walk(expression)
 }
 
+const indexed = (branches: readonly ElementPath[], at: number): readonly ElementPath[] =>
+  branches.map((branch) => ({ ...branch, steps: [...branch.steps, { step: 'index', at }] }))
+
 const toTest = (condition: Expression): PathTest => {
   if (condition.kind === 'type' && condition.operator === 'is') {
     const { on, type } = condition
-    if (on.kind === 'call' && on.name === 'resolve' && on.on.kind === 'this') return { test: 'refers', type }
+    if (on.kind === 'call' && on.name === 'resolve' && on.on === undefined) return { test: 'refers', type }
   }
   if (condition.kind === 'binary' && condition.operator === '=') {
     const { left, right } = condition
-    if (left.kind === 'member' && left.on.kind === 'this')
+    if (left.kind === 'member' && left.on === undefined)
       return { test: 'equals', member: left.name, value: literalOf(right) }
   }
-  if (condition.kind === 'call' && condition.name === 'hasExtension' && condition.on.kind === 'this')
-    return { test: 'extension', url: String(literalOf(condition.args[0])) }
-  if (condition.kind === 'call' && condition.name === 'exists' && condition.on.kind === 'member') {
+  if (condition.kind === 'call' && condition.name === 'hasExtension' && condition.on === undefined)
+    return { test: 'extension', url: String(literalOf(condition.arguments[0])) }
+  if (condition.kind === 'call' && condition.name === 'exists' && condition.on?.kind === 'member') {
     const { on, name } = condition.on
-    if (on.kind === 'this') return { test: 'exists', member: name }
+    if (on === undefined) return { test: 'exists', member: name }
   }
   throw new NeedsInterpreter('this condition')
 }

@@ -4,7 +4,7 @@
  * Unsupported, when compiling or when it meets the value. http://hl7.org/fhirpath/N1/
  */
 import { type ElementBlock, type FieldType, jsonNames, type TypeFields } from '../../snapshot/fields.ts'
-import { type Expression, NotSupported, parse } from '../parse-full.ts'
+import { type Expression, NotSupported, parse } from '../parse.ts'
 import { charge } from './budget.ts'
 import type { CompiledExpression, EvaluationContext, FieldOf, StaticType } from './code.ts'
 import { FUNCTIONS } from './functions.ts'

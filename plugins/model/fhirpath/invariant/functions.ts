@@ -1,6 +1,6 @@
 /** The functions of FHIRPath that invariants use. http://hl7.org/fhirpath/N1/#functions */
 
-import { NotSupported } from '../parse-full.ts'
+import { NotSupported } from '../parse.ts'
 import { charge, chargeComparison } from './budget.ts'
 import {
   asTest,

@@ -5,7 +5,7 @@
  */
 
 import type { Constraint } from '../../snapshot/structure-definition.ts'
-import { NotSupported } from '../parse-full.ts'
+import { NotSupported } from '../parse.ts'
 import { charge, type EvaluationBudget } from './budget.ts'
 import { type CompiledExpression, type EvaluationContext, type StaticType, testOf } from './code.ts'
 import { createExpressionCompiler, Pending, type TypeFieldsOf } from './compile.ts'

@@ -1,5 +1,5 @@
 /** JSON members as FHIRPath sees them: a primitive is its value together with its `_name`. */
-import { NotSupported } from '../parse-full.ts'
+import { NotSupported } from '../parse.ts'
 import { charge, type EvaluationBudget } from './budget.ts'
 import { type Collection, ElementWithoutValue, EMPTY } from './values.ts'
 

@@ -1,6 +1,6 @@
 /** The binary operators of FHIRPath, three-valued. http://hl7.org/fhirpath/N1/#operations */
 
-import { NotSupported } from '../parse-full.ts'
+import { NotSupported } from '../parse.ts'
 import { chargeComparison } from './budget.ts'
 import { asTest, type CompiledExpression, type Evaluate, type StaticType, testOf } from './code.ts'
 import { FUNCTIONS } from './functions.ts'

@@ -2,7 +2,8 @@
  * Values of FHIRPath over parsed JSON: equality and order. A primitive is its JSON value; one that has extensions but no
  * value is a Valueless. http://hl7.org/fhirpath/N1/#operations
  */
-import { NotSupported } from '../parse-full.ts'
+import { compareDateTimes, isComparable } from '../../date/compare-date-times.ts'
+import { NotSupported } from '../parse.ts'
 
 /** A primitive element without a value: it exists, and equals nothing. */
 export class ElementWithoutValue {
@@ -74,60 +75,10 @@ export const orderOf = (kinds: readonly string[] | undefined): Order => {
   return kinds.some((kind) => TEMPORAL.has(kind) || QUANTITY.test(kind)) ? 'unknown' : 'plain'
 }
 
-const PARTS =
-  /^(?:(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(?=\d))?)?)?)?(?:(\d\d):(\d\d):(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?$/
-
-/** Year, month, day, hour, minute, second with fraction, as many as are given; a time of day begins with the hour. */
-type Moment = readonly number[]
-
-const momentOf = (text: string): Moment => {
-  const match = PARTS.exec(text)
-  if (match === null) throw new NotSupported('not a date')
-  const [, year, month, day, hour, minute, second, fraction, zone] = match
-  if (hour === undefined) return [year, month, day].filter((part) => part !== undefined).map(Number)
-  const seconds = Number(`${second}.${fraction ?? 0}`)
-  if (year === undefined) return [Number(hour), Number(minute), seconds]
-  const offset =
-    zone === undefined || zone === 'Z'
-      ? 0
-      : (zone.startsWith('-') ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)))
-  const utc = new Date(0)
-  utc.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  utc.setUTCHours(Number(hour), Number(minute) - offset)
-  const date = [utc.getUTCFullYear(), utc.getUTCMonth() + 1, utc.getUTCDate()]
-  return [...date, utc.getUTCHours(), utc.getUTCMinutes(), seconds]
-}
-
-const DAY_MS = 86_400_000
-
-const dayOf = (year: number, month: number, day: number): number =>
-  new Date(0).setUTCFullYear(year, month - 1, day) / DAY_MS
-
-/** Where a time stands to a date, which has no zone: at its edges there is no answer. */
-const compareToDate = ([year = 0, month = 1, day = 1]: Moment, date: Moment): number | undefined => {
-  const moment = dayOf(year, month, day)
-  const [ofYear = 0, ofMonth, ofDay] = date
-  const first = dayOf(ofYear, ofMonth ?? 1, ofDay ?? 1)
-  const last =
-    ofMonth === undefined ? dayOf(ofYear, 12, 31) : ofDay === undefined ? dayOf(ofYear, ofMonth + 1, 0) : first
-  return moment < first - 1 ? -1 : moment > last + 1 ? 1 : undefined
-}
-
-/** Below, equal or above zero; undefined when the precisions differ before the values do. */
-export const compareDateTimes = (a: string, b: string): number | undefined => {
-  if (a === b) return 0
-  const one = momentOf(a)
-  const other = momentOf(b)
-  if (one.length === 6 && other.length < 6) return compareToDate(one, other)
-  if (other.length === 6 && one.length < 6) {
-    const difference = compareToDate(other, one)
-    return difference === undefined ? undefined : -difference
-  }
-  for (let at = 0; at < Math.min(one.length, other.length); at++) {
-    const difference = one[at]! - other[at]!
-    if (difference !== 0) return difference
-  }
-  return one.length === other.length ? 0 : undefined
+const compareTemporal = (a: string, b: string): number | undefined => {
+  const difference = compareDateTimes(a, b)
+  if (difference === null) throw new NotSupported('not a date')
+  return difference
 }
 
 const compareQuantities = (a: Record<string, unknown>, b: Record<string, unknown>): number | undefined => {
@@ -144,7 +95,7 @@ export const compare = (left: Collection, right: Collection, order: Order): numb
   if (a === undefined || b === undefined) return undefined
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'string' && typeof b === 'string') {
-    if (order === 'temporal') return compareDateTimes(a, b)
+    if (order === 'temporal') return compareTemporal(a, b)
     if (order === 'plain') return a < b ? -1 : a > b ? 1 : 0
   }
   if (order === 'quantity' && typeof a === 'object' && typeof b === 'object') {
@@ -162,7 +113,7 @@ export const equal = (left: Collection, right: Collection, order: Order): boolea
     const b = right[at]
     if (a instanceof ElementWithoutValue || b instanceof ElementWithoutValue) return false
     if (deepEqual(a, b)) continue
-    if (order === 'unknown' && typeof a === 'string' && typeof b === 'string' && PARTS.test(a) && PARTS.test(b)) {
+    if (order === 'unknown' && typeof a === 'string' && typeof b === 'string' && isComparable(a) && isComparable(b)) {
       throw new NotSupported('perhaps two dates')
     }
     if (order === 'temporal' || order === 'quantity') {

@@ -6,6 +6,7 @@
 
 import { isObject } from '../../json/exact.ts'
 import type { Elements, Place } from '../../snapshot/element-index.ts'
+import { type Expression, NotSupported, parse } from '../parse.ts'
 
 /** A condition of `where`: elements compared with a literal, or there at all. */
 export type PatchCriterion =
@@ -20,127 +21,111 @@ export type PatchStep =
   /** All of one of them. */
   | { readonly kind: 'where'; readonly any: readonly (readonly PatchCriterion[])[] }
 
-const TOKEN = /\s*(?:([A-Za-z_][A-Za-z0-9_]*)|`([^`]+)`|'((?:[^'\\]|\\.)*)'|(-?\d+(?:\.\d+)?)|(\$this|!=|[.[\]()=]))/y
+const MAX_CHARACTERS = 1_000
 const MAX_STEPS = 50
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f' }
 
-type Token =
-  | { readonly is: 'name' | 'text' | 'sign'; readonly value: string }
-  | { readonly is: 'number'; readonly value: number }
+const LITERAL = /'(?:[^'\\]|\\.)*'|`[^`]+`/g
+/** Signs of the rest of the language, and brackets that call nothing. A literal is a digit here, a name in backticks a letter. */
+const BEYOND = /[^A-Za-z0-9_\s.$!=()[\]-]|-(?!\d)|(?:^|[^A-Za-z0-9_\s])\s*\(|\b(?:and|or)\s*\(/
 
-const tokensOf = (path: string): Token[] | undefined => {
-  const tokens: Token[] = []
-  TOKEN.lastIndex = 0
-  const text = path.trimEnd()
-  while (TOKEN.lastIndex < text.length) {
-    const match = TOKEN.exec(text)
-    if (match === null) return undefined
-    const [, name, quoted, literal, number, sign] = match
-    if (name !== undefined || quoted !== undefined) tokens.push({ is: 'name', value: (name ?? quoted) as string })
-    else if (literal !== undefined)
-      tokens.push({
-        is: 'text',
-        value: literal.replace(
-          /\\(u[0-9A-Fa-f]{4}|.)/g,
-          (_, escaped: string) =>
-            ESCAPES[escaped] ??
-            (escaped.length === 5 ? String.fromCharCode(Number.parseInt(escaped.slice(1), 16)) : escaped),
-        ),
-      })
-    else if (number !== undefined) tokens.push({ is: 'number', value: Number(number) })
-    else tokens.push({ is: 'sign', value: sign as string })
-  }
-  return tokens
+/** Thrown for what is no such path. */
+class NoPath extends Error {}
+
+const isNoPath = (): never => {
+  throw new NoPath()
 }
+
+const literalOf = (expression: Expression | undefined): string | number | boolean => {
+  if (expression?.kind === 'literal') return expression.value
+  const value = expression?.kind === 'negative' && expression.of.kind === 'literal' ? expression.of.value : undefined
+  return typeof value === 'number' ? -value : isNoPath()
+}
+
+/** The argument of `ofType`: `Quantity`, or `FHIR.Quantity`. */
+const typeNameOf = (expression: Expression | undefined): string => {
+  // No type is called so, and nothing is of it.
+  if (expression?.kind === 'literal' && typeof expression.value === 'boolean') return String(expression.value)
+  if (expression?.kind !== 'member') return isNoPath()
+  const { on, name } = expression
+  return on === undefined || (on.kind === 'member' && on.on === undefined) ? name : isNoPath()
+}
+
+const callSteps = (name: string, given: readonly Expression[]): readonly PatchStep[] => {
+  const [first] = given
+  if (given.length === 0) {
+    if (name === 'first' || name === 'last' || name === 'single') return [{ kind: name }]
+    return name === 'exists' ? [{ kind: 'name', name: 'exists()' }] : isNoPath()
+  }
+  if (given.length > 1) return isNoPath()
+  if (name === 'where') return [{ kind: 'where', any: criteriaOf(first as Expression) }]
+  if (name === 'ofType' || name === 'as') return [{ kind: 'type', name: typeNameOf(first) }]
+  if (name !== 'extension') return isNoPath()
+  const criterion: PatchCriterion = {
+    ...{ steps: [{ kind: 'name', name: 'url' }], operator: '=', literal: literalOf(first) },
+  }
+  return [
+    { kind: 'name', name },
+    { kind: 'where', any: [[criterion]] },
+  ]
+}
+
+/** The steps of a chain of members, calls and indexes. `isStart` says what it may begin with instead of a step. */
+const stepsOf = (expression: Expression, isStart: (start: Expression) => boolean): readonly PatchStep[] => {
+  const parts: (readonly PatchStep[])[] = []
+  let one: Expression | undefined = expression
+  for (; one !== undefined && !isStart(one); one = one.on) {
+    if (one.kind === 'member') parts.push([{ kind: 'name', name: one.name }])
+    else if (one.kind === 'call') parts.push(callSteps(one.name, one.arguments))
+    else if (one.kind === 'item') {
+      const index = literalOf(one.index)
+      if (typeof index !== 'number' || !Number.isInteger(index) || index < 0) return isNoPath()
+      parts.push([{ kind: 'index', index }])
+    } else return isNoPath()
+  }
+  const steps = parts.reverse().flat()
+  return steps.length > MAX_STEPS ? isNoPath() : steps
+}
+
+const isThis = ({ kind }: Expression): boolean => kind === 'this'
+
+const criterionOf = (expression: Expression): PatchCriterion => {
+  if (expression.kind === 'binary') {
+    const { operator, left, right } = expression
+    if (operator !== '=' && operator !== '!=') return isNoPath()
+    const steps = stepsOf(left, isThis)
+    return isExists(steps.at(-1)) ? isNoPath() : { steps, operator, literal: literalOf(right) }
+  }
+  const steps = stepsOf(expression, isThis)
+  return isExists(steps.at(-1)) ? { steps: steps.slice(0, -1), operator: 'exists' } : isNoPath()
+}
+
+const isExists = (step: PatchStep | undefined): boolean => step?.kind === 'name' && step.name === 'exists()'
+
+const operandsOf = (expression: Expression, operator: string): readonly Expression[] =>
+  expression.kind === 'binary' && expression.operator === operator
+    ? [...operandsOf(expression.left, operator), ...operandsOf(expression.right, operator)]
+    : [expression]
+
+const criteriaOf = (expression: Expression): readonly (readonly PatchCriterion[])[] =>
+  operandsOf(expression, 'or').map((all) => operandsOf(all, 'and').map(criterionOf))
 
 /** Steps behind the name of the type; undefined for what is no such path. */
 export const parsePatchPath = (path: string, type: string): readonly PatchStep[] | undefined => {
-  const tokens = path.length > 1_000 ? undefined : tokensOf(path)
-  if (tokens === undefined) return undefined
-  let at = 0
-  let isBroken = false
-  const peek = (): Token | undefined => tokens[at]
-  const takes = (is: Token['is'], value?: string): Token | undefined => {
-    const token = tokens[at]
-    if (token?.is !== is || (value !== undefined && token.value !== value)) return undefined
-    at += 1
-    return token
+  if (path.length > MAX_CHARACTERS) return undefined
+  if (BEYOND.test(path.replace(LITERAL, (one) => (one.startsWith('`') ? 'a' : '0')))) return undefined
+  const isRoot = (start: Expression): boolean =>
+    start.kind === 'member' && start.on === undefined && [type, 'Resource', 'DomainResource'].includes(start.name)
+  try {
+    let hasRoot = false
+    const steps = stepsOf(parse(path), (start) => {
+      hasRoot ||= isRoot(start)
+      return hasRoot
+    })
+    return hasRoot && !steps.some(isExists) ? steps : undefined
+  } catch (error) {
+    if (error instanceof NotSupported || error instanceof NoPath) return undefined
+    throw error
   }
-  const needs = (is: Token['is'], value?: string): Token => {
-    const token = takes(is, value)
-    if (token === undefined) isBroken = true
-    return token ?? { is: 'name', value: '' }
-  }
-  const literal = (): string | number | boolean => {
-    const token = tokens[at]
-    at += 1
-    if (token?.is === 'text' || token?.is === 'number') return token.value
-    if (token?.is === 'name' && (token.value === 'true' || token.value === 'false')) return token.value === 'true'
-    isBroken = true
-    return ''
-  }
-  const criterion = (): PatchCriterion => {
-    const steps = chain(takes('sign', '$this') !== undefined)
-    const last = steps.at(-1)
-    if (last?.kind === 'name' && last.name === 'exists()') return { steps: steps.slice(0, -1), operator: 'exists' }
-    const operator = takes('sign', '=') ? '=' : needs('sign', '!=') && '!='
-    return { steps, operator, literal: literal() }
-  }
-  const criteria = (): readonly (readonly PatchCriterion[])[] => {
-    const any: PatchCriterion[][] = [[criterion()]]
-    while (!isBroken) {
-      if (takes('name', 'and')) any.at(-1)?.push(criterion())
-      else if (takes('name', 'or')) any.push([criterion()])
-      else return any
-    }
-    return any
-  }
-  const call = (name: string): PatchStep => {
-    let step: PatchStep = { kind: 'single' }
-    if (name === 'first' || name === 'last' || name === 'single') step = { kind: name }
-    else if (name === 'exists') step = { kind: 'name', name: 'exists()' }
-    else if (name === 'where') step = { kind: 'where', any: criteria() }
-    else if (name === 'ofType' || name === 'as') {
-      let type = String(needs('name').value)
-      if (takes('sign', '.')) type = String(needs('name').value)
-      step = { kind: 'type', name: type }
-    } else isBroken = true
-    needs('sign', ')')
-    return step
-  }
-  /** `isBegun`: something stands before it, so that a dot has to follow. */
-  const chain = (isBegun: boolean): PatchStep[] => {
-    const steps: PatchStep[] = []
-    let begun = isBegun
-    while (!isBroken && steps.length <= MAX_STEPS) {
-      if (begun && takes('sign', '[')) {
-        const index = Number(needs('number').value)
-        needs('sign', ']')
-        if (!Number.isInteger(index) || index < 0) isBroken = true
-        steps.push({ kind: 'index', index })
-        continue
-      }
-      if (begun && !takes('sign', '.')) return steps
-      begun = true
-      const name = String(needs('name').value)
-      if (!takes('sign', '(')) steps.push({ kind: 'name', name })
-      else if (name === 'extension') {
-        const url = literal()
-        needs('sign', ')')
-        const criterion: PatchCriterion = { steps: [{ kind: 'name', name: 'url' }], operator: '=', literal: url }
-        steps.push({ kind: 'name', name }, { kind: 'where', any: [[criterion]] })
-      } else steps.push(call(name))
-    }
-    if (steps.length > MAX_STEPS) isBroken = true
-    return steps
-  }
-  const start = peek()
-  if (start?.is === 'name' && (start.value === type || start.value === 'Resource' || start.value === 'DomainResource'))
-    at += 1
-  else return undefined
-  const steps = chain(true)
-  const isWhole = at === tokens.length && !steps.some((step) => step.kind === 'name' && step.name === 'exists()')
-  return isBroken || !isWhole ? undefined : steps
 }
 
 /** A place in a resource: names and indexes from its root, and what is there. */

@@ -58,6 +58,24 @@ const typed = (node: any): { type: string; value: unknown } =>
     : { type: PLAIN[typeof node] ?? 'string', value: node }
 const plain = (node: any): unknown => (node?.data === undefined ? node : node.data)
 
+/** A unit by its code and system, and by its text where that is another. */
+const unitsOf = (value: unknown, [code, system, unit]: readonly number[]): [number, number][][] => {
+  const { low, high, ...own } = value as Record<string, any>
+  const { code: codeText, unit: unitText } = low ?? high ?? own
+  const units: [number, number][][] = []
+  if (unitText !== undefined && unitText !== codeText)
+    units.push([
+      [5, unit as number],
+      [6, 0],
+    ])
+  if (units.length === 0 || code !== 0 || system !== 0)
+    units.push([
+      [5, code as number],
+      [6, system as number],
+    ])
+  return units
+}
+
 /** What one value is in a row, by the kind of its component: [places of the row, contents]. */
 const cells = (kind: IndexKind, at: number, type: string, value: unknown): [number, number | string | null][][] => {
   const rows = new IndexEntries()
@@ -80,19 +98,16 @@ const cells = (kind: IndexKind, at: number, type: string, value: unknown): [numb
       [low as number, date[n + 1] as number],
       [high as number, date[n + 2] as number],
     ])
-  for (let n = 0; n < quantity.length; n += 8)
-    found.push([
+  for (let n = 0; n < quantity.length; n += 8) {
+    const numbers: [number, number | string | null][] = [
       [low as number, quantity[n + 1] as number],
       [high as number, quantity[n + 2] as number],
       [lowRest as number, quantity[n + 6] as string],
       [highRest as number, quantity[n + 7] as string],
-      ...(at === 1
-        ? ([
-            [5, quantity[n + 3]],
-            [6, quantity[n + 4]],
-          ] as [number, number][])
-        : []),
-    ])
+    ]
+    for (const unit of at === 1 ? unitsOf(value, quantity.slice(n + 3, n + 6) as number[]) : [[]])
+      found.push([...numbers, ...unit])
+  }
   for (let n = 0; n < string.length; n += 4)
     found.push([
       [9, string[n + 1] as string],

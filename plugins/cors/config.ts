@@ -1,0 +1,11 @@
+/** [cors]. Nobody else's pages are let in until they are named. */
+import { Type } from 'typebox'
+
+export const corsSection = Type.Object({
+  origins: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    sample: ['https://app.example.org'],
+    description:
+      'Origins whose pages may call this server from a browser, such as https://app.example.org. With SMART those of the redirect URIs of registered clients may as well.',
+  }),
+})

@@ -1,0 +1,91 @@
+/** The parts of the authorization server, put together. */
+import type { FastifyPluginCallback } from 'fastify'
+import type { Host, Lifecycle } from '../../kernel/index.ts'
+import type { WebApps } from '../cors/service.ts'
+import type { Database } from '../database/service.ts'
+import type { AuthFailureLimit } from '../limits/service.ts'
+import { type BearerCallers, createBearerCallers } from './bearer/bearer-callers.ts'
+import { createAuthenticateClient } from './client-auth/authenticate-client.ts'
+import { createCheckAssertion } from './client-auth/client-assertion.ts'
+import { createFetchJwks } from './client-auth/fetch-jwks.ts'
+import { createJwksCache } from './client-auth/jwks-cache.ts'
+import { createAppOrigins } from './clients/app-origins.ts'
+import { builtInClient } from './clients/client.ts'
+import { type Clients, createClients } from './clients/clients.ts'
+import { discoveryRoutes } from './endpoints/discovery.ts'
+import { introspectionEndpoint } from './endpoints/introspect.ts'
+import { mountForm, mountJson, prepareOAuthScope } from './endpoints/mount-oauth.ts'
+import { registrationEndpoint } from './endpoints/register.ts'
+import { revocationEndpoint } from './endpoints/revoke.ts'
+import { tokenEndpoint } from './endpoints/token.ts'
+import { createInitialSecrets } from './initial-secrets.ts'
+import { createPublishedKeys } from './keys/published-keys.ts'
+import type { InstalledScopes } from './scopes/installed-scopes.ts'
+import { createPruning } from './tokens/prune.ts'
+import { createUntoldTeller } from './untold.ts'
+
+export interface AuthorizationServerParts
+  extends Pick<Host, 'run' | 'clock' | 'random' | 'log' | 'request' | 'tellOperator'> {
+  readonly database: Database
+  readonly failures: AuthFailureLimit | undefined
+  readonly installedScopes: InstalledScopes
+  readonly smart: {
+    readonly dcr_token?: string
+    readonly confidential_secret?: string
+    readonly signing_key_passphrase?: string
+    readonly inside_jwks_hosts: readonly string[]
+  }
+}
+
+export interface AuthorizationServer {
+  readonly bearer: BearerCallers
+  readonly apps: WebApps
+  /** Discovery and keys, which anybody may keep for a while. */
+  readonly discovery: FastifyPluginCallback
+  /** The endpoints of OAuth. */
+  readonly endpoints: FastifyPluginCallback
+  readonly lifecycle: Lifecycle
+}
+
+export const createAuthorizationServer = (parts: AuthorizationServerParts): AuthorizationServer => {
+  const { database, run, clock, random, log, smart, failures, installedScopes } = parts
+  const secrets = createInitialSecrets(smart)
+  const insideHosts = new Set(smart.inside_jwks_hosts)
+  const stored = createClients(database, clock, builtInClient(secrets.confidentialSecret))
+  const apps = createAppOrigins({ database, clock, log })
+  const clients: Clients = {
+    ...stored,
+    async register(id, metadata) {
+      const added = await stored.register(id, metadata)
+      await apps.reload().catch((err) => log.error({ err }, 'the clients could not be read again'))
+      return added
+    },
+  }
+  const jwks = createJwksCache(createFetchJwks(insideHosts, clock.deadline), clock)
+  const checkAssertion = createCheckAssertion({ database, clients, jwks, clock })
+  const authenticateClient = createAuthenticateClient({ clients, checkAssertion, failures })
+  const bearer = createBearerCallers(database, clock, failures)
+  const keys = createPublishedKeys({ database, passphrase: smart.signing_key_passphrase, clock, log })
+  const lives = [keys, apps, createPruning(database, clock, log), createUntoldTeller(parts)]
+  return {
+    bearer,
+    apps,
+    discovery: discoveryRoutes(keys),
+    endpoints: (app, _options, done) => {
+      prepareOAuthScope(app)
+      mountForm(app, run, tokenEndpoint({ database, clock, authenticateClient, installedScopes }))
+      mountForm(app, run, introspectionEndpoint({ database, clock, authenticateClient }))
+      mountForm(app, run, revocationEndpoint({ database, bearer, authenticateClient }))
+      const initialToken = secrets.dcrToken
+      mountJson(app, run, registrationEndpoint({ clients, random, failures, initialToken, insideHosts }))
+      done()
+    },
+    lifecycle: {
+      async start() {
+        for (const one of lives) await one.start()
+        for (const line of secrets.told) parts.tellOperator(line)
+      },
+      stop: async () => void (await Promise.all(lives.map((one) => one.stop()))),
+    },
+  }
+}

@@ -1,0 +1,93 @@
+/** Which client asks, at the endpoints of OAuth. Exactly one way to say so, and the one that was registered. RFC 6749, section 2.3 */
+import type { RequestContext, ServerError } from '../../../kernel/index.ts'
+import type { AuthFailureLimit } from '../../limits/service.ts'
+import type { AuthMethod, Client } from '../clients/client.ts'
+import type { Clients } from '../clients/clients.ts'
+import type { Form } from '../endpoints/form.ts'
+import { InvalidClient, InvalidRequest } from '../oauth-errors.ts'
+import { hashOf, isSameHash } from '../secret.ts'
+import { readBasic } from './basic-credentials.ts'
+import type { CheckAssertion } from './client-assertion.ts'
+
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+export interface AuthenticateClientParts {
+  readonly clients: Clients
+  readonly checkAssertion: CheckAssertion
+  readonly failures: AuthFailureLimit | undefined
+}
+
+/** Where the client is asked to prove itself. */
+export interface ClientRequest {
+  readonly ctx: RequestContext
+  readonly form: Form
+  readonly tokenUrl: string
+}
+
+/** Throws `InvalidClient`, `InvalidRequest`, and 429 where too many failed. The client becomes the caller of the request. */
+export type AuthenticateClient = (request: ClientRequest) => Promise<Client>
+
+const refusal = (usedBasic: boolean): ServerError =>
+  InvalidClient().with(usedBasic ? { headers: { 'www-authenticate': 'Basic realm="oauth"' } } : {})
+
+/** The way that was taken. Throws `InvalidRequest` for several of them. */
+const methodOf = ({ ctx, form }: ClientRequest): AuthMethod | 'client_secret_post' | undefined => {
+  const ways: (AuthMethod | 'client_secret_post')[] = []
+  if (ctx.headers.authorization !== undefined) ways.push('client_secret_basic')
+  if (form.has('client_assertion') || form.has('client_assertion_type')) ways.push('private_key_jwt')
+  if (form.has('client_secret')) ways.push('client_secret_post')
+  if (ways.length > 1) throw InvalidRequest('it authenticates the client in several ways')
+  return ways[0] ?? (form.has('client_id') ? 'none' : undefined)
+}
+
+export const createAuthenticateClient = ({
+  clients,
+  checkAssertion,
+  failures,
+}: AuthenticateClientParts): AuthenticateClient => {
+  const bySecret = async ({ ctx, form }: ClientRequest): Promise<Client | undefined> => {
+    const claimed = form.get('client_id')
+    for (const { id, secret } of readBasic(ctx.headers.authorization ?? '')) {
+      const client = await clients.find(id)
+      const known =
+        client?.metadata.token_endpoint_auth_method === 'client_secret_basic' ? client.secretHash : undefined
+      const given = hashOf(secret)
+      // Compared also where there is no such client, which then takes as long.
+      const isRight = isSameHash(known ?? hashOf(id), given) && known !== undefined
+      if (isRight && (claimed === undefined || claimed === id)) return client
+    }
+    return undefined
+  }
+  const byAssertion = async ({ ctx, form, tokenUrl }: ClientRequest): Promise<Client | undefined> => {
+    const assertion = form.get('client_assertion')
+    if (assertion === undefined || form.get('client_assertion_type') !== ASSERTION_TYPE) return undefined
+    const checked = await checkAssertion({ assertion, clientId: form.get('client_id'), tokenUrl })
+    if (!('refused' in checked)) return checked
+    ctx.log.debug({ reason: checked.refused }, 'an assertion of a client was refused')
+    return undefined
+  }
+  const asPublic = async ({ form }: ClientRequest): Promise<Client | undefined> => {
+    const client = await clients.find(form.get('client_id') ?? '')
+    return client?.metadata.token_endpoint_auth_method === 'none' ? client : undefined
+  }
+
+  return async (request) => {
+    const { ctx } = request
+    const method = methodOf(request)
+    const tooMany = failures?.begin(ctx)
+    if (tooMany !== undefined) throw tooMany
+    const client =
+      method === 'client_secret_basic'
+        ? await bySecret(request)
+        : method === 'private_key_jwt'
+          ? await byAssertion(request)
+          : method === 'none'
+            ? await asPublic(request)
+            : undefined
+    if (client === undefined) throw refusal(method === 'client_secret_basic' || method === undefined)
+    failures?.succeeded(ctx)
+    // From here on logs, usage and the trail know who asks.
+    ctx.caller = { kind: 'client', client: client.id }
+    return client
+  }
+}

@@ -1,0 +1,32 @@
+/** Authorization: Basic of a client. RFC 6749, section 2.3.1; RFC 7617. */
+
+export interface Credentials {
+  readonly id: string
+  readonly secret: string
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+const formDecoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * What the header may say, the likelier first: the RFC has both parts form-encoded, and clients are about that do not, among them
+ * the usual library of SMART. Empty for what is no Basic header.
+ */
+export const readBasic = (header: string): readonly Credentials[] => {
+  const encoded = /^Basic +(\S+)$/i.exec(header)?.[1]
+  if (encoded === undefined || !BASE64.test(encoded)) return []
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon < 1 || colon === text.length - 1 || /\p{Cc}|\ufffd/u.test(text)) return []
+  const raw = { id: text.slice(0, colon), secret: text.slice(colon + 1) }
+  const decoded = { id: formDecoded(raw.id), secret: formDecoded(raw.secret) }
+  const isSame = decoded.id === raw.id && decoded.secret === raw.secret
+  return decoded.id === undefined || decoded.secret === undefined || isSame ? [raw] : [decoded as Credentials, raw]
+}

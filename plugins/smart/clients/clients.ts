@@ -1,0 +1,65 @@
+/** The clients of the database, and the one that is built in. */
+import type { Clock } from '../../../kernel/index.ts'
+import type { Database, Transaction } from '../../database/service.ts'
+import { ClientTaken, NoSuchClient } from '../errors.ts'
+import { hashOf, newSecret } from '../secret.ts'
+import { type ClientRow, disableClient, findClient, insertClient } from '../tables.ts'
+import { BUILT_IN, type Client, type ClientMetadata } from './client.ts'
+
+export const clientOfRow = ({ client_id, metadata, secret_hash, created_at, disabled_at }: ClientRow): Client => ({
+  id: client_id,
+  metadata: JSON.parse(metadata) as ClientMetadata,
+  secretHash: secret_hash ?? undefined,
+  createdAt: Number(created_at),
+  disabledAt: disabled_at === null ? undefined : Number(disabled_at),
+})
+
+/** The client, also where it is disabled. */
+export const readClient = async (database: Database, id: string): Promise<Client | undefined> => {
+  const row = await database.get<ClientRow>(findClient, [id])
+  return row === undefined ? undefined : clientOfRow(row)
+}
+
+export interface NewClient {
+  readonly id: string
+  /** Of a client that authenticates with one: told once, and stored as a hash. */
+  readonly secret: string | undefined
+}
+
+/** Stores a client. Throws `ClientTaken`. */
+export const addClient = async (
+  transaction: Transaction,
+  { id, metadata, now }: { readonly id: string; readonly metadata: ClientMetadata; readonly now: number },
+): Promise<NewClient> => {
+  if (id === BUILT_IN || (await transaction.get(findClient, [id])) !== undefined) throw ClientTaken(id)
+  const secret = metadata.token_endpoint_auth_method === 'client_secret_basic' ? newSecret() : undefined
+  const secretHash = secret === undefined ? null : hashOf(secret)
+  await transaction.run(insertClient, [id, JSON.stringify(metadata), secretHash, metadata.scope ?? null, now, null])
+  return { id, secret }
+}
+
+/** Its tokens are refused from now on. Throws `NoSuchClient`; of one that is disabled nothing changes. */
+export const removeClient = async (transaction: Transaction, id: string, now: number): Promise<void> => {
+  if ((await transaction.get(findClient, [id])) === undefined) throw NoSuchClient(id)
+  await transaction.run(disableClient, [now, id])
+}
+
+export interface Clients {
+  /** Undefined for one that is unknown or disabled. */
+  find(id: string): Promise<Client | undefined>
+  register(id: string, metadata: ClientMetadata): Promise<NewClient & { readonly createdAt: number }>
+}
+
+export const createClients = (database: Database, clock: Clock, builtIn: Client): Clients => ({
+  async find(id) {
+    if (id === BUILT_IN) return builtIn
+    if (id.length > 64) return undefined
+    const client = await readClient(database, id)
+    return client?.disabledAt === undefined ? client : undefined
+  },
+  async register(id, metadata) {
+    const now = clock.now()
+    const added = await database.transact((transaction) => addClient(transaction, { id, metadata, now }))
+    return { ...added, createdAt: now }
+  },
+})

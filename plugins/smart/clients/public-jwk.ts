@@ -1,0 +1,29 @@
+/** Which public keys of clients are taken: SMART App Launch, "Asymmetric authentication"; RFC 7517, section 4. */
+import type { AssertionAlg, ClientJwk } from './client.ts'
+
+export const ASSERTION_ALGS: readonly AssertionAlg[] = ['RS384', 'ES384']
+
+/** Members of private and symmetric keys. */
+const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const MAX_KEYS = 50
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Why it is no set of public keys; undefined where it is one. */
+export const jwksFault = (value: unknown): string | undefined => {
+  const keys = isObject(value) ? value.keys : undefined
+  if (!Array.isArray(keys) || keys.length === 0 || keys.length > MAX_KEYS) return 'jwks is not a set of 1 to 50 keys'
+  if (!keys.every(isObject)) return 'jwks holds what is no key'
+  if (keys.some((key) => PRIVATE.some((name) => Object.hasOwn(key, name)))) return 'jwks holds a private key'
+  if (keys.some(({ kty }) => kty === 'oct')) return 'jwks holds a symmetric key'
+  if (keys.some(({ kid }) => typeof kid !== 'string' || kid === '')) return 'a key of jwks has no kid'
+  return undefined
+}
+
+/** Whether signatures of the algorithm may be checked with the key. */
+export const fitsAlg = ({ kty, crv, use, key_ops: operations, alg }: ClientJwk, wanted: AssertionAlg): boolean =>
+  (wanted === 'RS384' ? kty === 'RSA' : kty === 'EC' && crv === 'P-384') &&
+  (use === undefined || use === 'sig') &&
+  (operations === undefined || (Array.isArray(operations) && operations.includes('verify'))) &&
+  (alg === undefined || alg === wanted)

@@ -1,0 +1,58 @@
+/** What the URIs of a client may be: RFC 7591, section 5; RFC 8252, section 8.4; RFC 9700, section 2.1. */
+import { isIP } from 'node:net'
+import { isSpecialAddress } from './special-address.ts'
+
+const MAX_LENGTH = 2048 // characters
+const PLAIN = /^[\x21-\x7e]+$/
+/** They run in a browser or read from this machine. */
+const DANGEROUS = new Set([
+  'javascript:',
+  'data:',
+  'vbscript:',
+  'blob:',
+  'file:',
+  'about:',
+  'filesystem:',
+  'ws:',
+  'wss:',
+])
+/** A reversed domain name, which its owner alone may use. RFC 8252, section 7.1 */
+const CUSTOM_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost'])
+
+/** Why it is no redirect URI, in words that quote nothing; undefined where it is one. */
+export const redirectUriFault = (uri: string, isNative: boolean): string | undefined => {
+  if (uri.length > MAX_LENGTH) return 'it is longer than 2048 characters'
+  if (!PLAIN.test(uri)) return 'it holds spaces or characters that are not ASCII'
+  const url = URL.parse(uri)
+  if (url === null) return 'it is not an absolute URI'
+  if (uri.includes('#')) return 'it has a fragment'
+  if (uri.includes('*')) return 'it has a wildcard'
+  if (url.username !== '' || url.password !== '' || /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i.test(uri))
+    return 'it holds a user'
+  if (DANGEROUS.has(url.protocol)) return 'its scheme is not allowed'
+  if (url.protocol === 'https:') return undefined
+  if (url.protocol === 'http:')
+    return LOOPBACK.has(url.hostname) ? undefined : 'http is allowed for the loopback address only'
+  if (!isNative) return 'a scheme of its own is allowed for native applications only'
+  return CUSTOM_SCHEME.test(url.protocol) ? undefined : 'its scheme is not a reversed domain name'
+}
+
+/** Why keys cannot be fetched from there; undefined where they can. Names are looked at again when they are resolved. */
+export const jwksUriFault = (uri: string, insideHosts: ReadonlySet<string>): string | undefined => {
+  if (uri.length > MAX_LENGTH || !PLAIN.test(uri)) return 'jwks_uri is too long or holds characters that are not ASCII'
+  const url = URL.parse(uri)
+  if (url === null || url.protocol !== 'https:') return 'jwks_uri is not an https URL'
+  if (url.username !== '' || url.password !== '' || uri.includes('#')) return 'jwks_uri holds a user or a fragment'
+  if (insideHosts.has(url.hostname)) return undefined
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const isInside =
+    isIP(host) === 0 ? /^localhost\.?$|\.(localhost|local|internal)\.?$/i.test(host) : isSpecialAddress(host)
+  return isInside ? 'jwks_uri leads to an address that is not public' : undefined
+}
+
+/** A link that is shown to people. */
+export const isWebUrl = (uri: string): boolean => {
+  const url = uri.length <= MAX_LENGTH && PLAIN.test(uri) ? URL.parse(uri) : null
+  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.username === ''
+}

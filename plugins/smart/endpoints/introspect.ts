@@ -1,0 +1,48 @@
+/** POST /oauth/introspect: what a token is good for. RFC 7662; SMART App Launch, "Token introspection". */
+import type { Clock } from '../../../kernel/index.ts'
+import type { Database } from '../../database/service.ts'
+import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
+import { BUILT_IN } from '../clients/client.ts'
+import { issuerOf, PATHS, tokenUrlOf } from '../issuer.ts'
+import { InvalidClient, InvalidRequest } from '../oauth-errors.ts'
+import { isAlive, readToken } from '../tokens/access-tokens.ts'
+import type { FormEndpoint } from './mount-oauth.ts'
+
+export interface IntrospectionParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly authenticateClient: AuthenticateClient
+}
+
+const INACTIVE = { status: 200, body: { active: false } }
+const toSeconds = (ms: number): number => Math.floor(ms / 1000)
+
+export const introspectionEndpoint = ({ database, clock, authenticateClient }: IntrospectionParts): FormEndpoint => ({
+  path: PATHS.introspect,
+  operation: 'introspect',
+  // Asked for each request that somebody else's server gets.
+  audited: false,
+  async answer(ctx, form) {
+    const client = await authenticateClient({ ctx, form, tokenUrl: tokenUrlOf(ctx) })
+    // Anybody may say that it is a public client.
+    if (client.metadata.token_endpoint_auth_method === 'none') throw InvalidClient()
+    const token = form.get('token')
+    if (token === undefined) throw InvalidRequest('token is missing')
+    const row = await readToken(database, token)
+    // The built-in client is the one of servers that others send tokens to; all others see their own.
+    const isShown = row !== undefined && (client.id === BUILT_IN || row.client_id === client.id)
+    if (!isShown || !isAlive(row, clock, BUILT_IN)) return INACTIVE
+    return {
+      status: 200,
+      body: {
+        active: true,
+        scope: row.scope,
+        client_id: row.client_id,
+        token_type: 'Bearer',
+        iat: toSeconds(Number(row.iat)),
+        exp: toSeconds(Number(row.expires_at)),
+        iss: issuerOf(ctx),
+      },
+    }
+  },
+})

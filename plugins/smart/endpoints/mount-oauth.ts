@@ -1,0 +1,111 @@
+/**
+ * An endpoint of OAuth: POST of a form or of JSON, answers and errors as RFC 6749, section 5, has them, told to the trail, and
+ * kept by nobody.
+ */
+import type { FastifyError, FastifyInstance, HTTPMethods } from 'fastify'
+import { MethodRefused, type RequestContext, type Runners, ServerError, toServerError } from '../../../kernel/index.ts'
+import { InvalidRequest, oauthCodeOf, RequestTooLarge } from '../oauth-errors.ts'
+import { type Form, readForm } from './form.ts'
+
+const BODY_BYTES = 56 * 1024 // RequestTooLarge names it
+const JSON_TYPE = 'application/json; charset=utf-8'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+export interface OAuthAnswer {
+  readonly status: number
+  /** Sent as JSON; nothing when left out. */
+  readonly body?: object
+}
+
+interface Endpoint<Body> {
+  /** `/oauth/token` */
+  readonly path: string
+  /** As the trail names it: `token`. */
+  readonly operation: string
+  /** False where only refusals are told. */
+  readonly audited: boolean
+  answer(ctx: RequestContext, body: Body): Promise<OAuthAnswer>
+}
+
+export type FormEndpoint = Endpoint<Form>
+export type JsonEndpoint = Endpoint<Buffer>
+
+/** What Fastify refuses before there is a handler, as an error of ours; anything else as it is. */
+const ownError = (error: unknown): unknown => {
+  if (error instanceof ServerError) return error
+  const { code = '', statusCode = 500 } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return RequestTooLarge().with({ headers: { connection: 'close' } })
+  return code.startsWith('FST_') && statusCode < 500 ? InvalidRequest('the body does not match its headers') : error
+}
+
+/** Once for each scope of routes, before its endpoints. */
+export const prepareOAuthScope = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  const take = { parseAs: 'buffer', bodyLimit: BODY_BYTES } as const
+  app.addContentTypeParser([FORM_TYPE, 'application/json'], take, (_request, bytes, done) => done(null, bytes))
+  app.addContentTypeParser('*', (_request, _payload, done) =>
+    done(InvalidRequest('the Content-Type is not the one of this address')),
+  )
+  app.addHook('onSend', (_request, reply, payload, next) => {
+    reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' })
+    next(null, payload)
+  })
+  app.setErrorHandler((thrown, _request, reply) => {
+    const error = ownError(thrown)
+    // Ours to answer for: the kernel logs it and tells nothing of it.
+    if (!(error instanceof ServerError) || (error.status >= 500 && error.status !== 503)) throw error
+    const body = { error: oauthCodeOf(error), error_description: error.message.replaceAll(/[^\x20-\x7e]|["\\]/g, '') }
+    return reply
+      .code(error.status)
+      .headers({ ...error.extras.headers, 'content-type': JSON_TYPE })
+      .send(JSON.stringify(body))
+  })
+}
+
+const mount = <Body>(
+  app: FastifyInstance,
+  run: Runners,
+  { path: url, operation, audited, answer }: Endpoint<Body>,
+  type: string,
+  read: (bytes: Buffer) => Body,
+): void => {
+  const config = { requestClass: 'operation' as const }
+  const interaction = { kind: 'auth', operation } as const
+  app.route({
+    method: 'POST',
+    url,
+    config,
+    bodyLimit: BODY_BYTES,
+    async handler({ ctx, body, headers }, reply) {
+      try {
+        if (ctx.url.includes('?')) throw InvalidRequest('parameters are sent in the body, never in the URL')
+        if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw InvalidRequest('the body is packed')
+        if (
+          headers['content-type'] !== undefined &&
+          headers['content-type'].split(';')[0]?.trim().toLowerCase() !== type
+        )
+          throw InvalidRequest('the Content-Type is not the one of this address')
+        const { status, body: sent } = await answer(ctx, read(Buffer.isBuffer(body) ? body : Buffer.alloc(0)))
+        if (audited) await run.onAudit?.({ request: ctx, interaction, status })
+        reply.code(status).header('content-type', JSON_TYPE)
+        return reply.send(sent === undefined ? '' : JSON.stringify(sent))
+      } catch (error) {
+        await run.onAudit?.({ request: ctx, interaction, status: toServerError(error).status })
+        throw error
+      }
+    },
+  })
+  app.route({
+    method: app.supportedMethods.filter((one) => one !== 'POST') as HTTPMethods[],
+    url,
+    config,
+    onRequest: ({ method }, _reply, next) => next(MethodRefused(method).with({ headers: { allow: 'POST' } })),
+    handler: () => undefined,
+  })
+}
+
+export const mountForm = (app: FastifyInstance, run: Runners, endpoint: FormEndpoint): void =>
+  mount(app, run, endpoint, FORM_TYPE, readForm)
+
+export const mountJson = (app: FastifyInstance, run: Runners, endpoint: JsonEndpoint): void =>
+  mount(app, run, endpoint, 'application/json', (bytes) => bytes)

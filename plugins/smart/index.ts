@@ -1,0 +1,57 @@
+/** The authorization server: who may ask for what, by SMART App Launch 2.2. Spec: [smart], Authentication. */
+import { Type } from 'typebox'
+import { definePlugin } from '../../kernel/index.ts'
+import { WebApps } from '../cors/service.ts'
+import { Database } from '../database/service.ts'
+import { Fhir, Resources } from '../fhir/service.ts'
+import { Limits } from '../limits/service.ts'
+import { Model } from '../model/service.ts'
+import { createAuthorizationServer } from './authorization-server.ts'
+import { refuseTokenInUrl } from './bearer/refuse-token-in-url.ts'
+import { requireToken } from './bearer/require-token.ts'
+import { smartSection } from './config.ts'
+import { securityStatement } from './endpoints/security-statement.ts'
+import * as errors from './errors.ts'
+import * as oauthErrors from './oauth-errors.ts'
+import { requirePublicUrl } from './require-public-url.ts'
+import { authorizeByScopes } from './scopes/authorize-by-scopes.ts'
+import * as scopeErrors from './scopes/errors.ts'
+import { createInstalledScopes } from './scopes/installed-scopes.ts'
+import { smartMigrations } from './tables.ts'
+
+const { oauthCodeOf: _, ...ofOAuth } = oauthErrors
+
+export default definePlugin({
+  name: 'smart',
+  description: 'Asks callers for an access token, and issues them: SMART App Launch',
+  // Of [server] it reads what the kernel declares.
+  config: { smart: smartSection, server: Type.Object({}) },
+  needs: { database: Database, fhir: Fhir, model: Model, resources: Resources },
+  uses: [Limits],
+  provides: [WebApps],
+  migrations: smartMigrations,
+  errors: { ...errors, ...ofOAuth, ...scopeErrors },
+  commands: { smart: async () => (await import('./commands/smart.ts')).default },
+  enabled: ({ smart }) => smart.enabled,
+  setup(host) {
+    const { config, needs, hooks, optional, routes, run, clock, random, log } = host
+    const { database, fhir, model, resources } = needs
+    requirePublicUrl(config.server as { bind: string; public_url?: string })
+    const { bearer, apps, discovery, endpoints, lifecycle } = createAuthorizationServer({
+      ...{ database, run, clock, random, log, smart: config.smart },
+      request: host.request,
+      tellOperator: host.tellOperator,
+      failures: optional(Limits)?.authFailures,
+      installedScopes: createInstalledScopes({ model, resources: () => resources }),
+    })
+    host.provide(WebApps, apps)
+    fhir.describe({ security: securityStatement })
+    hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)
+    hooks.authenticate.tapPromise('look the token up', async (request) => bearer.identify(request))
+    hooks.admit.tap('a token is required', requireToken)
+    authorizeByScopes(hooks, model)
+    routes(discovery)
+    routes(endpoints)
+    return lifecycle
+  },
+})

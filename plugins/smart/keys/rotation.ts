@@ -1,0 +1,115 @@
+/**
+ * Signing keys in the database: one signs, one is published beforehand so that clients know it once it signs, and those that
+ * signed stay published until what they signed has expired.
+ */
+import type { Clock, Random } from '../../../kernel/index.ts'
+import type { Database, Transaction } from '../../database/service.ts'
+import { KeysMissing, KeyTooNew } from '../errors.ts'
+import { changeKeyState, deleteRetiredKeys, insertKey, type KeyRow, listKeys, resealKey } from '../tables.ts'
+import { noteUntold } from '../untold.ts'
+import { isSealed, seal, unseal } from './seal.ts'
+import { ALG, generateSigningKey } from './signing-key.ts'
+
+/** How long clients may keep the published keys. */
+export const JWKS_SECONDS = 600
+/** How often servers look for changes of the keys. */
+export const RELOAD_MS = 60_000
+const KNOWN_MS = JWKS_SECONDS * 1000 + RELOAD_MS // until everybody knows a key that was stored
+const RETIRED_MS = 24 * 3_600_000 // longer than any ID token lives
+
+const LOCK = 'smart.keys'
+
+export interface KeyParts {
+  readonly database: Database
+  readonly passphrase: string | undefined
+  readonly clock: Clock
+}
+
+const newKey = async (passphrase: string | undefined): Promise<{ kid: string; sealed: Buffer }> => {
+  const { kid, pkcs8 } = await generateSigningKey()
+  return { kid, sealed: await seal(pkcs8, kid, passphrase) }
+}
+
+const stateOf = (rows: readonly KeyRow[], state: KeyRow['state']): KeyRow | undefined =>
+  rows.find((row) => row.state === state)
+
+/** Makes the key that signs and the next one, where there are none yet. Several servers may do so at once. */
+export const makeMissingKeys = async ({ database, passphrase, clock }: KeyParts): Promise<void> => {
+  const rows = await database.all<KeyRow>(listKeys, [])
+  const missing = (['active', 'next'] as const).filter((state) => stateOf(rows, state) === undefined)
+  if (missing.length === 0) return
+  const made = await Promise.all(missing.map(async (state) => ({ state, ...(await newKey(passphrase)) })))
+  await database.transact(async (transaction) => {
+    await transaction.hold(LOCK)
+    const now = await transaction.all<KeyRow>(listKeys, [])
+    for (const { state, kid, sealed } of made)
+      if (stateOf(now, state) === undefined) await transaction.run(insertKey, [kid, ALG, sealed, state, clock.now()])
+  })
+}
+
+/** Reads all keys, and seals those that lie open though there is a passphrase. Throws what `unseal` throws. */
+export const readKeys = async ({
+  database,
+  passphrase,
+}: KeyParts): Promise<readonly { readonly row: KeyRow; readonly pkcs8: Buffer }[]> => {
+  const rows = await database.all<KeyRow>(listKeys, [])
+  const read = await Promise.all(
+    rows.map(async (row) => ({ row, pkcs8: await unseal(row.sealed, row.kid, passphrase) })),
+  )
+  const open = passphrase === undefined ? [] : read.filter(({ row }) => !isSealed(row.sealed))
+  if (open.length > 0) {
+    const sealed = await Promise.all(
+      open.map(async ({ row: { kid }, pkcs8 }) => ({ kid, bytes: await seal(pkcs8, kid, passphrase) })),
+    )
+    await database.transact(async (transaction) => {
+      for (const { kid, bytes } of sealed) await transaction.run(resealKey, [bytes, kid])
+    })
+  }
+  return read
+}
+
+/** Removes the keys whose last signature has expired. */
+export const pruneKeys = async ({ database, clock }: Pick<KeyParts, 'database' | 'clock'>): Promise<void> =>
+  database.transact((transaction) => transaction.run(deleteRetiredKeys, [clock.now()]))
+
+export interface Rotated {
+  readonly retired: string
+  readonly active: string
+  readonly next: string
+}
+
+const change = async (
+  transaction: Transaction,
+  next: { kid: string; sealed: Buffer },
+  now: number,
+  isForced: boolean,
+): Promise<Rotated> => {
+  await transaction.hold(LOCK)
+  const rows = await transaction.all<KeyRow>(listKeys, [])
+  const active = stateOf(rows, 'active')
+  const follower = stateOf(rows, 'next')
+  if (active === undefined || follower === undefined) throw KeysMissing()
+  const left = follower.created_at + KNOWN_MS - now
+  if (left > 0 && !isForced) throw KeyTooNew(Math.ceil(left / 1000))
+  await transaction.run(changeKeyState, ['retired', now + RETIRED_MS, active.kid])
+  await transaction.run(changeKeyState, ['active', null, follower.kid])
+  await transaction.run(insertKey, [next.kid, ALG, next.sealed, 'next', now])
+  return { retired: active.kid, active: follower.kid, next: next.kid }
+}
+
+/**
+ * The next key signs from now on, and another is made to follow it. Throws `KeyTooNew` while clients may not know it yet,
+ * unless `isForced`; and what `unseal` throws, for a server could not read a key that was sealed by another passphrase.
+ */
+export const rotateKeys = async (
+  parts: KeyParts & { readonly random: Random; readonly isForced: boolean },
+): Promise<Rotated> => {
+  const { database, passphrase, clock, random, isForced } = parts
+  await readKeys(parts)
+  const next = await newKey(passphrase)
+  return database.transact(async (transaction) => {
+    const rotated = await change(transaction, next, clock.now(), isForced)
+    await noteUntold(transaction, { id: random.id(), operation: 'key-rotation', client: undefined })
+    return rotated
+  })
+}

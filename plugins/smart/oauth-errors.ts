@@ -1,0 +1,53 @@
+/**
+ * The errors of OAuth: RFC 6749, section 5.2, and RFC 7591, section 3.2.2. Descriptions are fixed sentences of ASCII without
+ * quotes, and never quote what was sent: it may be a secret.
+ */
+import { defineError, type ErrorKind, type IssueCode, type ServerError } from '../../kernel/index.ts'
+
+const CODES = new Map<string, string>([['smart/token-in-url', 'invalid_request']]) as ReadonlyMap<string, string>
+
+const oauth = (code: string, status: number, issue: IssueCode, template: string): ErrorKind =>
+  defineError(`smart/oauth-${code.replaceAll('_', '-')}`, status, issue, template)
+
+export const InvalidRequest = oauth('invalid_request', 400, 'invalid', 'The request is not well-formed: %s.')
+export const RequestTooLarge = defineError('smart/request-too-large', 413, 'too-long', 'The body is larger than 56 KB.')
+export const InvalidClient = oauth('invalid_client', 401, 'login', 'The client could not be authenticated.')
+export const InvalidScope = oauth(
+  'invalid_scope',
+  400,
+  'invalid',
+  'None of the scopes that were asked for can be granted to this client.',
+)
+export const UnauthorizedClient = oauth(
+  'unauthorized_client',
+  400,
+  'forbidden',
+  'This client is not registered for what it asks for.',
+)
+export const UnsupportedGrantType = oauth(
+  'unsupported_grant_type',
+  400,
+  'not-supported',
+  'This server does not support the grant_type.',
+)
+export const InvalidRedirectUri = oauth('invalid_redirect_uri', 400, 'invalid', 'A redirect URI is refused: %s.')
+export const InvalidClientMetadata = oauth(
+  'invalid_client_metadata',
+  400,
+  'invalid',
+  'The metadata of the client is refused: %s.',
+)
+export const InvalidToken = oauth(
+  'invalid_token',
+  401,
+  'login',
+  'Registering a client asks for the initial access token in the header Authorization: Bearer.',
+)
+
+/** The code that goes into `error`. */
+export const oauthCodeOf = ({ key, status }: ServerError): string => {
+  const own = CODES.get(key) ?? /^smart\/oauth-(.+)$/.exec(key)?.[1]?.replaceAll('-', '_')
+  if (own !== undefined) return own
+  // 429 and 503 have no code in OAuth; the one of the authorization endpoint says what is meant.
+  return status === 429 || status === 503 ? 'temporarily_unavailable' : 'invalid_request'
+}

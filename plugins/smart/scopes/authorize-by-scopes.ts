@@ -1,0 +1,59 @@
+/** What the scopes of a token leave open is restricted in `authorize`, for each interaction. */
+import { LRUCache } from 'lru-cache'
+import type { Caller, Hooks, Interaction, Restriction } from '../../../kernel/index.ts'
+import type { Model } from '../../model/service.ts'
+import { CHALLENGE } from './challenge.ts'
+import { InsufficientScope } from './errors.ts'
+import { parseScope } from './parse-scope.ts'
+import { scopeRestriction } from './scope-restriction.ts'
+
+const MAX_KEPT = 10_000 // restrictions in memory
+
+/** Open without a token, or a step on the way to one. */
+const isOpen = ({ kind }: Interaction): boolean => kind === 'capabilities' || kind === 'auth'
+
+const isEmpty = ({ types, others }: Restriction): boolean => others.length === 0 && Object.keys(types).length === 0
+
+/** Everything a restriction depends on. */
+const keyOf = ({ kind, user, launch, relatedTo, scopes = [] }: Caller): string =>
+  [kind, user, launch?.patient, relatedTo, ...scopes].join('\n')
+
+export const authorizeByScopes = ({ authorize }: Pick<Hooks, 'authorize'>, model: Pick<Model, 'catalog'>): void => {
+  // The same object for the same scopes and patient: what was compiled for it is used again.
+  const kept = new LRUCache<string, Restriction>({ max: MAX_KEPT })
+  const byCaller = new WeakMap<Caller, Restriction>()
+
+  const find = (caller: Caller): Restriction => {
+    const key = keyOf(caller)
+    const found = kept.get(key)
+    if (found !== undefined) return found
+    const scopes = (caller.scopes ?? []).flatMap((text) => parseScope(text) ?? [])
+    const made = scopeRestriction(
+      scopes.filter((one) => one.kind === 'resource'),
+      caller,
+      (type) => model.catalog.types.has(type),
+    )
+    kept.set(key, made)
+    return made
+  }
+  const restrictionFor = (caller: Caller): Restriction => {
+    const known = byCaller.get(caller)
+    if (known !== undefined) return known
+    const found = find(caller)
+    byCaller.set(caller, found)
+    return found
+  }
+  const refusal = () => InsufficientScope().with({ headers: { 'www-authenticate': CHALLENGE } })
+
+  authorize.tap('scopes', ({ caller }, interaction, ruling) => {
+    if (caller.kind === 'internal' || isOpen(interaction)) return
+    // One whom nobody has given scopes has none.
+    if (caller.scopes === undefined) ruling.refuse(refusal())
+    // The doings of all callers are shown to a client of its own right only. Spec: Authentication 2.
+    if (interaction.kind === 'admin' && caller.kind !== 'client') ruling.refuse(refusal())
+    const restriction = restrictionFor(caller)
+    if (interaction.kind === 'operation' && interaction.type === undefined && isEmpty(restriction))
+      ruling.refuse(refusal())
+    ruling.restrict(restriction)
+  })
+}

@@ -1,0 +1,70 @@
+/** The grammar of scopes, versions 1 and 2. What is not of it is no scope: nothing is guessed, nothing is widened. */
+import type { Rights } from '../../../kernel/index.ts'
+import type { Scope, ScopeLevel } from './scope.ts'
+
+/** Scopes that are asked for by name. */
+export const CONTEXT_SCOPES: readonly string[] = [
+  'openid',
+  'fhirUser',
+  'launch',
+  'launch/patient',
+  'launch/encounter',
+  'offline_access',
+  'online_access',
+]
+
+/** What the words of version 1 mean in version 2. */
+export const VERSION_1: ReadonlyMap<string, Rights> = new Map([
+  ['read', 'rs'],
+  ['write', 'cud'],
+  ['*', 'cruds'],
+])
+
+const MAX_LENGTH = 1000 // characters of a scope
+
+const TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/ // RFC 6749, appendix A.4
+const RESOURCE = /^(patient|user|system)\/([A-Z][A-Za-z]*|\*)\.([a-z]+|\*)(?:\?(.*))?$/
+const RIGHTS = /^(?=.)c?r?u?d?s?$/
+// No modifier, no chain: SMART calls them experimental, and a condition that only the index can decide allows no change.
+const PARAMETER = /^[A-Za-z][A-Za-z0-9_-]*$/
+/** Parameters of every type that tell something of the resource itself. */
+const GENERAL: ReadonlySet<string> = new Set(['_id', '_lastUpdated', '_profile', '_security', '_source', '_tag'])
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+const isCondition = (pair: string): boolean => {
+  const at = pair.indexOf('=')
+  const name = pair.slice(0, at)
+  if (at < 1 || !(PARAMETER.test(name) || GENERAL.has(name))) return false
+  const value = decoded(pair.slice(at + 1))
+  // An empty value, or one of several, is ignored by searches: here it would widen.
+  return value !== undefined && !/\p{Cc}/u.test(value) && value.split(',').every((one) => one.trim() !== '')
+}
+
+/** Undefined for what is no scope of this server. Whether its type and its parameters are installed is not looked at. */
+export const parseScope = (text: string): Scope | undefined => {
+  if (text.length > MAX_LENGTH || !TOKEN.test(text)) return undefined
+  if (CONTEXT_SCOPES.includes(text)) return { kind: 'context', text }
+  const [, level, type, word = '', query] = RESOURCE.exec(text) ?? []
+  if (level === undefined || type === undefined) return undefined
+  const old = VERSION_1.get(word)
+  const rights = old ?? (RIGHTS.test(word) ? (word as Rights) : undefined)
+  if (rights === undefined || (query !== undefined && old !== undefined)) return undefined
+  const conditions = query === undefined ? [] : query.split('&')
+  if (!conditions.every(isCondition)) return undefined
+  return {
+    kind: 'resource',
+    text,
+    level: level as ScopeLevel,
+    type,
+    rights,
+    version: old === undefined ? 2 : 1,
+    conditions,
+  }
+}

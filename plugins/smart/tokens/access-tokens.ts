@@ -1,0 +1,41 @@
+/** Access tokens: 256 bits of chance of which the database has the hash. */
+import type { Clock } from '../../../kernel/index.ts'
+import type { Database, Transaction } from '../../database/service.ts'
+import type { Client } from '../clients/client.ts'
+import { hashOf, newSecret, tokenIdOf } from '../secret.ts'
+import { ACCESS, deleteToken, findToken, insertToken, type TokenRow } from '../tables.ts'
+
+export interface IssuedToken {
+  readonly token: string
+  /** As the trail names it. */
+  readonly tokenId: string
+  readonly scope: string
+  readonly seconds: number
+}
+
+/** Stores a token of a client of its own right; it counts once the transaction is committed. */
+export const issueAccessToken = async (
+  transaction: Transaction,
+  { client, scope, seconds, now }: { client: Client; scope: string; seconds: number; now: number },
+): Promise<IssuedToken> => {
+  const token = newSecret()
+  const idHash = hashOf(token)
+  await transaction.run(insertToken, [idHash, ACCESS, null, client.id, scope, now, now + seconds * 1000])
+  return { token, tokenId: tokenIdOf(idHash), scope, seconds }
+}
+
+/** What every token of ours looks like; anything else is not looked up. */
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+/** The row of an access token, also where it has expired; undefined for what is none. */
+export const readToken = async (database: Database, token: string): Promise<TokenRow | undefined> =>
+  TOKEN.test(token) ? database.get<TokenRow>(findToken, [hashOf(token)]) : undefined
+
+/** Ends a token of this client. */
+export const revokeToken = async (database: Database, token: string, clientId: string): Promise<void> =>
+  database.transact((transaction) => transaction.run(deleteToken, [hashOf(token), clientId]))
+
+/** False for one that has expired, or whose client is disabled or gone. `builtIn` is the id of the client without a row. */
+export const isAlive = (row: TokenRow, clock: Clock, builtIn: string): boolean =>
+  Number(row.expires_at) > clock.now() &&
+  (row.disabled_at === null ? row.client_id === builtIn : Number(row.disabled_at) === 0)

@@ -1,0 +1,53 @@
+/**
+ * What commands changed and the trail does not know yet: a command does not open the trail, which servers write. The change
+ * leaves a row in its own transaction, and the next server that looks moves it into the trail.
+ */
+import { type Caller, type Clock, every, type Host, type Logger, type Repeating } from '../../kernel/index.ts'
+import type { Database, Transaction } from '../database/service.ts'
+import { findUntold, insertUntold, takeUntold, type UntoldRow } from './tables.ts'
+
+const LOOK_MS = 60_000
+
+export interface Untold {
+  readonly id: string
+  /** As the trail names it: `key-rotation`. */
+  readonly operation: string
+  /** The client that was changed. */
+  readonly client: string | undefined
+}
+
+export const noteUntold = async (transaction: Transaction, { id, operation, client }: Untold): Promise<void> =>
+  transaction.run(insertUntold, [id, operation, client ?? null])
+
+export interface UntoldTeller {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface UntoldTellerParts extends Pick<Host, 'run' | 'request'> {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const createUntoldTeller = ({ database, run, request, clock, log }: UntoldTellerParts): UntoldTeller => {
+  let repeating: Repeating | undefined
+  const tell = async (): Promise<void> => {
+    if ((await database.get(findUntold, [])) === undefined) return
+    await database.transact(async (transaction) => {
+      for (const { operation, client } of await transaction.all<UntoldRow>(takeUntold, [])) {
+        const caller: Caller = client === null ? { kind: 'internal' } : { kind: 'client', client }
+        const interaction = { kind: 'auth', operation } as const
+        await run.onAudit?.({ request: request({ caller, purpose: 'smart' }), interaction, status: 200, transaction })
+      }
+    })
+  }
+  const onError = (error: unknown): void => log.error({ err: error }, 'the trail is not told what commands changed')
+  return {
+    async start() {
+      // Not at once: the trail starts behind this plugin.
+      repeating = every(clock, LOOK_MS, tell, onError)
+    },
+    stop: async () => repeating?.stop(),
+  }
+}
