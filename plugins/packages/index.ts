@@ -2,9 +2,11 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { createDefinitions } from './catalog.ts'
+import { checkS3Keys } from './check-s3-keys.ts'
 import { packageConformance } from './config.ts'
 import * as errors from './errors.ts'
 import { createProgress } from './progress.ts'
+import { parseRequest } from './request.ts'
 import { Definitions, InstallProgress } from './service.ts'
 import { createStartup } from './startup.ts'
 import { createTables, PACKAGE_TABLES } from './tables.ts'
@@ -18,6 +20,10 @@ export default definePlugin({
   migrations: [PACKAGE_TABLES],
   errors,
   setup({ config: { conformance }, needs: { db }, provide, busy, clock, random, log }) {
+    // Wrong arguments are refused before the database is opened.
+    conformance.packages.forEach(parseRequest)
+    if (conformance.package_registry.startsWith('s3://'))
+      checkS3Keys({ accessKeyId: conformance.s3_access_key_id, secretAccessKey: conformance.s3_secret_access_key })
     const tables = createTables(db)
     const catalog = createDefinitions(tables)
     const progress = createProgress()
