@@ -3,32 +3,25 @@
  * It is one encapsulated Fastify plugin, so that the same code serves our own listener and an embedding host's app.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { createAnswerError, FHIR_JSON } from './answer-error.ts'
 import { attributeError } from './attribute-error.ts'
 import type { RequestContext } from './context.ts'
 import { type DeclaredDirect, type DirectGet, type DirectRouter, sendAnswer } from './direct-router.ts'
-import {
-  BodyTooLarge,
-  Internal,
-  MalformedRequest,
-  MalformedUrl,
-  MediaTypeRefused,
-  MethodRefused,
-  NoSuchRoute,
-  PluginRoutes,
-} from './errors.ts'
+import { Internal, MethodRefused, NoSuchRoute, PluginRoutes } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import { messageOf } from './message-of.ts'
 import { refuseOtherMethods } from './other-methods.ts'
-import { toOutcome, toServerError } from './outcome.ts'
+import { toOutcome } from './outcome.ts'
 import { type ContextParts, createContextBuilder, createUnreadContextBuilder } from './request-context.ts'
 import { type AskRelay, createAskRelay, createRequestHooks, type RequestHooks } from './request-hooks.ts'
 import { checkRoute } from './route-config.ts'
 import { ServerError } from './server-error.ts'
 import { type BareRefusals, requestLineIn } from './unparsed.ts'
+import { isUnread } from './unread-body.ts'
 import { mountUpgrade } from './upgrade-route.ts'
 import type { Upgrades } from './upgrades.ts'
 import { createUsageWatch, type UsageWatch } from './usage.ts'
@@ -75,39 +68,11 @@ interface Shared {
   readonly askRelay: AskRelay | null
 }
 
-const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 /** `stall` of an embedding, which sets the usual time itself. The socket of an injected request has no setTimeout. */
 const stallOf = ({ req: { socket } }: ServerResponse, ms: number | null): void => void socket.setTimeout?.(ms ?? 0)
 
-const UNREAD_BYTES = 64 * 1024 // a shorter rest is read to its end, so that the connection can be used again
-
-/** True for a body that is still arriving and too long to wait for. */
-const isUnread = ({ complete, headers }: IncomingMessage): boolean =>
-  complete === false &&
-  (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > UNREAD_BYTES)
-
-/** Translates Fastify's errors into ours, by code. */
-const fromFastify = (error: FastifyError): ServerError | undefined => {
-  switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return BodyTooLarge('the limit').with({ headers: { connection: 'close' } })
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return MediaTypeRefused()
-    case 'FST_ERR_BAD_URL':
-      return MalformedUrl()
-    default:
-      if (error.code?.startsWith('FST_') && error.statusCode !== undefined && error.statusCode < 500)
-        return MalformedRequest('the body does not match its headers')
-      return undefined
-  }
-}
-
 /** True for the kernel's own refusals, which must not be attributed to the plugin of the route. */
 const isOwn = (error: unknown): boolean => error instanceof ServerError && error.key.startsWith('kernel/')
-
-/** Whether to log an error: no refusals below 500, and no 503 without a cause, which a starting server sends often. */
-const isNews = ({ status, cause, extras, plugin }: ServerError): boolean =>
-  status >= 500 && extras.isExpected !== true && (status !== 503 || (cause ?? extras.detail ?? plugin) !== undefined)
 
 /** Sends an error without the router. */
 export const answerBare = (response: ServerResponse, error: ServerError): void => {
@@ -125,28 +90,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
   const { run, clock, log } = parts
   const buildContext = createContextBuilder(parts)
   const buildUnread = createUnreadContextBuilder(parts)
-
-  /** Anything thrown → status, headers and an OperationOutcome; the cause goes to the log when it is our fault. */
-  const answerError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
-    if (isNews(error)) {
-      const { plugin, hook, extras } = error
-      // A 503 is expected when the client has left. Any other error is a fault, also then.
-      const left = error.status === 503 && reply.raw.closed
-      log[left ? 'debug' : 'error']({
-        request: request.ctx?.id,
-        key: error.key,
-        plugin,
-        hook,
-        detail: extras.detail,
-        err: error.cause ?? error,
-      })
-    }
-    reply.code(error.status)
-    if (isUnread(request.raw)) reply.header('connection', 'close')
-    if (error.extras.headers !== undefined) reply.headers(error.extras.headers)
-    reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
-  }
+  const answerError = createAnswerError(log)
 
   /** The declared path, without the mount prefix and a slash at its end, so that both spellings have one name. */
   const routeOf = ({ routeOptions: { url } }: FastifyRequest, prefix: string): string | undefined => {
