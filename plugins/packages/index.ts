@@ -2,7 +2,6 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { createDefinitions } from './catalog.ts'
-import { checkS3Keys } from './check-s3-keys.ts'
 import { packageConformance } from './config.ts'
 import * as errors from './errors.ts'
 import { createProgress } from './progress.ts'
@@ -22,8 +21,6 @@ export default definePlugin({
   setup({ config: { conformance }, needs: { db }, provide, busy, clock, random, log }) {
     // Wrong arguments are refused before the database is opened.
     conformance.packages.forEach(parseRequest)
-    if (conformance.package_registry.startsWith('s3://'))
-      checkS3Keys({ accessKeyId: conformance.s3_access_key_id, secretAccessKey: conformance.s3_secret_access_key })
     const tables = createTables(db)
     const catalog = createDefinitions(tables)
     const progress = createProgress()

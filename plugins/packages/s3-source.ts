@@ -1,8 +1,7 @@
 /** Packages in an S3 bucket: `s3://bucket/prefix`. Spec: SERVER_S3_* table. The client is imported when it is used. */
 import type { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
-import { checkS3Keys } from './check-s3-keys.ts'
-import { S3Location, SourceRefused, SourceUnreachable } from './errors.ts'
+import { S3Keys, S3Location, SourceRefused, SourceUnreachable } from './errors.ts'
 import { describeFailure, redactUrl } from './http.ts'
 import { type Download, fileNames, type PackageSource, versionIn } from './source.ts'
 import { bestOf } from './version.ts'
@@ -49,7 +48,10 @@ const parseLocation = (address: string): { readonly bucket: string; readonly pre
 export const createS3Source = (address: string, options: BucketOptions): PackageSource => {
   const { bucket, prefix } = parseLocation(address)
   const { accessKeyId, secretAccessKey, sessionToken, endpoint, region, idleMs } = options
-  checkS3Keys(options)
+  if (accessKeyId !== undefined && secretAccessKey === undefined)
+    throw S3Keys('SERVER_S3_ACCESS_KEY_ID', 'SERVER_S3_SECRET_ACCESS_KEY')
+  if (accessKeyId === undefined && secretAccessKey !== undefined)
+    throw S3Keys('SERVER_S3_SECRET_ACCESS_KEY', 'SERVER_S3_ACCESS_KEY_ID')
   const where = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
   const at = endpoint === undefined ? where : `${where} at ${redactUrl(new URL(endpoint)).replace(/\/$/, '')}`
 

@@ -172,20 +172,14 @@ test('a name that the settings file cannot hold is refused by the names there ar
     assert.match((await server('config', { toml })).stderr, /unsafe property, "__proto__" or "constructor"/)
 })
 
-test('a package and a pair of keys that cannot be are refused with 2 before the database is opened', async () => {
-  for (const [line, environment, words] of [
-    ['--package @', {}, /"@" is not a package: give name@version/],
-    ['--package A@1@2', {}, /"A@1@2" is not a package/],
-    [
-      '',
-      { SERVER_PACKAGE_REGISTRY: 's3://bucket', SERVER_S3_ACCESS_KEY_ID: 'id' },
-      /SERVER_S3_ACCESS_KEY_ID is set without SERVER_S3_SECRET_ACCESS_KEY/,
-    ],
+test('what is no package is refused with 2 before the database is opened', async () => {
+  for (const [line, words] of [
+    ['--package @', /"@" is not a package: give name@version/],
+    ['--package A@1@2', /"A@1@2" is not a package/],
   ] as const) {
     const world = createWorld({
       plugins: [database, packages],
       argv: ['--sqlite', 'data.sqlite', ...line.split(' ').filter((word) => word !== '')],
-      environment,
     })
     try {
       const { code, stdout, stderr } = await world.run()
