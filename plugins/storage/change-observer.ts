@@ -20,6 +20,11 @@ export interface ChangeObserver {
   ): MaybePromise<void>
   /** Called after COMMIT with the versions that the transaction has written. */
   committed(versions: readonly StoredVersion[]): void
+  /**
+   * Called when a transaction was rolled back because another server has changed definitions that `write` uses. Must load
+   * them again; the transaction is then repeated.
+   */
+  lookAgain?(): Promise<void>
   /** For the audit trail: the patients whose data the change concerns, as `Patient/p1`, without duplicates. */
   patients(
     change: Pick<Changed, 'version' | 'previous' | 'resource' | 'patients'>,

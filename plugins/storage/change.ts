@@ -6,12 +6,14 @@ import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'
 import type { WriteGuard } from './write-guard.ts'
 
-/** The conditions of If-Match and If-None-Match on the current version. */
+/** The conditions of If-Match, If-None-Match and If-Unmodified-Since on the current version. */
 export interface Precondition {
   /** Version numbers of If-Match; `'*'` requires only that the resource exists. */
   readonly ifMatch?: readonly number[] | '*'
   /** True for `If-None-Match: *`, which requires that the resource does not exist. */
   readonly ifNoneMatch?: boolean
+  /** If-Unmodified-Since, in milliseconds since the epoch, a whole second. Not set if `ifMatch` is, which takes precedence. */
+  readonly unmodifiedSince?: number
 }
 
 interface ChangeBase {
@@ -38,6 +40,8 @@ export type Change = ChangeBase & { readonly id: string } & (
         readonly kind: 'update'
         /** Whether the update may create the resource. Setting: [conformance] update_as_create */
         readonly mayCreate: boolean
+        /** For a conditional update whose criteria matched nothing: throws if a resource with this id exists, as it must not be replaced. */
+        readonly checkReplaced?: ((current: StoredVersion) => void) | undefined
       } & NewContent)
     | {
         readonly kind: 'modify'

@@ -20,9 +20,9 @@ import { locateSyntaxError } from './locate-syntax-error.ts'
 import type { Outline } from './outline.ts'
 import { endOfString, isSpace, type JsonMember, scan } from './scan.ts'
 
-const MAX_DEPTH = 100 // levels; real resources stay below twenty
-const MAX_MEMBERS = 1_000 // of one object; the widest type of R4 has less than a hundred
-const MAX_ITEMS = 500_000 // of one array; more than the concepts of any code system but SNOMED CT
+const MAX_DEPTH = 100 // levels of nesting; real resources have less than twenty
+const MAX_MEMBERS = 1_000 // per object; the type of R4 with the most elements has less than a hundred
+const MAX_ITEMS = 500_000 // per array; no code system except SNOMED CT has as many concepts
 
 export interface ParsedResource {
   /** The text as sent, without a byte order mark. */

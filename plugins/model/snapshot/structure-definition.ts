@@ -64,8 +64,8 @@ export interface StructureDefinition {
 
 /**
  * Gives definitions to validation. `undefined`: none with this canonical URL is installed. `null`: it is not loaded yet; the
- * caller then discards the result of this run, validates again after loading, and must not cache code that was compiled
- * without the definition.
+ * caller discards the result of this run and validates again after loading. It must not cache code that was compiled without
+ * the definition.
  */
 export interface DefinitionSource {
   definition(url: string): StructureDefinition | null | undefined

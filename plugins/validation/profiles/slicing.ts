@@ -226,7 +226,7 @@ export const createSlicing = (tools: SlicingTools) => {
     return steps === undefined || make === undefined ? () => undefined : make(steps, slice)
   }
 
-  /** The discriminators of an element. R4's definitions may omit them for extensions, sliced by URL, and choices, sliced by type. */
+  /** The discriminators of an element. If the definition gives none, extensions are sliced by URL and choices by type. */
   const discriminators = ({ name, slicing }: { name: string; slicing: Slicing | undefined }, isChoice: boolean) => {
     if (slicing?.discriminator !== undefined && slicing.discriminator.length > 0) return slicing.discriminator
     if (name === 'extension' || name === 'modifierExtension') return [{ type: 'value', path: 'url' } as const]

@@ -166,7 +166,7 @@ export const createStructureFaultFactory = (
       remarks = 0
       limit = most
     },
-    // Once errors are no longer listed, a list without errors does not mean that there are none.
+    // Errors above the limit are missing from the lists, so then a list without errors proves nothing.
     mild: (faults) => errors <= limit && faults.every(({ severity }) => severity !== 'error'),
     add,
     nest,
