@@ -13,7 +13,7 @@ export interface CapabilityStatementParts {
   readonly catalog: TypeCatalog
   readonly clock: Clock
   readonly operations: Pick<Operations<BuiltInInvocation>, 'at'>
-  readonly owned: Pick<ServerOwnedTypes, 'has'>
+  readonly owned: Pick<ServerOwnedTypes, 'has' | 'readElsewhere'>
   readonly registry: Pick<Registry, 'parameters'>
   readonly fullTextMode: FullTextMode
   readonly deletesMany: boolean
@@ -21,6 +21,9 @@ export interface CapabilityStatementParts {
   /** What other plugins say. */
   readonly described: readonly CapabilityPart[]
 }
+
+const interactionsOf = (owned: CapabilityStatementParts['owned'], type: string): readonly string[] =>
+  owned.readElsewhere.has(type) ? READ_ELSEWHERE : owned.has(type) ? READING : INTERACTIONS
 
 /** What the registry that runs the searches knows of a type. */
 const searchOf = ({ registry, fullTextMode, catalog }: CapabilityStatementParts, name: string): object => {
@@ -77,6 +80,7 @@ const RAW_CONTENT =
 
 /** Of a type that the server writes itself. */
 const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
+const READ_ELSEWHERE = ['read', 'search-type']
 
 /** An array without items is no valid element. */
 const nonEmpty = (name: string, items: readonly object[]): object => (items.length === 0 ? {} : { [name]: items })
@@ -113,10 +117,10 @@ export const toCapabilityStatement = (
             profile,
             ...(profiles.length > 0 && { supportedProfile: profiles }),
             ...(name === 'Binary' && { documentation: RAW_CONTENT }),
-            interaction: (owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
+            interaction: interactionsOf(owned, name).map((code) => ({ code })),
             // Not versioned-update: an update need not name the version it is made from.
             versioning: 'versioned',
-            readHistory: true,
+            readHistory: !owned.readElsewhere.has(name),
             updateCreate: updateAsCreate && !owned.has(name),
             conditionalCreate: !owned.has(name),
             conditionalRead: 'full-support',

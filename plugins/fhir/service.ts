@@ -61,9 +61,10 @@ export interface Fhir extends Reindexing {
   operation(operation: Operation): void
   /**
    * In setup only: nobody changes resources of this type over HTTP; each attempt is answered 405 and told to the trail.
-   * `why` follows the name of the type: `is written by the audit trail`.
+   * `why` follows the name of the type: `is written by the audit trail`. With `readAt` it is not stored as resources either:
+   * searches, histories and entries of a Bundle that ask for it are answered 400 with this: `send GET /_audit`.
    */
-  ownsType(type: string, why: string): void
+  ownsType(type: string, why: string, readAt?: string): void
   /** While the server runs: where references point, what they find, and what refers to a resource. */
   readonly references: References
 }

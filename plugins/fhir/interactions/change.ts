@@ -29,7 +29,9 @@ export interface ChangeTarget {
   /** Ids of those a condition found besides. */
   readonly others?: readonly string[]
   /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
-  verify?(view: View, transaction: Transaction): Promise<void>
+  verify?(view: View, transaction: Transaction): Promise<unknown>
+  /** Of an update whose criteria found nothing: throws when there is a resource under its id. */
+  readonly checkReplaced?: (current: StoredVersion) => void
   /** In a Bundle, once all its changes are made: throws when another of them meets the same condition. */
   confirm?: ((view: View) => Promise<void>) | undefined
 }

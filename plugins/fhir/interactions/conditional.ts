@@ -15,10 +15,10 @@ import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.
 import type { Transaction } from '../../database/service.ts'
 import type { ConditionalSearch } from '../../search/service.ts'
 import { ConditionalCriteria, ConditionalParameter, readSearch } from '../../search/service.ts'
-import type { StoredVersion } from '../../storage/service.ts'
+import type { Precondition, StoredVersion } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
-import { ManyMatches } from '../errors.ts'
+import { ManyMatches, NoneForIfMatch } from '../errors.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import type { View } from '../view.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
@@ -49,8 +49,11 @@ export const matching = async (
 export interface LocatedMatch {
   /** The one resource that matches. */
   readonly found: StoredVersion | undefined
-  /** Inside the transaction, before it changes anything: throws Contended when that is no longer so. */
-  verify(view: View, transaction: Transaction): Promise<void>
+  /**
+   * Inside the transaction, before it changes anything: throws Contended when that is no longer so. `own`: an id that is held
+   * besides, so that what is there under it does not begin to match; gives its current version.
+   */
+  verify(view: View, transaction: Transaction, own?: string): Promise<StoredVersion | undefined>
   /** Inside it, once all its changes are made: throws 412 when several match by now. */
   confirm(view: View): Promise<void>
 }
@@ -82,17 +85,28 @@ export const locateMatches = async (
   const found = await find(view)
   return {
     found,
-    async verify(here, transaction) {
+    async verify(here, transaction, own) {
       if (found.length === 0) await here.reads.advisoryLock(transaction, `conditional/${type}`)
       // Held first: what matches when it is asked again stays so until COMMIT. In one order everywhere.
       for (const id of found.map((version) => version.id).sort()) await here.reads.lock(transaction, type, id)
+      const held = own === undefined ? undefined : await here.reads.lock(transaction, type, own)
       const now = await find(here)
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
+      return held
     },
     async confirm(here) {
       if ((await match.find(here.search, 2)).length > 1) throw ManyMatches(type)
     },
   }
+}
+
+/** Where nothing matches, If-Match fails, whatever the change. Throws 412. */
+export const checkAnyMatch = (
+  type: string,
+  found: StoredVersion | undefined,
+  precondition: Precondition | undefined,
+): void => {
+  if (found === undefined && precondition?.ifMatch !== undefined) throw NoneForIfMatch(type)
 }
 
 /** The one resource of a type that matches, or none. Throws 412 when there are several. */

@@ -12,7 +12,10 @@ export interface ParameterColumn {
    * Index of the bit in the masks of `ix_res` that says whether a resource has a value. -1 where all bits were taken.
    */
   readonly bit: number
-  /** Code of the column whose rows show that a value exists: its own, or that of an alias column. */
+  /**
+   * Column code that the index entries of a resource contain when it has a value: the column's own, or that of an
+   * alias.
+   */
   readonly presence: number
   readonly ready: boolean
   /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */

@@ -73,7 +73,7 @@ export const toExactNumber = (value: Ratio): ExactNumber => {
 /** Reads the digits of a JSON number. */
 export const exactOfDigits = (digits: string): ExactNumber => toExactNumber(readRatio(digits) ?? decimal(0n))
 
-/** Greater than all numbers that can be stored, and less than all of them. */
+/** Bounds beyond all numbers that can be stored: one greater than any of them, one less. */
 export const ABOVE_ALL: ExactNumber = { near: Number.MAX_VALUE, rest: MAX_KEY }
 export const BELOW_ALL: ExactNumber = { near: -Number.MAX_VALUE, rest: '' }
 

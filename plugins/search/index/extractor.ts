@@ -36,7 +36,7 @@ export interface ExtractorColumn {
   readonly components?: readonly ExtractorComponent[]
   readonly refers?: string
   /**
-   * For expressions that are not plain paths: evaluates the expression and returns the values with their FHIR types.
+   * For expressions that are not plain paths: returns the values that the expression selects, with their FHIR types.
    */
   readonly nodes?: (resource: Json) => readonly { readonly type: string; readonly value: unknown }[]
 }
@@ -113,10 +113,7 @@ const generate = (node: ExtractorNode, variable: string, depth: number): string 
   return source
 }
 
-/**
- * Source text that tests whether an element may have a value for a component. Most elements have none for the last
- * one and are skipped.
- */
+/** Source text that tests whether an element may have a value for a component. Most have none for the last one. */
 const mayHave = (component: ExtractorComponent | undefined, variable: string): string => {
   const members = (component?.branches ?? []).map(({ steps: [first], root }) =>
     first?.step === 'member' ? read(root === true ? 'r' : variable, first.name) : undefined,
@@ -126,10 +123,7 @@ const mayHave = (component: ExtractorComponent | undefined, variable: string): s
     : members.map((member) => `${member} != null`).join(' || ')
 }
 
-/**
- * Adds the code for one column to the tree of paths. `values` collects the functions that the generated code calls by
- * index.
- */
+/** Adds the code for one column. `values` collects the functions that the generated code calls by index. */
 const addColumn = (root: ExtractorNode, column: ExtractorColumn, converters: Converters, values: unknown[]): void => {
   const bind = (value: unknown): string => `V[${values.push(value) - 1}]`
   for (const { steps, type, judgement, binding } of column.branches) {
@@ -177,8 +171,7 @@ const compileTree = (
 }
 
 /**
- * Adds the rows of every combination of the components of one element. Components are evaluated from the last to the
- * first, because the last one is most often missing.
+ * Adds the rows of every combination of one element's components. The last one is most often missing, so it is first.
  */
 const compileComposite = (
   { code, components = [] }: ExtractorColumn,
@@ -262,8 +255,7 @@ const combine = (
         if (list[n] !== 0) continue
         row[coded] = list[n + 1] as number
         row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
-        // A reference has no system, so its place in the key takes 32 bits of the code. One seek then finds a
-        // reference with one code.
+        // A reference has no system, so that part of the key takes 32 bits of the code: one seek finds both together.
         if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = patientCodeKey(row[coded] as number)
       } else if (kind === 'date' || kind === 'quantity') {
         row[ranged.low] = list[n + 1] as number

@@ -1,7 +1,6 @@
 /**
  * Updates the index in the transactions that write resources: a create adds rows, an update writes the difference, a
- * deletion removes them. Nothing is awaited per row. Rows of new resources may be inserted after the transaction, in
- * batches.
+ * deletion removes them. Nothing is awaited per row. Rows of new resources may be inserted later, in batches.
  */
 
 import { createPause } from '../../../kernel/index.ts'
@@ -88,10 +87,11 @@ const without = (kind: IndexTableKind, values: Values, others: Values): Values =
   return rest
 }
 
-/** `changes`: the counters that invalidate cached pages. Undefined when no pages are cached. */
+/** `compareLayout` makes a write with outdated rows fail. `changes`: counters that invalidate cached pages. */
 export const createIndexWriter = (
   registry: Registry,
   codeOf: (type: string) => number | undefined,
+  compareLayout: (transaction: Transaction) => MaybePromise<void>,
   changes?: ChangeCounters,
 ): IndexWriter => {
   // Displays that were committed recently, so that they need not be written again.
@@ -145,9 +145,7 @@ export const createIndexWriter = (
     }
     return written ?? NONE
   }
-  /**
-   * Writes the difference between two lists of contained resources. They are compared by their index in `contained`.
-   */
+  /** Writes the difference of two lists of contained resources, compared by their index in `contained`. */
   const writeContained = (
     transaction: Transaction,
     promises: Promise<void>[],
@@ -193,6 +191,7 @@ export const createIndexWriter = (
     const pause = createPause()
     changes?.recordKeys(next, keys)
     const promises: Promise<void>[] = []
+    collect(promises, compareLayout(transaction))
     const finish = async (): Promise<void> => {
       if (promises.length > 0) await Promise.all(promises.splice(0))
       await pause()
@@ -229,6 +228,7 @@ export const createIndexWriter = (
       if (before !== undefined) changes?.record(next, before)
       const put = before === undefined ? putLater : insertImmediately
       const promises: Promise<void>[] = []
+      collect(promises, compareLayout(transaction))
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
         writeContained(
           transaction,

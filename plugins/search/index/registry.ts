@@ -18,11 +18,12 @@ import { CONTAINED_OFFSET } from './contained/key-space.ts'
 import { createConverters } from './convert/converters.ts'
 import { createExtraction, type Extraction } from './extraction.ts'
 import { createHasher, type Hasher } from './hash.ts'
+import { layoutNow } from './layout.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
-import { readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
+import { POSTING, readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
 
 /** What another thread needs for the same extraction, as plain data. */
 export interface ExtractionSource {
@@ -48,6 +49,8 @@ export interface Registry extends Extraction {
   canonicalColumn(type: string): number | undefined
   /** Replaced by another object when resources have other index rows than before. */
   readonly source: ExtractionSource
+  /** The layout that `source` writes, or an earlier one that is outdated: see layout.ts. */
+  readonly layout: string
   /**
    * Reference columns that need not be searched for referrers: they hold no References, or only such as other columns
    * hold too.
@@ -131,27 +134,40 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     if (model.columns.some((column) => column.exotic === true)) await getNodes()
     return model
   }
-  /** Writes the columns of the definitions to the database: known ones keep their codes, new ones get one. */
-  const settle = async (model: SearchDefinitions): Promise<void> => {
-    if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return
+  /**
+   * Writes the columns of the definitions to the database: known ones keep their codes, new ones get one. Resolves to
+   * false when everything has to be read again.
+   */
+  const settle = async (model: SearchDefinitions, posted: string): Promise<boolean> => {
+    if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return true
     const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
     const held = new Set(rows.map(({ code }) => code))
-    await database.transact((transaction) =>
-      settleColumns(transaction, model.columns, (type) => !held.has(codeOf(type) ?? 0)),
-    )
+    await database.transact(async (transaction) => {
+      // The lock keeps other servers from posting SearchParameters whose columns would be marked GONE here.
+      await transaction.hold(POSTING)
+      if (JSON.stringify(await transaction.all<ClientParameterRow>(readPosted, [])) !== posted) return
+      const isFirst = (await transaction.all<ColumnRow>(readIndexColumns, [])).length === 0
+      // On PostgreSQL another server may be creating the first resource of a type, so no type counts as empty after
+      // the first start.
+      const isAlone = isFirst || database.kind !== 'postgres'
+      await settleColumns(transaction, model.columns, (type) => isAlone && !held.has(codeOf(type) ?? 0))
+    })
+    return false
   }
   const generationNow = async (): Promise<string> =>
     (await database.get<{ value: string }>(readGeneration, []))?.value ?? '0'
 
   let generation = ''
+  let layout = ''
   let state: ParameterState
   let source: ExtractionSource
-  /** Reads the generation before everything else, so that the next refresh notices a change that happens meanwhile. */
+  /** Reads generation and layout before everything else, so that the next refresh notices a change that happens meanwhile. */
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
+    const nowWritten = await layoutNow(database)
     const posted = await database.all<ClientParameterRow>(readPosted, [])
     const model = await modelOf(posted)
-    if (isStart) await settle(model)
+    if (isStart && !(await settle(model, JSON.stringify(posted)))) return load(true)
     const held = await database.all<ColumnRow>(readIndexColumns, [])
     // Another server has just posted a SearchParameter whose columns are not in `held`. The next refresh reads it.
     const known = new Set(held.map(columnKeyOf))
@@ -163,6 +179,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     state = isOther ? next : { ...next, extractors: state.extractors }
     if (isOther) source = { seed, caseless: options.caseless, model, held, packaged, posted: urls }
     generation = now
+    // A server with other packages than this one may have changed the columns; this server cannot write that layout.
+    if (isStart || isSettled(model.columns, held)) layout = nowWritten
   }
   await load(true)
 
@@ -185,6 +203,9 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     },
     get source() {
       return source
+    },
+    get layout() {
+      return layout
     },
     parameters: (type) => state.parametersOf.get(type) ?? NONE,
     canonicalColumn: (type) => state.canonicalColumn(type),

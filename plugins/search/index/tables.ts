@@ -1,7 +1,6 @@
 /**
- * Tables of the search index: narrow rows with integer keys. A search scans the rows of its rarest clause and looks
- * up the others. The resource key `rid` is last in keys that find resources by value, and first in keys that find the
- * values of one resource (for sorting, ranges and chains).
+ * Tables of the search index. A search scans the rows of its rarest clause and looks up the others. The resource key
+ * `rid` is last in keys that find resources by value, and first in keys for the values of one resource.
  */
 import type { SchemaChange } from '../../../kernel/index.ts'
 import { type DeferredInsert, type Sql, sql } from '../../database/service.ts'
@@ -23,8 +22,7 @@ const SHARED = [
 ]
 
 const tables = (suffix: string, real: string, text: string): readonly string[] => [
-  // One row for each current resource: the columns it has values for (bits of m0 to m2), and the hash of its Type/id,
-  // which references contain.
+  // One row for each current resource: bits of the columns it has values in, and the hash of Type/id for references.
   `CREATE TABLE ix_res (type integer NOT NULL, rid bigint NOT NULL, ref bigint NOT NULL, m0 bigint NOT NULL, m1 bigint NOT NULL, m2 bigint NOT NULL, PRIMARY KEY (type, rid))${suffix}`,
   'CREATE INDEX ix_res_ref ON ix_res (ref)',
   `CREATE TABLE ix_token (param integer NOT NULL, val bigint NOT NULL, sys integer NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, val, sys, rid))${suffix}`,
@@ -54,8 +52,7 @@ export const searchMigrations: readonly SchemaChange[] = [
   {
     name: 'fhir/0003-search-parameters',
     sql: [
-      // Progress of a column: resources up to this resource key are indexed; counts of those done and expected. DIRTY
-      // and GONE are below all resource keys.
+      // `reach`: resources up to this key are indexed, or DIRTY or GONE. `indexed` of `expected` resources are done.
       'ALTER TABLE search_column ADD COLUMN reach bigint NOT NULL DEFAULT -1',
       'ALTER TABLE search_column ADD COLUMN indexed bigint NOT NULL DEFAULT 0',
       'ALTER TABLE search_column ADD COLUMN expected bigint NOT NULL DEFAULT 0',
@@ -71,8 +68,7 @@ export const displayMigrations: readonly SchemaChange[] = [
     name: 'fhir/0005-displays',
     sql: {
       sqlite: [],
-      // A unique key would make every transaction that writes a display wait for the one that wrote it first.
-      // Duplicate rows do no harm.
+      // With a unique key, writers of a display would wait for the first one's transaction. Duplicates do no harm.
       postgres: [
         'ALTER TABLE ix_text DROP CONSTRAINT ix_text_pkey',
         'CREATE INDEX ix_text_txt ON ix_text (param, txt, val)',
@@ -81,10 +77,7 @@ export const displayMigrations: readonly SchemaChange[] = [
   },
 ]
 
-/**
- * A table of index rows: the number of values of a row in `IndexEntries`, and its columns in that order, followed by
- * `rid`.
- */
+/** A table of index rows: the values of a row in `IndexEntries`, and its columns in that order before `rid`. */
 export interface IndexTable {
   readonly name: string
   readonly width: number
@@ -124,7 +117,6 @@ const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: stri
   return { sqlite: `INSERT OR IGNORE ${text}`, postgres: `INSERT ${text} ON CONFLICT DO NOTHING` }
 }
 
-/** Inserts of 1, 2, … MAX_ROWS rows. */
 export const insertIndexRows = Object.fromEntries(
   INDEX_KINDS.map((kind): [IndexTableKind, DeferredInsert] => {
     const { name, width } = TABLES[kind]
@@ -151,10 +143,7 @@ export const deleteRow = Object.fromEntries(
 /** Most rows of a column that one transaction removes. */
 export const MAX_REMOVED = 500
 
-/**
- * For each table: `count` finds whether a range of columns has more than MAX_REMOVED rows, `all` removes all of them,
- * `some` only that many.
- */
+/** For a range of columns: tests for more than MAX_REMOVED rows, removes all, or removes that many. */
 export const removals = INDEX_KINDS.map((kind) => {
   const { name, key } = TABLES[kind]
   const range = 'param >= ? AND param < ?'
@@ -252,10 +241,7 @@ export const setExpected = sql('search.expected', 'UPDATE search_column SET expe
 export const setReady = sql('search.ready', 'UPDATE search_column SET ready = 1 WHERE code = ? AND ready = 0')
 export const dropColumn = sql('search.drop-column', `DELETE FROM search_column WHERE code = ? AND reach = ${GONE}`)
 
-/**
- * The highest code that any column has had. Codes are not reused, because another server may still read rows of the
- * old column.
- */
+/** The highest code of any column so far. Codes are not reused: another server may still read the old column. */
 export const readLastColumn = sql(
   'search.last-column',
   "SELECT CAST(value AS bigint) AS code FROM search_setting WHERE name = 'last-column'",
@@ -271,6 +257,8 @@ export const nextGeneration = sql(
   'search.generation-next',
   "INSERT INTO search_setting (name, value) VALUES ('generation', '1') ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(search_setting.value AS bigint) + 1 AS text)",
 )
+/** Name of the lock that a transaction holds when it changes posted SearchParameters or settles columns by them. */
+export const POSTING = 'search-parameters'
 export const readPosted = sql('search.posted', 'SELECT rid, id, url, status, body FROM search_parameter ORDER BY rid')
 export const putPosted = sql(
   'search.posted-put',

@@ -16,7 +16,7 @@ export interface MatchKey {
 
 /** Stands for ids; no column has this code. */
 const ID_COLUMN = 0
-/** Used in place of a system. Larger than the hash of any system. */
+/** Used in place of a system for keys that match any. Larger than the hash of any system. */
 const ANY_SYSTEM = 2 ** 33
 
 export const idKey = (value: number): MatchKey => ({ kind: 'id', column: ID_COLUMN, value, system: undefined })

@@ -1,6 +1,6 @@
 /** Splits the parameters of a search, from the query and the form, into result parameters and criteria. */
 
-import { QueryParameterValue, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+import { QueryParameterValue, SearchTooCostly, SearchTypeMisplaced } from '../errors.ts'
 
 export const MAX_PARAMETERS = 200
 /** Most chains and `_has` in one search. */
@@ -92,8 +92,7 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     if (head === '_include') includes.push(readInclude(name, value))
     else if (head === '_revinclude') revincludes.push(readInclude(name, value))
     else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
-      if (name === '_type' && !isSystem)
-        throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
+      if (name === '_type' && !isSystem) throw SearchTypeMisplaced()
       if (once.has(name) && name !== '_format') throw QueryParameterValue(name, 'one value; it is given twice')
       once.set(name, value)
     } else {

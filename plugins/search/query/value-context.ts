@@ -15,7 +15,10 @@ export interface ValueContext {
   readonly ownUrl: OwnUrl | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** Resolves to true when codes of a value set that are stored without a system may belong to the given one. */
+  /**
+   * Resolves to true when codes that are stored without a system, and bound to one of the value sets, may belong to
+   * the system.
+   */
   readonly impliedSystemsOf: ImpliedSystems
   /**
    * Systems under which a code occurs, undefined when they are too many. With known systems the rows of a code are in

@@ -22,11 +22,6 @@ export interface BackfillWorkerParts {
   readonly log: Logger
   /** True where other servers may use the same database. */
   readonly shared: boolean
-  /**
-   * Resolves when the transactions that were open at the call have ended: they may have begun before the newest
-   * columns existed and leave them out.
-   */
-  readonly whenDrained: () => Promise<void>
 }
 
 export interface BackfillWorker {
@@ -51,7 +46,6 @@ export const createBackfillWorker = ({
   clock,
   log,
   shared,
-  whenDrained,
 }: BackfillWorkerParts): BackfillWorker => {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -112,7 +106,6 @@ export const createBackfillWorker = ({
   const hasWork = (): boolean => registry.pending.length + registry.gone.length > 0
 
   const work = async (): Promise<void> => {
-    await whenDrained()
     await backfill.completeEmpty(() => true)
     for (;;) {
       if (signal.aborted) return

@@ -38,7 +38,7 @@ interface Place {
   readonly from: number
 }
 
-export const createColumnClearing = ({ database, registry, rows, types, clock }: BackfillParts) => {
+export const createColumnClearing = ({ database, registry, rows, types, clock, gate }: BackfillParts) => {
   // How far this process has removed the bits of a column. After a restart the removal begins again.
   const cleared = new Map<number, Place>()
 
@@ -75,6 +75,7 @@ export const createColumnClearing = ({ database, registry, rows, types, clock }:
   const clear = async (transaction: Transaction, column: ColumnRow): Promise<Cleared> => {
     const { code } = column
     const now = await transaction.get<ColumnRow>(lockColumn, [code])
+    await gate.compare(transaction)
     // Another server has cleared the column meanwhile, or a parameter uses it again.
     if (now?.reach !== column.reach) return { column, state: 'changed' }
     for (const apart of [0, CONTAINED_OFFSET])
