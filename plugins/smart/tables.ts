@@ -87,7 +87,7 @@ export interface TokenRow {
   readonly disabled_at: number | null
 }
 
-/** An access token that was not revoked, with the state of its client. */
+/** An access token, with the state of its client. */
 export const findToken = sql(
   'smart.token',
   `SELECT t.client_id, t.scope, t.iat, t.expires_at, CASE WHEN c.client_id IS NOT NULL THEN coalesce(c.disabled_at, 0) END AS disabled_at FROM oauth_token t LEFT JOIN oauth_client c ON c.client_id = t.client_id WHERE t.id_hash = ? AND t.kind = ${ACCESS} AND t.consumed_at IS NULL`,

@@ -1,4 +1,4 @@
-/** Types that a plugin of the server writes and nobody else: clients read them only. */
+/** Types that only a plugin of the server writes. Clients can read them. */
 import { ServerOwned, TypeOwnedTwice } from '../errors.ts'
 
 export interface ServerOwnedTypes {

@@ -9,7 +9,7 @@ import { queryOf } from './query-of.ts'
 import type { AddressRead } from './read-interaction.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
 
-/** As it was sent, in the address and in the form. */
+/** The query as it was sent: that of the address, then that of the form. */
 const queryIn = ({ url, body }: InteractionRequest): string => {
   const form = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : ''
   return [queryOf(url), form].filter((part) => part !== '').join('&')

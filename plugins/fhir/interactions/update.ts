@@ -1,5 +1,5 @@
 /**
- * update: a new version under the client's id, or of the one resource that matches.
+ * update: stores a new version under the client's id, or of the one resource that matches a condition.
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
 
@@ -58,7 +58,7 @@ export const update =
         const content = readIncomingResource(catalog, body, type.name, target.id, isFound)
         const warnings = warningsList(prefer)
         await checkContent(ctx, interaction, content, { guard, id: target.id, warnings })
-        // None matches and the client names no id: a create, whatever update_as_create says.
+        // Nothing matches and the body has no id: this is a create, also when update_as_create is false.
         const creates = isFound && target.found === undefined && content.resource.id === undefined
         return {
           change: {

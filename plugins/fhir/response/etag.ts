@@ -5,7 +5,7 @@ import { HeaderMalformed } from '../errors.ts'
 
 const TAG = /^\s*(?:W\/)?"([^"]*)"\s*$/
 const MAX_CHARS = 1_000
-/** No version has this number: a tag of another server's making matches nothing. */
+/** Stands for a tag that this server did not make. No version has this number, so it matches nothing. */
 const NO_VERSION = -1
 
 export const toETag = (version: number): string => `W/"${version}"`
@@ -20,7 +20,7 @@ const readTags = (name: string, value: string): readonly number[] | '*' => {
   })
 }
 
-/** What a change asks of the current version; undefined when nothing. */
+/** The preconditions on the current version; undefined when the headers have none. */
 export const readPrecondition = (headers: IncomingHttpHeaders): Precondition | undefined => {
   const match = headers['if-match']
   const none = headers['if-none-match']
@@ -32,7 +32,7 @@ export const readPrecondition = (headers: IncomingHttpHeaders): Precondition | u
   }
 }
 
-/** True when the client has this version already: 304. */
+/** True when the client has this version already, so that the answer is 304. */
 export const isUnchanged = (headers: IncomingHttpHeaders, version: StoredVersion): boolean => {
   const none = headers['if-none-match']
   if (none !== undefined) {
@@ -42,6 +42,6 @@ export const isUnchanged = (headers: IncomingHttpHeaders, version: StoredVersion
   const since = headers['if-modified-since']
   if (since === undefined) return false
   const moment = Date.parse(since)
-  // RFC 9110, section 13.1.3: a date that is none is ignored. HTTP dates have whole seconds.
+  // RFC 9110, section 13.1.3: an invalid date is ignored. HTTP dates have whole seconds.
   return !Number.isNaN(moment) && Math.floor(version.lastUpdated / 1000) * 1000 <= moment
 }
