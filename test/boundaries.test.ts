@@ -463,6 +463,22 @@ test('the entry of a worker may keep what its thread needs', () => {
   assert.is(imports([starter, { ...entry, text: "import { run } from '../../cli/run.ts'" }]).length, 1)
 })
 
+test('files that documents name are there', () => {
+  const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('plugins/*/README.md', { cwd: root })]
+  const named = documents.flatMap((document) =>
+    [...readFileSync(`${root}${document}`, 'utf8').matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.ts)`/g)].map(
+      ([, path]) => [document, path as string] as const,
+    ),
+  )
+  const isThere = (document: string, path: string): boolean =>
+    existsSync(`${root}${path}`) || existsSync(`${root}${posix.join(posix.dirname(document), path)}`)
+  assert.equal(
+    named.filter(([document, path]) => !isThere(document, path)),
+    [],
+  )
+  assert.ok(named.length > 40)
+})
+
 test('the sources were read', () => {
   for (const area of ['kernel', 'plugins', 'cli', 'examples', 'test'])
     assert.ok(

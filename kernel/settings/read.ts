@@ -43,8 +43,8 @@ const parseToml = (file: string, text: string): SettingsFile => {
     const what = error.message
       .split('\n')[0]!
       .replace('Invalid TOML document: ', '')
-      // The parser gives this message for this one name only.
-      .replace('unsafe property', 'unsafe property, "__proto__"')
+      // The parser gives this message for these two names only.
+      .replace('unsafe property', 'unsafe property, "__proto__" or "constructor"')
     throw new SettingsInvalid([`${file}:${error.line}:${error.column}: ${what}`])
   }
 }

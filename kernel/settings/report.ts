@@ -50,6 +50,9 @@ const textsOf = (value: unknown): readonly string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
 }
 
+/** A list shows how many secrets it has: none of an empty one. */
+const masked = (value: unknown): unknown => (Array.isArray(value) ? value.map(() => MASK) : MASK)
+
 export interface Report {
   report(): readonly Reported[]
   secrets(): readonly string[]
@@ -74,7 +77,7 @@ export const createReport = (
           path,
           section,
           words,
-          value: value === undefined ? undefined : secret ? MASK : withoutPasswords(value),
+          value: value === undefined ? undefined : secret ? masked(value) : withoutPasswords(value),
           origin: given ? layered.origin(path) : { source: 'default' },
           secret,
         }

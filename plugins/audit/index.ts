@@ -16,6 +16,9 @@ import { createTrailMaintenance } from './trail/maintenance.ts'
 import { createTrail } from './trail/trail.ts'
 import { createVerifier } from './verify/verifier.ts'
 
+const READ_AT =
+  'GET /_audit and GET /AuditEvent search the trail, GET /AuditEvent/[number] reads an event, none of them in a Bundle'
+
 export default definePlugin({
   name: 'audit',
   description: 'Records who did what to which resource, in a chain that shows tampering',
@@ -39,7 +42,7 @@ export default definePlugin({
     const keeper = createTrailMaintenance({ database, keys, trail, blocks, queue, flush, retentionDays, clock, log })
     hooks.onAudit.tap('append to the trail', intake.record)
     hooks.meter.tap('append refusals nobody told', intake.used)
-    optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens')
+    optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens', READ_AT)
     const verify = createVerifier(database, { key, previousKeys })
     routes(auditRoutes({ run, flush, finder: createAuditSearch(database, clock), chain: keeper.chain, verify }))
     return { start: keeper.start, stop: keeper.stop }

@@ -31,6 +31,12 @@ export const HeldUp = defineError(
   'transient',
   'Other changes held for too long what this one needs; nothing was stored. Try again.',
 )
+export const Outdated = defineError(
+  'database/outdated',
+  503,
+  'transient',
+  'Another server on this database has changed what this one works by; nothing was stored. Try again. Where it stays so the operator has to restart this server, with the packages and the build of the other.',
+)
 export const DatabaseConflict = defineError(
   'database/conflict',
   409,

@@ -24,6 +24,8 @@ export {
   type TransactOptions,
 } from './contract.ts'
 
+export { Outdated } from './errors.ts'
+export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
 
 /** For a worker thread: opens a connection that reads committed rows. It is closed when the thread ends. */

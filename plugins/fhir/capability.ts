@@ -16,7 +16,7 @@ export interface CapabilityStatementParts {
   readonly catalog: TypeCatalog
   readonly clock: Clock
   readonly operations: Pick<Operations<BuiltInInvocation>, 'at'>
-  readonly owned: Pick<ServerOwnedTypes, 'has'>
+  readonly owned: Pick<ServerOwnedTypes, 'has' | 'readElsewhere'>
   readonly registry: Pick<Registry, 'parameters'>
   readonly fullTextMode: FullTextMode
   readonly deletesMany: boolean
@@ -24,6 +24,9 @@ export interface CapabilityStatementParts {
   /** Parts that other plugins have added. */
   readonly described: readonly CapabilityPart[]
 }
+
+const interactionsOf = (owned: CapabilityStatementParts['owned'], type: string): readonly string[] =>
+  owned.readElsewhere.has(type) ? READ_ELSEWHERE : owned.has(type) ? READING : INTERACTIONS
 
 /** The search members of a type, from the registry that performs the searches. */
 const searchOf = ({ registry, fullTextMode, catalog }: CapabilityStatementParts, name: string): object => {
@@ -80,6 +83,7 @@ const RAW_CONTENT =
 
 /** Interactions of a type that only the server writes. */
 const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
+const READ_ELSEWHERE = ['read', 'search-type']
 
 /** FHIR allows no empty arrays, so an empty one is left out. */
 const nonEmpty = (name: string, items: readonly object[]): object => (items.length === 0 ? {} : { [name]: items })
@@ -116,10 +120,10 @@ export const toCapabilityStatement = (
             profile,
             ...(profiles.length > 0 && { supportedProfile: profiles }),
             ...(name === 'Binary' && { documentation: RAW_CONTENT }),
-            interaction: (owned.has(name) ? READING : INTERACTIONS).map((code) => ({ code })),
+            interaction: interactionsOf(owned, name).map((code) => ({ code })),
             // Not versioned-update: a client may update without If-Match.
             versioning: 'versioned',
-            readHistory: true,
+            readHistory: !owned.readElsewhere.has(name),
             updateCreate: updateAsCreate && !owned.has(name),
             conditionalCreate: !owned.has(name),
             conditionalRead: 'full-support',

@@ -109,7 +109,7 @@ const commonOf = (given: ComposeParts) => {
 }
 
 export const compose = (given: ComposeParts): StartedFhir => {
-  const { storage, searches, run, random, large, operations, page, described, deletesMany } = given
+  const { storage, searches, run, random, large, operations, owned, page, described, deletesMany } = given
   const { search: opened, access, reads } = searches.opened
   const common = commonOf(given)
   const { catalog, audit, checkUnvalidated } = common
@@ -120,6 +120,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
   }
   const interactions = createInteractions({
     catalog,
+    owned,
     reads: {
       read: read('read', common),
       vread: read('vread', common),

@@ -26,7 +26,7 @@ export const fhirKeys = Type.Object({
     default: 50,
     minimum: 1,
     maximum: 10_000,
-    description: 'Entries of a page when _count is not given.',
+    description: 'Entries of a page when _count is not given; not more than max_page_size.',
   }),
   max_page_size: Type.Integer({
     default: 1000,

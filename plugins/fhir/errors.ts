@@ -88,6 +88,12 @@ export const IdMalformed = defineError(
   'An id has 1 to 64 of the characters A-Z, a-z, 0-9, "-" and ".", and is more than one or two dots.',
 )
 export const ServerOwned = defineError('fhir/server-owned', 405, 'not-supported', '%s %s, and can only be read.')
+export const ReadElsewhere = defineError(
+  'fhir/read-elsewhere',
+  400,
+  'not-supported',
+  '%s is not found here, because it is not kept as resources; %s.',
+)
 export const TypeOwnedTwice = defineError(
   'fhir/type-owned-twice',
   500,
@@ -107,7 +113,21 @@ export const TooManyDeleted = defineError(
   'More resources of type %s match than the %s that one request deletes; narrow the search.',
 )
 export const NoneMatches = defineError('fhir/none-matches', 404, 'not-found', 'No resource of type %s matches.')
+export const NoneForIfMatch = defineError(
+  'fhir/none-for-if-match',
+  412,
+  'conflict',
+  'No resource of type %s matches the criteria, so there is none for If-Match to match.',
+)
+export const ConditionalIdTaken = defineError(
+  'fhir/conditional-id-taken',
+  409,
+  'conflict',
+  '%s/%s exists and does not match the criteria. Send the criteria that it matches, another id, or PUT to its address without criteria.',
+)
 // Headers and parameters
+
+export const ConditionHeader = defineError('fhir/condition-header', 400, 'not-supported', '%s does not go with %s. %s.')
 
 export const HeaderMalformed = defineError(
   'fhir/header-malformed',

@@ -63,9 +63,11 @@ export interface Fhir extends Reindexing {
   operation(operation: Operation): void
   /**
    * In setup only: lets clients only read this type. Each attempt to change it over HTTP is answered with 405 and
-   * audited. `why` follows the name of the type in that answer: `is written by the audit trail`.
+   * audited. `why` follows the name of the type in that answer: `is written by the audit trail`. `readAt` is given for a
+   * type that is not stored as resources: searches, histories and Bundle entries that read it are answered with 400,
+   * which names the address to use instead, such as `GET /_audit`.
    */
-  ownsType(type: string, why: string): void
+  ownsType(type: string, why: string, readAt?: string): void
   /**
    * While the server runs: what the references of a resource point to, whether it is stored, and what refers to a
    * resource.

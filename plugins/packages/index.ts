@@ -5,6 +5,7 @@ import { createDefinitions } from './catalog.ts'
 import { packageConformance } from './config.ts'
 import * as errors from './errors.ts'
 import { createProgress } from './progress.ts'
+import { parseRequest } from './request.ts'
 import { Definitions, InstallProgress } from './service.ts'
 import { createStartup } from './startup.ts'
 import { createTables, PACKAGE_TABLES } from './tables.ts'
@@ -18,6 +19,8 @@ export default definePlugin({
   migrations: [PACKAGE_TABLES],
   errors,
   setup({ config: { conformance }, needs: { db }, provide, busy, clock, random, log }) {
+    // Wrong arguments are refused before the database is opened.
+    conformance.packages.forEach(parseRequest)
     const tables = createTables(db)
     const catalog = createDefinitions(tables)
     const progress = createProgress()

@@ -7,6 +7,12 @@ export const SearchParameterUnknown = defineError(
   'not-supported',
   'The search parameter "%s" is not known for %s. Known are: %s.',
 )
+export const SearchTypeMisplaced = defineError(
+  'fhir/search-type-misplaced',
+  400,
+  'not-supported',
+  '_type is for searches over several types, such as /?_type=Patient; the address of this search names its type. Leave _type out.',
+)
 export const SearchUnsupportedParameter = defineError(
   'fhir/search-parameter-unsupported',
   400,

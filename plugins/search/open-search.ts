@@ -14,6 +14,7 @@ import { createReindex, type Reindex } from './index/backfill/reindex.ts'
 import { createChangeCounters } from './index/change-counters.ts'
 import { createFullTextIndex, type FullTextIndex, type FullTextMode } from './index/full-text/text-index.ts'
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts'
+import { createLayoutComparison, createLayoutGate } from './index/layout.ts'
 import { openRegistry } from './index/registry.ts'
 import { readUsedTypes } from './index/tables.ts'
 import { createExecutor } from './plan/executor.ts'
@@ -57,8 +58,6 @@ export interface SearchParts {
   readonly caseless: readonly string[]
   readonly referenceWalker: ReferenceWalker
   readonly store: VersionStore
-  /** Resolves when the transactions that are open now have ended. */
-  readonly whenDrained: () => Promise<void>
   readonly definitions: Pick<Definitions, 'find'>
   readonly fullTextMode: FullTextMode
   /** Most bytes of resources kept in memory; where none are, no pages are either. */
@@ -75,7 +74,7 @@ const nextSystem = sql(
 )
 
 export const openSearch = async (parts: SearchParts): Promise<Search> => {
-  const { database, clock, log, store, whenDrained, terminology } = parts
+  const { database, clock, log, store, terminology } = parts
   const { types } = store
   const registry = await openRegistry({ ...parts, types: parts.typeNames, codeOf: types.code })
   const impliedSystemsOf = createImpliedSystems(parts.definitions)
@@ -88,9 +87,12 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     changes === undefined
       ? NO_PAGES
       : createPageCache(changes, Math.ceil(parts.cacheBytes / BYTES_OF_PAGE), parts.cacheBytes / 2)
-  const index = fullText.beside(createIndexWriter(registry, types.code, changes))
-  const backfill = createBackfill({ database, registry, rows: index, types, clock })
-  const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared, whenDrained })
+  const index = fullText.beside(
+    createIndexWriter(registry, types.code, createLayoutComparison(database, registry), changes),
+  )
+  const gate = createLayoutGate({ database, registry, clock })
+  const backfill = createBackfill({ database, registry, rows: index, types, clock, gate })
+  const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
     // A key of `_sort` may begin with a minus.
     const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+-?|^-/))

@@ -81,6 +81,7 @@ export const createSearches = (): LateSearches => {
       write: (transaction, next, resource, previous, findings) =>
         written().observer.write(transaction, next, resource, previous, findings),
       committed: (versions) => written().observer.committed(versions),
+      lookAgain: async () => written().observer.lookAgain?.(),
       patients: (change, ownUrl) => written().observer.patients(change, ownUrl),
     },
     posted: {
@@ -100,7 +101,7 @@ export const createSearches = (): LateSearches => {
     async open(parts) {
       const { database, definitions, clock, log, busy, signal } = parts
       const { catalog, links } = parts.model
-      const { store, settled, cacheBytes } = parts.storage
+      const { store, cacheBytes } = parts.storage
       const { model, caseless } = await loadModel(catalog, definitions, log)
       const typeNames = [...catalog.types.keys()]
       const types = new Set(typeNames)
@@ -113,7 +114,6 @@ export const createSearches = (): LateSearches => {
         members,
         referenceWalker: links,
         store,
-        whenDrained: settled,
         cacheBytes,
       })
       const { registry, backfillWorker } = search
@@ -135,7 +135,11 @@ export const createSearches = (): LateSearches => {
         patients,
       }
       writing = {
-        observer: { ...search.index, patients: patients.ofChange },
+        observer: {
+          ...search.index,
+          lookAgain: async () => void (await registry.refresh()),
+          patients: patients.ofChange,
+        },
         posted: createClientParameterCheck({ registry, indexer: backfillWorker, store, types }),
       }
     },

@@ -19,6 +19,8 @@ export interface ChangeObserver {
   ): MaybePromise<void>
   /** After COMMIT: what was written with these versions is there. */
   committed(versions: readonly StoredVersion[]): void
+  /** A transaction was undone because what `write` works by was changed by another server. */
+  lookAgain?(): Promise<void>
   /** For the trail: whose data a change is about, as `Patient/p1`, each once. */
   patients(
     change: Pick<Changed, 'version' | 'previous' | 'resource' | 'patients'>,

@@ -6,12 +6,14 @@ import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'
 import type { WriteGuard } from './write-guard.ts'
 
-/** What If-Match and If-None-Match ask of the current version. */
+/** What If-Match, If-None-Match and If-Unmodified-Since ask of the current version. */
 export interface Precondition {
   /** Version numbers of If-Match; `'*'` asks that there is one. */
   readonly ifMatch?: readonly number[] | '*'
   /** If-None-Match: * */
   readonly ifNoneMatch?: boolean
+  /** If-Unmodified-Since: milliseconds since 1970, a whole second. Not beside `ifMatch`. */
+  readonly unmodifiedSince?: number
 }
 
 interface ChangeBase {
@@ -38,6 +40,8 @@ export type Change = ChangeBase & { readonly id: string } & (
         readonly kind: 'update'
         /** May it make what is not there? [conformance] update_as_create */
         readonly mayCreate: boolean
+        /** Throws where it may not replace the version that is there, because its criteria exclude it. */
+        readonly checkReplaced?: ((current: StoredVersion) => void) | undefined
       } & NewContent)
     | {
         readonly kind: 'modify'

@@ -27,6 +27,12 @@ export const VersionConflict = defineError(
   'conflict',
   'The current version of %s/%s is %s; If-Match names another. Read it again and repeat the change.',
 )
+export const ModifiedSince = defineError(
+  'fhir/modified-since',
+  412,
+  'conflict',
+  '%s/%s was changed at %s, later than If-Unmodified-Since says. Read it again and repeat the change.',
+)
 export const NoMatch = defineError('fhir/no-match', 412, 'conflict', 'There is no %s/%s for If-Match to match.')
 export const Exists = defineError(
   'fhir/exists',

@@ -14,7 +14,12 @@ export interface Observers {
   close(): void
 }
 
-const NOBODY: ChangeObserver = { write: () => undefined, committed: () => undefined, patients: () => [] }
+const NOBODY: ChangeObserver = {
+  write: () => undefined,
+  committed: () => undefined,
+  patients: () => [],
+  lookAgain: async () => undefined,
+}
 
 export const createObservers = (): Observers => {
   const checks: WriteCheck[] = []

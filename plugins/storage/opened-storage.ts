@@ -4,7 +4,7 @@ import type { Database } from '../database/service.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { createLargeVersions, type LargeVersions } from './large-versions.ts'
 import { createObservers } from './observers.ts'
-import { trackTransactions } from './open-transactions.ts'
+import { repeatOutdated } from './repeat-outdated.ts'
 import { openVersionStore, type VersionStore } from './version-store.ts'
 import type { WriteCheck } from './write-check.ts'
 import { createWritePath, type WritePath } from './write-path.ts'
@@ -12,8 +12,6 @@ import { createWritePath, type WritePath } from './write-path.ts'
 interface Opened {
   readonly store: VersionStore
   readonly write: WritePath
-  /** Resolves when the transactions that are open now have ended. */
-  readonly settled: () => Promise<void>
 }
 
 /** What it is once it was opened is there when the plugin has started; asked for before, it throws. */
@@ -71,16 +69,17 @@ export const createStorage = ({ cache_bytes: cacheBytes, large_body_bytes }: Sto
       get write() {
         return opened().write
       },
-      get settled() {
-        return opened().settled
-      },
     },
     async open({ database, clock, run, types }) {
-      const writes = trackTransactions(database)
-      const store = await openVersionStore({ database: writes.database, clock, types, cacheBytes })
+      const store = await openVersionStore({
+        database: repeatOutdated(database, async () => observers.observer.lookAgain?.()),
+        clock,
+        types,
+        cacheBytes,
+      })
       observers.close()
       const write = createWritePath({ store, run, observer: observers.observer, checks, large })
-      storage = { store, write, settled: writes.whenDrained }
+      storage = { store, write }
     },
   }
 }

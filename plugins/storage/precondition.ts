@@ -1,7 +1,7 @@
-/** If-Match and If-None-Match against the current version. RFC 9110, section 13.1. */
+/** If-Match, If-None-Match and If-Unmodified-Since against the current version. RFC 9110, section 13.1. */
 
 import type { Change } from './change.ts'
-import { Exists, NoMatch, VersionConflict } from './errors.ts'
+import { Exists, ModifiedSince, NoMatch, VersionConflict } from './errors.ts'
 import type { StoredVersion } from './version.ts'
 
 /** Throws 412 when the current version is not what the request expects. RFC 9110, section 13.1. */
@@ -12,6 +12,10 @@ export const checkPrecondition = (
   const { precondition, type, id } = change
   if (precondition === undefined) return
   const exists = previous !== undefined && !previous.deleted
+  const { unmodifiedSince } = precondition
+  // What is not there has no date, and then the condition is ignored. An HTTP date has whole seconds.
+  if (unmodifiedSince !== undefined && exists && Math.floor(previous.lastUpdated / 1000) * 1000 > unmodifiedSince)
+    throw ModifiedSince(type, id, new Date(previous.lastUpdated).toUTCString())
   if (precondition.ifNoneMatch === true && exists) throw Exists(type, id)
   if (precondition.ifMatch === undefined) return
   if (!exists) throw NoMatch(type, id)

@@ -100,6 +100,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
       const creates = previous === undefined || previous.deleted
       if (change.kind === 'update' && creates && !change.mayCreate)
         throw UpdateAsCreateOff(type, id, type).with(NOTHING_THERE)
+      if (change.kind === 'update' && !creates) change.checkReplaced?.(previous)
       return change
     }
     if (previous === undefined) throw NotFound(type, id)

@@ -10,6 +10,6 @@ export const readCanonical = (text: string): Canonical => {
   return bar < 0 ? { url: text, version: undefined } : { url: text.slice(0, bar), version: text.slice(bar + 1) }
 }
 
-/** `url|version`; the URL itself where it has a version already. */
-export const withVersion = (url: string, version: string | undefined): string =>
-  version === undefined || url.includes('|') ? url : `${url}|${version}`
+/** The name of a version of `url`, which may hold a bar itself. */
+export const joinVersion = (url: string, version: string | undefined): string =>
+  version === undefined ? url : `${url}|${version}`

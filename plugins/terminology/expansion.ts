@@ -1,5 +1,5 @@
 /** Expands value sets to their codes. https://hl7.org/fhir/R4/valueset.html#compositions */
-import { readCanonical, withVersion } from './canonical.ts'
+import { type Canonical, joinVersion } from './canonical.ts'
 import { type CodeSystem, readDesignations } from './code-system.ts'
 import { ExpandedCodes, type Expansion } from './expanded-codes.ts'
 import { toTest, UnsupportedFilter, type ValueSetFilter } from './filter.ts'
@@ -7,6 +7,8 @@ import { toTest, UnsupportedFilter, type ValueSetFilter } from './filter.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export interface FindDefinition {
+  /** The url and version that a name stands for. */
+  readName(type: 'CodeSystem' | 'ValueSet', text: string): Promise<Canonical>
   valueSet(canonical: string): Promise<Json | undefined>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
 }
@@ -47,9 +49,9 @@ export const createExpander = (find: FindDefinition) => {
   }
 
   const ofSystem = async (include: Include & { system: string }, inactive: boolean, { pin }: Way) => {
-    const { url, version: named } = readCanonical(include.system)
+    const { url, version: named } = await find.readName('CodeSystem', include.system)
     const stated = include.version ?? named
-    const canonical = withVersion(url, stated ?? (pin?.system === url ? pin.version : undefined))
+    const canonical = joinVersion(url, stated ?? (pin?.system === url ? pin.version : undefined))
     const { concept, filter = [] } = include
     const into = new ExpandedCodes()
     // Listed codes can be used without their code system. If it is available, it adds details and shows which codes it

@@ -2,14 +2,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
-import { readCanonical } from './canonical.ts'
+import { type Canonical, readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
 import type { FindDefinition } from './expansion.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Finds a stored resource by `url`, `url|version` or `Type/id`. */
-export type FindStoredDefinition = (type: string, name: string) => Promise<Json | undefined>
+/** Finds a stored resource by `url`, with its version where that is given, or by `Type/id`. */
+export type FindStoredDefinition = (type: string, name: string, version?: string) => Promise<Json | undefined>
 
 const MAX_CONCEPTS = 200_000 // of all cached code systems
 const MAX_MISSING = 1000
@@ -40,16 +40,27 @@ export const createDefinitionFinder = (
   const missing = new LRUCache<string, number>({ max: MAX_MISSING })
   // Counts writes, so that a result that was begun before a write is not cached after it.
   let life = 0
-  const find = async (type: string, canonical: string): Promise<Json | undefined> => {
-    const own = await stored(type, canonical)
+  const findNamed = async (type: string, { url, version }: Canonical): Promise<Json | undefined> => {
+    const own = await stored(type, url, version)
     if (own !== undefined) return own
-    const { url, version } = readCanonical(canonical)
     const found = await definitions.find(type, url, version)
     if (found === undefined || (version !== undefined && found.version !== version)) return undefined
     return JSON.parse(found.json) as Json
   }
-  return {
+  /** R4 has code systems whose url holds a bar: a name counts whole before it counts as a url with a version. */
+  const find = async (type: string, canonical: string): Promise<Json | undefined> => {
+    const named = readCanonical(canonical)
+    const whole =
+      named.version === undefined ? undefined : await findNamed(type, { url: canonical, version: undefined })
+    return whole ?? findNamed(type, named)
+  }
+  const finder: DefinitionFinder = {
     valueSet: (canonical) => find('ValueSet', canonical),
+    async readName(type, text) {
+      if (!text.includes('|')) return { url: text, version: undefined }
+      const found = type === 'CodeSystem' ? await finder.codeSystem(text) : await find(type, text)
+      return found?.url === text ? { url: text, version: undefined } : readCanonical(text)
+    },
     async codeSystem(canonical) {
       const known = systems.get(canonical)
       if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.system
@@ -71,4 +82,5 @@ export const createDefinitionFinder = (
       missing.clear()
     },
   }
+  return finder
 }

@@ -1,7 +1,6 @@
-/** Finds a stored resource by `url`, `url|version`, or `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
+/** Finds a stored resource by `url`, with a version or without, or by `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
 import { isServerError } from '../../kernel/index.ts'
 import type { Resources } from '../fhir/service.ts'
-import { readCanonical } from './canonical.ts'
 import type { FindStoredDefinition } from './find.ts'
 
 type Resource = Readonly<Record<string, unknown>>
@@ -44,17 +43,16 @@ const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
  */
 export const createFindStored =
   (resources: () => Resources): FindStoredDefinition =>
-  async (type, name) => {
+  async (type, name, version) => {
     const session = resources().as({ kind: 'internal', purpose: 'terminology' })
-    const [, named, id] = BY_ID.exec(name) ?? []
+    const [, named, id] = (version === undefined && BY_ID.exec(name)) || []
     if (id !== undefined) return named === type ? (await orNone(session.read(type, id)))?.parse() : undefined
-    const { url, version } = readCanonical(name)
-    if (url === '' || version === '') return undefined
-    const query = new URLSearchParams({ url: escaped(url), _count: String(MOST) })
+    if (name === '' || version === '') return undefined
+    const query = new URLSearchParams({ url: escaped(name), _count: String(MOST) })
     if (version !== undefined) query.set('version', escaped(version))
     const page = await orNone(session.search(type, query.toString()))
     return page?.matches
       .map((held): Resource => held.parse())
-      .filter((one) => one.url === url && (version === undefined || one.version === version))
+      .filter((one) => one.url === name && (version === undefined || one.version === version))
       .sort(compare)[0]
   }

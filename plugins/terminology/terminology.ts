@@ -17,6 +17,7 @@ export interface ExpansionService extends Terminology {
   /** The expansion of a ValueSet resource. */
   of(valueSet: Readonly<Record<string, unknown>>, pin?: Pin): Promise<Expansion>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
+  readonly readName: DefinitionFinder['readName']
   /** Clears the caches, after a value set or code system was written. */
   forget(): void
 }
@@ -58,6 +59,7 @@ export const createTerminology = (find: DefinitionFinder, clock: Clock): Expansi
       return telling(name, () => expandResource(valueSet, name, pin))
     },
     codeSystem: find.codeSystem,
+    readName: find.readName,
     async expand(valueSet, most) {
       const expansion = await all(valueSet)
       if (expansion === undefined) return undefined

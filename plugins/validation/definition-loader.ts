@@ -45,9 +45,10 @@ export const createDefinitionLoader = (definitions: Pick<Definitions, 'find'>): 
 
   const load = async (key: string, type: string, canonical: string): Promise<void> => {
     const bar = canonical.indexOf('|')
-    const found = await (bar < 0
-      ? definitions.find(type, canonical)
-      : definitions.find(type, canonical.slice(0, bar), canonical.slice(bar + 1)))
+    // A url may hold a bar itself, as those of some code systems of R4 do.
+    const whole = await definitions.find(type, canonical)
+    const isSplit = whole === undefined && bar >= 0
+    const found = isSplit ? await definitions.find(type, canonical.slice(0, bar), canonical.slice(bar + 1)) : whole
     if (found !== undefined) held.set(key, JSON.parse(found.json))
     else {
       if (missing.size >= MAX_KNOWN_MISSING) missing.clear()

@@ -1,9 +1,11 @@
 /** What an operator reads of settings that are wrong, unknown or without effect. */
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../plugins/audit/index.ts'
+import database from '../../plugins/database/index.ts'
+import packages from '../../plugins/packages/index.ts'
 import { shop } from '../support/shop.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -155,6 +157,40 @@ test('a command without its argument says which and prints its own help; --help 
   const help = await server('audit --help')
   assert.is(help.code, 0)
   assert.ok(stderr.endsWith(help.stdout), help.stderr)
+})
+
+test('config shows a list of secrets by their number, and an empty one as empty', async () => {
+  assert.match((await server('config')).stdout, /^previous_keys = \[\] +# default$/m)
+  const environment = { SERVER_AUDIT_PREVIOUS_KEYS: 'first-key-of-16-bytes,second-key-of-16-bytes' }
+  const { stdout } = await server('config', { environment })
+  assert.match(stdout, /^previous_keys = \[ "\[secret\]", "\[secret\]" \] +# /m)
+  assert.not.match(stdout, /key-of-16/)
+})
+
+test('a name that the settings file cannot hold is refused by the names there are of that kind', async () => {
+  for (const toml of ['[stock]\n__proto__ = 1', '[stock.constructor]\nx = 1'])
+    assert.match((await server('config', { toml })).stderr, /unsafe property, "__proto__" or "constructor"/)
+})
+
+test('what is no package is refused with 2 before the database is opened', async () => {
+  for (const [line, words] of [
+    ['--package @', /"@" is not a package: give name@version/],
+    ['--package A@1@2', /"A@1@2" is not a package/],
+  ] as const) {
+    const world = createWorld({
+      plugins: [database, packages],
+      argv: ['--sqlite', 'data.sqlite', ...line.split(' ').filter((word) => word !== '')],
+    })
+    try {
+      const { code, stdout, stderr } = await world.run()
+      assert.is(code, 2, stderr)
+      assert.match(stderr, words)
+      assert.not.match(stdout, /listening/)
+      assert.not.ok(existsSync(join(world.folder, 'data.sqlite')))
+    } finally {
+      world.remove()
+    }
+  }
 })
 
 test.run()

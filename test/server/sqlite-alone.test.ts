@@ -76,6 +76,23 @@ test('also under the name of a symbolic link to the file or its folder', async (
   await first.kill()
 })
 
+test('also when the link was there before the file it leads to', async () => {
+  for (const hops of [1, 2]) {
+    const path = freshPath()
+    const links = Array.from({ length: hops }, (_, hop) => join(folder.path, String(made), `link${hop}.sqlite`))
+    for (const [at, link] of links.entries()) symlinkSync(at === 0 ? 'test.sqlite' : `link${at - 1}.sqlite`, link)
+    const last = links.at(-1) as string
+    const first = await spawnServer(last)
+    assert.ok(existsSync(`${path}-lock`))
+    for (const name of [path, ...links]) {
+      assert.not.ok(existsSync(`${name}-lock`) && name !== path)
+      assert.match(await refusalOf(name), /is in use by process/)
+    }
+    await create(first.base)
+    await first.kill()
+  }
+})
+
 test('a server that was killed leaves no lock: the next one starts at once', async () => {
   const path = freshPath()
   for (let round = 0; round < 3; round += 1) {

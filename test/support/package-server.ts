@@ -114,11 +114,13 @@ export const packagePlace = async (): Promise<PackagePlace> => {
       return made
     },
     async refused(conformance) {
-      const made = await server(conformance)
+      let made: PackageServer | undefined
       try {
+        // Wrong arguments are refused before there is a server.
+        made = await server(conformance)
         await made.start()
       } catch (error) {
-        await made.stop()
+        await made?.stop()
         return (error as Error).message
       }
       throw new Error('the start was not refused')

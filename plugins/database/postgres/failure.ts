@@ -1,6 +1,7 @@
 /** Translates PostgreSQL's error codes into errors for clients and operators. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
-import { DatabaseConflict, DatabaseFull, DatabaseUnavailable, HeldUp, QueryCancelled } from '../errors.ts'
+import { DatabaseConflict, DatabaseFull, DatabaseUnavailable, HeldUp, Outdated, QueryCancelled } from '../errors.ts'
+import { OUTDATED_MARK } from '../outdated.ts'
 import { TooManyConnections } from './errors.ts'
 import { ConnectionLost, PostgresError } from './server-error.ts'
 
@@ -25,9 +26,14 @@ export const fromPostgres = (error: unknown): unknown => {
   if (isServerError(error)) return error
   if (error instanceof ConnectionLost) return DatabaseUnavailable().with({ cause: error, detail: error.message })
   if (!(error instanceof PostgresError)) return error
+  if (saysOutdated(error)) return Outdated().with({ cause: error })
   const kind = KINDS[error.code] ?? (AWAY.test(error.code) || isFatal(error) ? DatabaseUnavailable : undefined)
   return kind === undefined ? error : kind().with({ cause: error, detail: error.code })
 }
+
+/** invalid_text_representation, of a statement made by `outdatedWhere`. */
+export const saysOutdated = (error: unknown): boolean =>
+  error instanceof PostgresError && error.code === '22P02' && error.message.includes(OUTDATED_MARK)
 
 const isFatal = ({ severity }: PostgresError): boolean => severity === 'FATAL' || severity === 'PANIC'
 

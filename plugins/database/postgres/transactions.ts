@@ -4,7 +4,7 @@
  */
 import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
 import { type AsynchronouslyCommitted, createCommitQueue, useAsynchronousCommit } from './commit-queue.ts'
-import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure } from './failure.ts'
+import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure, saysOutdated } from './failure.ts'
 import { createPostgresGroupCommit, RolledBackByGroup } from './group-commit.ts'
 import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
@@ -147,6 +147,8 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       if (!(mayShare && outcome.isAlone)) {
         const kind = kindOfFailure(outcome.failure)
         const count = (failed.get(kind) ?? 0) + 1
+        // What was to be written at its end is told nothing of it.
+        if (saysOutdated(outcome.failure)) throw fromPostgres(outcome.failure)
         if (!isRetryable(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
         failed.set(kind, count)
         // On a session of the same age it would fail again.

@@ -4,7 +4,7 @@
  * releases it when the process ends in any way, so a lock file that was left behind blocks nobody. The file says who
  * holds the lock, and can be read meanwhile. https://sqlite.org/lockingv3.html#reserved_lock
  */
-import { realpathSync, rmSync, statSync } from 'node:fs'
+import { readlinkSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
@@ -27,13 +27,29 @@ interface Holder {
   readonly token: string
 }
 
-/** The path beside which SQLite keeps the WAL: symbolic links are resolved, also for a file that does not exist yet. */
-export const realPath = (path: string): string => {
+const LINKS = 40 // as many as Linux follows
+
+const linkTarget = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined // not a link
+  }
+}
+
+/**
+ * The path beside which SQLite keeps the WAL: symbolic links are resolved, also for a file that does not exist yet, and for
+ * a link to such a file.
+ */
+export const realPath = (path: string, links = LINKS): string => {
   try {
     return realpathSync(path)
   } catch {
     try {
-      return join(realpathSync(dirname(resolve(path))), basename(path))
+      const folder = realpathSync(dirname(resolve(path)))
+      const named = join(folder, basename(path))
+      const target = links > 0 ? linkTarget(named) : undefined
+      return target === undefined ? named : realPath(resolve(folder, target), links - 1)
     } catch {
       return resolve(path)
     }

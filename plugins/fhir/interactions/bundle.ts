@@ -2,6 +2,7 @@
 import type { PerformBundle } from '../bundle/batch.ts'
 import { type BundleRequest, readBundleRequest, readLargeEnvelope } from '../bundle/bundle-request.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
+import { ConditionHeader } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import type { LargeBodies } from '../large/large-bodies.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
@@ -17,6 +18,13 @@ const toEntryHeaders = ({ headers }: InteractionRequest): Record<string, string>
   const { prefer = '' } = headers
   const given = Array.isArray(prefer) ? prefer.join(', ') : prefer
   return { prefer: /\breturn\s*=/i.test(given) ? given : `${given}${given === '' ? '' : ', '}return=minimal` }
+}
+
+/** Throws 400 for a conditional header of the Bundle itself, because it would apply to none of its entries. */
+const checkHeaders = ({ headers }: InteractionRequest): void => {
+  for (const name of ['If-Match', 'If-None-Match', 'If-None-Exist'])
+    if (headers[name.toLowerCase()] !== undefined)
+      throw ConditionHeader(name, 'a Bundle', 'Send it with an entry, as ifMatch, ifNoneMatch or ifNoneExist')
 }
 
 export type Bundle = (view: View, request: InteractionRequest) => Promise<Answer>
@@ -44,6 +52,7 @@ export const createBundle =
       const envelope = large.concerns(body)
         ? await readLargeEnvelope(await large.read(ctx, body), ctx, known)
         : readBundleRequest(body, known)
+      checkHeaders(request)
       // Only a refusal of the Bundle takes effect here. Restrictions are evaluated for each entry.
       await authorize(run, ctx, { kind })
       const perform = kind === 'batch' ? batch : transaction

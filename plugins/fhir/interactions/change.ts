@@ -29,7 +29,9 @@ export interface ChangeTarget {
   /** Ids of further resources that the condition found. */
   readonly others?: readonly string[]
   /** Inside the transaction, before any change: throws Contended when the condition finds something else by now. */
-  verify?(view: View, transaction: Transaction): Promise<void>
+  verify?(view: View, transaction: Transaction): Promise<unknown>
+  /** For an update whose criteria found nothing: throws when a resource with its id exists. */
+  readonly checkReplaced?: (current: StoredVersion) => void
   /** In a Bundle, after all its changes: throws 412 when another change has made a second match for the condition. */
   confirm?: ((view: View) => Promise<void>) | undefined
 }

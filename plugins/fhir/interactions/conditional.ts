@@ -18,10 +18,10 @@ import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.
 import type { Transaction } from '../../database/service.ts'
 import type { ConditionalSearch } from '../../search/service.ts'
 import { ConditionalCriteria, ConditionalParameter, readSearch } from '../../search/service.ts'
-import type { StoredVersion } from '../../storage/service.ts'
+import type { Precondition, StoredVersion } from '../../storage/service.ts'
 import { Contended } from '../../storage/service.ts'
 import { authorize } from '../dispatch.ts'
-import { ManyMatches } from '../errors.ts'
+import { ManyMatches, NoneForIfMatch } from '../errors.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import type { View } from '../view.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
@@ -52,8 +52,11 @@ export const matching = async (
 export interface LocatedMatch {
   /** The one resource that matches. */
   readonly found: StoredVersion | undefined
-  /** Inside the transaction, before any change: throws Contended when the search has another result by now. */
-  verify(view: View, transaction: Transaction): Promise<void>
+  /**
+   * Inside the transaction, before any change: throws Contended when the search has another result by now. Also locks
+   * the resource with the id `own`, so that it cannot begin to match, and returns its current version.
+   */
+  verify(view: View, transaction: Transaction, own?: string): Promise<StoredVersion | undefined>
   /** Inside the transaction, after all its changes: throws 412 when several resources match by now. */
   confirm(view: View): Promise<void>
 }
@@ -85,18 +88,29 @@ export const locateMatches = async (
   const found = await find(view)
   return {
     found,
-    async verify(here, transaction) {
+    async verify(here, transaction, own) {
       if (found.length === 0) await here.reads.advisoryLock(transaction, `conditional/${type}`)
       // Locked before the second search, so that its result holds until COMMIT. In the order of ids, so that
       // transactions cannot deadlock.
       for (const id of found.map((version) => version.id).sort()) await here.reads.lock(transaction, type, id)
+      const held = own === undefined ? undefined : await here.reads.lock(transaction, type, own)
       const now = await find(here)
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
+      return held
     },
     async confirm(here) {
       if ((await match.find(here.search, 2)).length > 1) throw ManyMatches(type)
     },
   }
+}
+
+/** Throws 412 when the request has If-Match but no resource matches its criteria. */
+export const checkAnyMatch = (
+  type: string,
+  found: StoredVersion | undefined,
+  precondition: Precondition | undefined,
+): void => {
+  if (found === undefined && precondition?.ifMatch !== undefined) throw NoneForIfMatch(type)
 }
 
 /**

@@ -9,6 +9,7 @@ import { newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
+import { refusePrecondition } from '../response/etag.ts'
 import type { View } from '../view.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange, ChangeTarget, PreparedChange } from './change.ts'
@@ -56,6 +57,7 @@ export const create =
     const prefer = readPrefer(headers.prefer)
     const { presentation } = readQueryParameters(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
     checkAccept(headers.accept, presentation.format)
+    refusePrecondition(headers)
     const noneExist = readNoneExist(headers['if-none-exist'], type.name)
     const interaction = interactionOf(request, { kind: 'create', type: type.name })
     return {

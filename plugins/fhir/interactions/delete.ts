@@ -11,7 +11,7 @@ import { ManyMatches, TooManyDeleted } from '../errors.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import type { AddressChange } from './change.ts'
-import { locateMatches } from './conditional.ts'
+import { checkAnyMatch, locateMatches } from './conditional.ts'
 import { queryOf } from './query-of.ts'
 import { interactionOf } from './request.ts'
 
@@ -54,6 +54,7 @@ export const deleteResource =
         const { found, verify } = await locateMatches(view, request, type.name, queryOf(url), MAX_DELETED)
         const [first, ...others] = found
         if (others.length > 0 && !parts.deletesMany) throw ManyMatches(type.name)
+        checkAnyMatch(type.name, first, precondition)
         if (found.length > MAX_DELETED) throw TooManyDeleted(type.name, MAX_DELETED)
         return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
       },

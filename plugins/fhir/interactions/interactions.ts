@@ -8,7 +8,9 @@ import type { View } from '../view.ts'
 import type { ChangeName, InteractionName, ReadName } from './addresses.ts'
 import type { Answer } from './answer.ts'
 import type { AddressChange, AddressedChange, PerformChange } from './change.ts'
+import { checkOwnedRead } from './check-owned-read.ts'
 import type { AddressOperations } from './operation.ts'
+import type { ServerOwnedTypes } from './owned-types.ts'
 import type { AddressedRead, AddressRead, PerformRead } from './read-interaction.ts'
 import { type InteractionRequest, interactionOf, type PathParams } from './request.ts'
 
@@ -45,6 +47,7 @@ export interface Interactions {
 
 export interface InteractionsParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly owned: ServerOwnedTypes
   readonly reads: Readonly<Record<ReadName, AddressRead>>
   readonly changes: Readonly<Record<ChangeName, AddressChange>>
   readonly operations: AddressOperations
@@ -53,7 +56,7 @@ export interface InteractionsParts {
 }
 
 export const createInteractions = (parts: InteractionsParts): Interactions => {
-  const { catalog, reads, changes, operations, performRead, performChange } = parts
+  const { catalog, owned, reads, changes, operations, performRead, performChange } = parts
   const isChange = (name: ReadName | ChangeName): name is ChangeName => name in changes
 
   const named: Interactions['named'] = (name, request) => {
@@ -76,6 +79,7 @@ export const createInteractions = (parts: InteractionsParts): Interactions => {
   }
 
   const address: Interactions['address'] = (view, name, request) => {
+    checkOwnedRead(owned, name, request)
     if (name === 'operation') return operations.address(view, request)
     return isChange(name)
       ? { kind: 'change', addressed: changes[name](view, request) }

@@ -1,25 +1,44 @@
 /** Types that only a plugin of the server writes. Clients can read them. */
-import { ServerOwned, TypeOwnedTwice } from '../errors.ts'
+import { ReadElsewhere, ServerOwned, TypeOwnedTwice } from '../errors.ts'
+
+interface Owned {
+  readonly why: string
+  readonly readAt: string | undefined
+}
 
 export interface ServerOwnedTypes {
-  /** In setup only. `why` follows the name of the type in the refusal: `is written by the audit trail`. */
-  add(type: string, why: string): void
+  /**
+   * In setup only. `why` follows the name of the type in the refusal: `is written by the audit trail`. `readAt` is given
+   * for a type that is not stored as resources, and says where to read it: `GET /_audit`.
+   */
+  add(type: string, why: string, readAt?: string): void
   has(type: string): boolean
+  /** Types that are not stored as resources, but read at other addresses. */
+  readonly readElsewhere: ReadonlySet<string>
   /** Throws 405 for a change of an owned type. */
   check(type: string): void
+  /** Throws 400 for a type in `readElsewhere`: an empty answer would mean that there are no such resources. */
+  checkRead(type: string): void
 }
 
 export const createServerOwnedTypes = (): ServerOwnedTypes => {
-  const reasons = new Map<string, string>()
+  const types = new Map<string, Owned>()
+  const readElsewhere = new Set<string>()
   return {
-    add(type, why) {
-      if (reasons.has(type)) throw TypeOwnedTwice(type)
-      reasons.set(type, why)
+    add(type, why, readAt) {
+      if (types.has(type)) throw TypeOwnedTwice(type)
+      types.set(type, { why, readAt })
+      if (readAt !== undefined) readElsewhere.add(type)
     },
-    has: (type) => reasons.has(type),
+    has: (type) => types.has(type),
+    readElsewhere,
     check(type) {
-      const why = reasons.get(type)
-      if (why !== undefined) throw ServerOwned(type, why).with({ headers: { allow: 'GET, HEAD' } })
+      const owned = types.get(type)
+      if (owned !== undefined) throw ServerOwned(type, owned.why).with({ headers: { allow: 'GET, HEAD' } })
+    },
+    checkRead(type) {
+      const readAt = types.get(type)?.readAt
+      if (readAt !== undefined) throw ReadElsewhere(type, readAt)
     },
   }
 }

@@ -17,7 +17,7 @@ import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange } from './change.ts'
 import { warningsList } from './check-content.ts'
-import { locateMatch } from './conditional.ts'
+import { checkAnyMatch, locateMatch } from './conditional.ts'
 import type { Modification, SentPatch, ToModification } from './modify.ts'
 import { queryOf } from './query-of.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
@@ -83,6 +83,7 @@ export const patch =
       async locate() {
         if (id !== undefined) return { id }
         const { found, verify } = await locateMatch(view, request, type.name, queryOf(url))
+        checkAnyMatch(type.name, found, precondition)
         if (found === undefined) throw NoneMatches(type.name)
         return { id: found.id, found, verify }
       },

@@ -5,15 +5,9 @@ import { type SearchFastParts, searchFast } from '../search/fast-path.ts'
 import { type SearchPageParts, searchPage } from '../search/planned-search.ts'
 import type { SearchsetPage } from '../search/searchset-page.ts'
 import type { Answer } from './answer.ts'
-import { queryOf } from './query-of.ts'
+import { queryIn } from './query-of.ts'
 import type { AddressRead } from './read-interaction.ts'
-import { type InteractionRequest, interactionOf } from './request.ts'
-
-/** The query as it was sent: that of the address, then that of the form. */
-const queryIn = ({ url, body }: InteractionRequest): string => {
-  const form = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : ''
-  return [queryOf(url), form].filter((part) => part !== '').join('&')
-}
+import { interactionOf } from './request.ts'
 
 export const search =
   (parts: SearchFastParts & SearchPageParts): AddressRead =>

@@ -5,15 +5,15 @@
 
 import type { Clock, Random } from '../../../kernel/index.ts'
 import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
-import { NotFound, newId } from '../../storage/service.ts'
-import { MethodNotAllowed } from '../errors.ts'
+import { Contended, NotFound, newId, type StoredVersion } from '../../storage/service.ts'
+import { ConditionalIdTaken, MethodNotAllowed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
-import type { AddressChange } from './change.ts'
+import type { AddressChange, ChangeTarget } from './change.ts'
 import { type CheckContent, warningsList } from './check-content.ts'
-import { locateMatch } from './conditional.ts'
+import { checkAnyMatch, type LocatedMatch, locateMatch } from './conditional.ts'
 import { parseBody, readIncomingResource } from './incoming-resource.ts'
 import { queryOf } from './query-of.ts'
 import { interactionOf } from './request.ts'
@@ -25,6 +25,25 @@ export interface UpdateParts {
   readonly checkContent: CheckContent
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
+}
+
+/**
+ * The target when nothing matches the criteria and the resource has an id. It may be created under this id, but an
+ * existing resource is not replaced, because it does not match the criteria: 409. That holds for the version that was
+ * locked during the second search. Another version was made since and may match, so the update is retried.
+ */
+const targetUnder = (type: string, id: string, { verify, confirm }: LocatedMatch): ChangeTarget => {
+  let held: StoredVersion | undefined
+  return {
+    id,
+    async verify(here, transaction) {
+      held = await verify(here, transaction, id)
+    },
+    confirm,
+    checkReplaced(current) {
+      throw current.rid === held?.rid && current.version === held.version ? ConditionalIdTaken(type, id) : Contended()
+    },
+  }
 }
 
 export const update =
@@ -47,11 +66,13 @@ export const update =
       interaction,
       async locate(body) {
         if (id !== undefined) return { id }
-        const { found, verify, confirm } = await locateMatch(view, request, type.name, criteria as string)
+        const located = await locateMatch(view, request, type.name, criteria as string)
+        const { found, verify, confirm } = located
+        checkAnyMatch(type.name, found, precondition)
         const { resource } = parseBody(body)
         const own = typeof resource.id === 'string' && isResourceId(resource.id) ? resource.id : undefined
-        const meant = found?.id ?? own ?? newId(parts)
-        return { id: meant, found, verify, confirm: found === undefined ? confirm : undefined }
+        if (found !== undefined) return { id: found.id, found, verify }
+        return own === undefined ? { id: newId(parts), verify, confirm } : targetUnder(type.name, own, located)
       },
       async prepare(guard, target, body) {
         const isFound = id === undefined
@@ -64,6 +85,7 @@ export const update =
           change: {
             kind: creates ? 'create' : 'update',
             mayCreate: parts.updateAsCreate,
+            checkReplaced: target.checkReplaced,
             interaction: { ...interaction, id: target.id },
             type: type.name,
             guard,

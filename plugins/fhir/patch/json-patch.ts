@@ -71,6 +71,7 @@ const checkImmutable = ({ op, path, ...rest }: JsonOperation): void => {
 }
 
 const INDEX = /^(0|[1-9]\d{0,8})$/
+const NO_INDEX = 'items of a list are 0, 1, 2, without leading zeros'
 // Names that every object inherits: assigning one would change more than the resource.
 const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype), 'prototype'])
 
@@ -88,7 +89,8 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonOpera
 
     const child = (holder: unknown, token: string, path: Pointer): unknown => {
       if (Array.isArray(holder)) {
-        if (!INDEX.test(token) || Number(token) >= holder.length) throw fail(path, 'the list has no such item')
+        if (!INDEX.test(token)) throw fail(path, NO_INDEX)
+        if (Number(token) >= holder.length) throw fail(path, 'the list has no such item')
         return holder[Number(token)]
       }
       if (!isObject(holder) || !Object.hasOwn(holder, token)) throw fail(path, 'there is no such element')
@@ -115,7 +117,8 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonOpera
       }
       const holder = holderOf(path)
       if (Array.isArray(holder)) {
-        const index = token === '-' ? holder.length : INDEX.test(token) ? Number(token) : holder.length + 1
+        if (token !== '-' && !INDEX.test(token)) throw fail(path, `${NO_INDEX}, or - behind the last`)
+        const index = token === '-' ? holder.length : Number(token)
         if (index > holder.length) throw fail(path, 'the list is shorter')
         holder.splice(index, 0, value)
       } else if (isObject(holder)) {

@@ -4,7 +4,7 @@ import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import { NoneMatches } from '../errors.ts'
 import type { AddressedChange } from '../interactions/change.ts'
-import { locateMatch } from '../interactions/conditional.ts'
+import { checkAnyMatch, locateMatch } from '../interactions/conditional.ts'
 import type { ToModification } from '../interactions/modify.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import { type InteractionRequest, interactionOf } from '../interactions/request.ts'
@@ -33,6 +33,7 @@ export const addressRevision = (
     async locate() {
       if (id !== undefined) return { id }
       const { found, verify } = await locateMatch(view, request, type, queryOf(url))
+      checkAnyMatch(type, found, precondition)
       if (found === undefined) throw NoneMatches(type)
       return { id: found.id, found, verify }
     },

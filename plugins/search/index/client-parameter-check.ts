@@ -18,7 +18,7 @@ import {
 import type { BackfillWorker } from './backfill/backfill-worker.ts'
 import { settleColumns } from './columns.ts'
 import type { Registry } from './registry.ts'
-import { dropPosted, nextGeneration, putPosted, readPosted } from './tables.ts'
+import { dropPosted, nextGeneration, POSTING, putPosted, readPosted } from './tables.ts'
 
 export const SEARCH_PARAMETER = 'SearchParameter'
 
@@ -169,7 +169,7 @@ export const createClientParameterCheck = ({
       const ours = changes.filter(({ version, written }) => written && version.type === SEARCH_PARAMETER)
       if (ours.length === 0) return []
       // One at a time: each must see what the other has made.
-      await store.advisoryLock(transaction, 'search-parameters')
+      await store.advisoryLock(transaction, POSTING)
       const refusals: RejectedChange[] = []
       const rows = await apply(
         transaction,

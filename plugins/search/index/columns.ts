@@ -5,6 +5,7 @@
 import type { Transaction } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import type { StoredColumn } from '../definition/stored-definitions.ts'
+import { nextLayout } from './layout.ts'
 import {
   DIRTY,
   GONE,
@@ -92,5 +93,6 @@ export const settleColumns = async (
     await transaction.run(insertColumn, [last, type, kind, expression, bit, isEmpty(type) ? 1 : 0, 0, 0, 0])
   }
   await transaction.run(writeLastColumn, [String(last)])
+  await transaction.run(nextLayout, [])
   await transaction.run(nextGeneration, [])
 }

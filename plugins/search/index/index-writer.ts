@@ -87,10 +87,14 @@ const without = (kind: IndexTableKind, values: Values, others: Values): Values =
   return rest
 }
 
-/** `changes`: who is told of what is written; undefined where nobody asks. */
+/**
+ * `compareLayout`: what a write sends along to be sure of the layout. `changes`: who is told of what is written;
+ * undefined where nobody asks.
+ */
 export const createIndexWriter = (
   registry: Registry,
   codeOf: (type: string) => number | undefined,
+  compareLayout: (transaction: Transaction) => MaybePromise<void>,
   changes?: ChangeCounters,
 ): IndexWriter => {
   // Displays that were committed lately: they need not be written again.
@@ -190,6 +194,7 @@ export const createIndexWriter = (
     const pause = createPause()
     changes?.recordKeys(next, keys)
     const promises: Promise<void>[] = []
+    collect(promises, compareLayout(transaction))
     const finish = async (): Promise<void> => {
       if (promises.length > 0) await Promise.all(promises.splice(0))
       await pause()
@@ -226,6 +231,7 @@ export const createIndexWriter = (
       if (before !== undefined) changes?.record(next, before)
       const put = before === undefined ? putLater : insertImmediately
       const promises: Promise<void>[] = []
+      collect(promises, compareLayout(transaction))
       if (resource?.contained !== undefined || earlier?.contained !== undefined)
         writeContained(
           transaction,

@@ -18,11 +18,12 @@ import { CONTAINED_OFFSET } from './contained/key-space.ts'
 import { createConverters } from './convert/converters.ts'
 import { createExtraction, type Extraction } from './extraction.ts'
 import { createHasher, type Hasher } from './hash.ts'
+import { layoutNow } from './layout.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
-import { readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
+import { POSTING, readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
 
 /** What another thread makes the same extraction from, as plain data. */
 export interface ExtractionSource {
@@ -48,6 +49,8 @@ export interface Registry extends Extraction {
   canonicalColumn(type: string): number | undefined
   /** What extraction is made from: another object whenever resources have other index rows than before. */
   readonly source: ExtractionSource
+  /** The layout that `source` writes, or one that is not current any more: see layout.ts. */
+  readonly layout: string
   /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside, or what others hold too. */
   readonly canonicalColumns: readonly number[]
   /** True when what columns hold depends on what others hold: then a resource is extracted as a whole. */
@@ -122,27 +125,36 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     if (model.columns.some((column) => column.exotic === true)) await getNodes()
     return model
   }
-  /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. */
-  const settle = async (model: SearchDefinitions): Promise<void> => {
-    if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return
+  /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. False: look again. */
+  const settle = async (model: SearchDefinitions, posted: string): Promise<boolean> => {
+    if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return true
     const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
     const held = new Set(rows.map(({ code }) => code))
-    await database.transact((transaction) =>
-      settleColumns(transaction, model.columns, (type) => !held.has(codeOf(type) ?? 0)),
-    )
+    await database.transact(async (transaction) => {
+      // What is posted meanwhile by another server must not be put aside.
+      await transaction.hold(POSTING)
+      if (JSON.stringify(await transaction.all<ClientParameterRow>(readPosted, [])) !== posted) return
+      const isFirst = (await transaction.all<ColumnRow>(readIndexColumns, [])).length === 0
+      // Another server may be creating the first resource of a type.
+      const isAlone = isFirst || database.kind !== 'postgres'
+      await settleColumns(transaction, model.columns, (type) => isAlone && !held.has(codeOf(type) ?? 0))
+    })
+    return false
   }
   const generationNow = async (): Promise<string> =>
     (await database.get<{ value: string }>(readGeneration, []))?.value ?? '0'
 
   let generation = ''
+  let layout = ''
   let state: ParameterState
   let source: ExtractionSource
-  /** Reads the generation first: what changes meanwhile is found by the next look. */
+  /** Reads the numbers first: what changes meanwhile is found by the next look. */
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
+    const nowWritten = await layoutNow(database)
     const posted = await database.all<ClientParameterRow>(readPosted, [])
     const model = await modelOf(posted)
-    if (isStart) await settle(model)
+    if (isStart && !(await settle(model, JSON.stringify(posted)))) return load(true)
     const held = await database.all<ColumnRow>(readIndexColumns, [])
     // Another server has just posted more: its columns come with the next look.
     const known = new Set(held.map(columnKeyOf))
@@ -154,6 +166,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     state = isOther ? next : { ...next, extractors: state.extractors }
     if (isOther) source = { seed, caseless: options.caseless, model, held, packaged, posted: urls }
     generation = now
+    // With other packages than those of another server the layout cannot be written here.
+    if (isStart || isSettled(model.columns, held)) layout = nowWritten
   }
   await load(true)
 
@@ -176,6 +190,9 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     },
     get source() {
       return source
+    },
+    get layout() {
+      return layout
     },
     parameters: (type) => state.parametersOf.get(type) ?? NONE,
     canonicalColumn: (type) => state.canonicalColumn(type),

@@ -3,6 +3,7 @@ import { type Database, sql } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import { isIn, q, raw } from '../sql/fragment.ts'
 import { CONTAINED_OFFSET } from './contained/key-space.ts'
+import { nextLayout } from './layout.ts'
 import { DIRTY, nextGeneration, setBackfilledTo } from './tables.ts'
 
 const readIndexed = sql('search.caseless', "SELECT value FROM search_setting WHERE name = 'caseless'")
@@ -49,6 +50,7 @@ export const settleCaseless = async (
   await database.transact(async (transaction) => {
     for (const code of columns) await transaction.run(setBackfilledTo, [DIRTY, code])
     await transaction.run(writeIndexed, [now])
+    await transaction.run(nextLayout, [])
     if (columns.size > 0) await transaction.run(nextGeneration, [])
   })
 }

@@ -258,6 +258,8 @@ export const nextGeneration = sql(
   'search.generation-next',
   "INSERT INTO search_setting (name, value) VALUES ('generation', '1') ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(search_setting.value AS bigint) + 1 AS text)",
 )
+/** What whoever changes posted parameters, or settles columns by them, holds until COMMIT. */
+export const POSTING = 'search-parameters'
 export const readPosted = sql('search.posted', 'SELECT rid, id, url, status, body FROM search_parameter ORDER BY rid')
 export const putPosted = sql(
   'search.posted-put',

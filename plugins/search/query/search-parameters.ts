@@ -1,6 +1,6 @@
 /** The parameters of a search, from query and form: those that steer the result, and the criteria. */
 
-import { QueryParameterValue, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
+import { QueryParameterValue, SearchTooCostly, SearchTypeMisplaced } from '../errors.ts'
 
 export const MAX_PARAMETERS = 200
 /** Chains and `_has` of one search. */
@@ -92,8 +92,7 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     if (head === '_include') includes.push(readInclude(name, value))
     else if (head === '_revinclude') revincludes.push(readInclude(name, value))
     else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
-      if (name === '_type' && !isSystem)
-        throw SearchParameterUnknown('_type', 'one type', 'it is for searches over several types')
+      if (name === '_type' && !isSystem) throw SearchTypeMisplaced()
       if (once.has(name) && name !== '_format') throw QueryParameterValue(name, 'one value; it is given twice')
       once.set(name, value)
     } else {

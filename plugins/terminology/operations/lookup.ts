@@ -78,7 +78,9 @@ export const lookupOperation = (terminology: ExpansionService): Operation => ({
     const { inputs } = invocation
     const [coding] = codingsOf(invocation, 'lookup')
     refuseContradiction('lookup', ['version', inputs.get('version')], ['the version of coding', coding?.version])
-    const { url, version } = namedSystem(
+    const { url, version } = await namedSystem(
+      terminology,
+      'CodeSystem',
       inputs.get<string>('system') ?? coding?.system,
       coding?.version ?? inputs.get('version'),
       ['system', 'version', 'lookup'],

@@ -1,6 +1,6 @@
 /** Reads the inputs of terminology operations: a value set, a code system, codings. */
 import type { Invocation, OperationParameter } from '../../fhir/service.ts'
-import { readCanonical, withVersion } from '../canonical.ts'
+import { joinVersion, readCanonical } from '../canonical.ts'
 import { type CodeSystem, readCodeSystem } from '../code-system.ts'
 import { CodeSystemIncomplete, CodeSystemUnknown, InputMissing, ValueSetUnknown } from '../errors.ts'
 import type { Expansion } from '../expanded-codes.ts'
@@ -49,7 +49,7 @@ export const codingsOf = (
     refuseContradiction(operation, ['code', code], ['the code of coding', coding.code ?? ''])
     refuseContradiction(
       operation,
-      ['system', system && readCanonical(system).url],
+      ['system', system === coding.system ? system : system && readCanonical(system).url],
       ['the system of coding', coding.system],
     )
   }
@@ -107,7 +107,11 @@ export const valueSetOf = async (
   const literal = isGiven ? undefined : idIn('ValueSet', inputs.get('url'))
   const id = interaction.id ?? literal
   const url = inputs.get<string>('url')
-  const named = namedSystem(url, inputs.get('valueSetVersion'), ['url', 'valueSetVersion', operation])
+  const named = await namedSystem(terminology, 'ValueSet', url, inputs.get('valueSetVersion'), [
+    'url',
+    'valueSetVersion',
+    operation,
+  ])
   const sent = inputs.get<Json>('valueSet')
   const given = id === undefined ? sent : (await data.read('ValueSet', id)).parse()
   if (given !== undefined) {
@@ -124,7 +128,7 @@ export const valueSetOf = async (
     return { name: String(given.url ?? id ?? ''), resource: given, expand: (pin) => terminology.of(given, pin) }
   }
   if (url === undefined) throw InputMissing(operation, 'the url of a value set, or the value set')
-  const name = withVersion(url, inputs.get('valueSetVersion'))
+  const name = joinVersion(named.url ?? url, named.version)
   const expand = async (pin?: Pin): Promise<Expansion> => {
     const expansion = await terminology.all(name, pin)
     if (expansion === undefined) throw ValueSetUnknown(name.slice(0, 200))
@@ -152,20 +156,22 @@ export const wholeSystem = async (
   const id = interaction.id ?? (version === undefined ? idIn('CodeSystem', url) : undefined)
   if (id !== undefined) return complete(`CodeSystem/${id}`, readCodeSystem((await data.read('CodeSystem', id)).parse()))
   if (url === undefined) throw missing()
-  const name = withVersion(url, version)
+  const name = joinVersion(url, version)
   return complete(name, await terminology.codeSystem(name))
 }
 
 /**
  * Splits a canonical, `system|version`, and combines it with the separate version. Throws 400 where the two versions
- * differ; the third argument names both inputs and the operation.
+ * differ; the last argument names both inputs and the operation.
  */
-export const namedSystem = (
+export const namedSystem = async (
+  terminology: Pick<ExpansionService, 'readName'>,
+  type: 'CodeSystem' | 'ValueSet',
   system: string | undefined,
   version: string | undefined,
   [systemName, versionName, operation]: readonly [system: string, version: string, operation: string],
 ) => {
-  const named = system === undefined ? undefined : readCanonical(system)
+  const named = system === undefined ? undefined : await terminology.readName(type, system)
   refuseContradiction(operation, [versionName, version], [`the version in ${systemName}`, named?.version])
   return { url: named?.url, version: named?.version ?? version }
 }

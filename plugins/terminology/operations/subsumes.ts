@@ -33,11 +33,13 @@ export const subsumesOperation = (terminology: ExpansionService): Operation => (
       system: inputs.get<InputCoding>(`coding${one}`)?.system,
       version: inputs.get<InputCoding>(`coding${one}`)?.version,
     })) as [InputCoding, InputCoding]
-    const given = namedSystem(asked ?? a.system ?? b.system, askedVersion ?? a.version ?? b.version, [
-      'system',
-      'version',
-      'subsumes',
-    ])
+    const given = await namedSystem(
+      terminology,
+      'CodeSystem',
+      asked ?? a.system ?? b.system,
+      askedVersion ?? a.version ?? b.version,
+      ['system', 'version', 'subsumes'],
+    )
     const missing = () => InputMissing('subsumes', 'the one system of both codes')
     const whole = await wholeSystem(terminology, invocation, given, missing)
     if (asked !== undefined || askedVersion !== undefined)

@@ -4,7 +4,7 @@
  * https://hl7.org/fhir/R4/codesystem-operation-validate-code.html
  */
 import type { Operation, OperationParameter } from '../../fhir/service.ts'
-import { readCanonical, withVersion } from '../canonical.ts'
+import { joinVersion } from '../canonical.ts'
 import { InputMissing } from '../errors.ts'
 import type { Expansion } from '../expanded-codes.ts'
 import type { ExpansionService } from '../terminology.ts'
@@ -121,7 +121,9 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
     const isCodeOnly = inputs.get('coding') === undefined && inputs.get('codeableConcept') === undefined
     const codings = codingsOf(invocation, 'validate-code')
     const url = inputs.get<string>('url')
-    const named = namedSystem(
+    const named = await namedSystem(
+      terminology,
+      'CodeSystem',
       url ?? codings.find(({ system }) => system !== undefined)?.system,
       inputs.get('version'),
       [url === undefined ? 'the system of the coding' : 'url', 'version', 'validate-code'],
@@ -129,7 +131,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
     const missing = () => InputMissing('validate-code', 'the url of a code system')
     const own = await wholeSystem(terminology, invocation, named, missing)
     // For `code` alone, another version than that of the code system gives false with a message.
-    const version = isCodeOnly ? readCanonical(url ?? '').version : named.version
+    const version = isCodeOnly && url === named.url ? undefined : named.version
     refuseOtherSystem(invocation, own, ['validate-code', 'url'], { url: url && named.url, version })
     const isOfInstance = invocation.interaction.id !== undefined
     const find = async (coding: InputCoding): Promise<Found> => {
@@ -141,7 +143,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
       const isOther = version !== undefined && version !== own.version
       // A coding with another version is checked in that version, if the request names none.
       const isFree = !isOfInstance && named.version === undefined
-      const other = isOther && isFree ? await terminology.codeSystem(withVersion(system, version)) : undefined
+      const other = isOther && isFree ? await terminology.codeSystem(joinVersion(system, version)) : undefined
       const used = isOther ? (other?.content === 'complete' ? other : undefined) : own
       if (used === undefined)
         return {
@@ -150,7 +152,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
         }
       const concept = used.find(code)
       if (concept !== undefined) return { coding, one: ofSystem(used, concept) }
-      return { coding, why: `${nameOf(whole)} is not in the code system ${withVersion(system, version)}.` }
+      return { coding, why: `${nameOf(whole)} is not in the code system ${joinVersion(system, version)}.` }
     }
     const found: Found[] = []
     for (const coding of codings) found.push(await find(coding))

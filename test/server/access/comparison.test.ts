@@ -106,12 +106,23 @@ const changes = (): Asked[] => {
 }
 
 const CONDITION = 'identifier=http://i|hidden'
+const PRECONDITIONS_OF_CONDITIONAL: readonly Record<string, string>[] = [
+  { 'if-match': 'W/"1"' },
+  { 'if-match': '*' },
+  { 'if-unmodified-since': 'Mon, 01 Jan 2001 00:00:00 GMT' },
+]
 const conditional = (): Asked[] => {
   const { id: _id, ...anonymous } = inside
   return [
     { method: 'PUT', url: `/Observation?${CONDITION}`, body: anonymous },
     { method: 'PUT', url: `/Observation?${CONDITION}`, body: inside },
     { method: 'PUT', url: '/Observation?_id=hidden', body: inside },
+    { method: 'PUT', url: '/Observation?identifier=http://i|nobody', body: inside },
+    ...PRECONDITIONS_OF_CONDITIONAL.flatMap((headers): Asked[] => [
+      { method: 'PUT', url: `/Observation?${CONDITION}`, headers, body: inside },
+      { method: 'PATCH', url: `/Observation?${CONDITION}`, headers: { ...JSON_PATCH, ...headers }, body: replace },
+      { method: 'DELETE', url: `/Observation?${CONDITION}`, headers },
+    ]),
     { method: 'PATCH', url: `/Observation?${CONDITION}`, headers: JSON_PATCH, body: replace },
     { method: 'DELETE', url: `/Observation?${CONDITION}` },
     { method: 'DELETE', url: '/Observation?_id=hidden' },

@@ -11,6 +11,7 @@ const PRECONDITIONS: readonly Record<string, string>[] = [
   { 'if-match': 'W/"2"' },
   { 'if-match': '*' },
   { 'if-none-match': '*' },
+  { 'if-unmodified-since': 'Mon, 01 Jan 2001 00:00:00 GMT' },
 ]
 
 let worlds: Worlds

@@ -100,4 +100,61 @@ test('nobody changes events there', async () => {
   }
 })
 
+test('nothing that looks among the stored resources answers that no event happened', async () => {
+  const created = await server.inject({
+    method: 'POST',
+    url: '/Patient',
+    headers,
+    payload: '{"resourceType":"Patient"}',
+  })
+  const id = created.json().id as string
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  for (const [method, url, more, payload] of [
+    ['GET', '/?_type=AuditEvent'],
+    ['GET', '/?_type=Patient,AuditEvent'],
+    ['POST', '/_search', form, '_type=AuditEvent'],
+    ['POST', '/AuditEvent/_search', form, ''],
+    ['GET', `/Patient/${id}/AuditEvent`],
+    ['GET', '/AuditEvent/_history'],
+    ['GET', '/AuditEvent/1/_history'],
+    ['GET', '/AuditEvent/1/_history/1'],
+    ['GET', '/AuditEvent/1/$meta'],
+    ['GET', `/Patient?_id=${id}&_revinclude=AuditEvent:entity`],
+    ['GET', `/Patient?_id=${id}&_revinclude:iterate=AuditEvent:entity`],
+    ['GET', '/Patient?_has:AuditEvent:entity:action=R'],
+  ] as const) {
+    const answer = await server.inject({
+      method,
+      url,
+      headers: more ?? {},
+      ...(payload === undefined ? {} : { payload }),
+    })
+    assertRefused(answer, { status: 400, code: 'not-supported' }, `${method} ${url}`)
+    assert.match(answer.json().issue[0].diagnostics, /GET \/_audit/)
+  }
+  for (const type of ['batch', 'transaction'])
+    for (const url of [
+      'AuditEvent',
+      'AuditEvent?_summary=count',
+      'AuditEvent/1',
+      '?_type=AuditEvent',
+      `Patient/${id}/AuditEvent`,
+    ]) {
+      const bundle = { resourceType: 'Bundle', type, entry: [{ request: { method: 'GET', url } }] }
+      const answer = await server.inject({ method: 'POST', url: '/', headers, payload: JSON.stringify(bundle) })
+      if (type === 'batch')
+        assert.is(answer.json().entry[0].response.status, '400 Bad Request', `${url} ${answer.body}`)
+      else assertRefused(answer, { status: 400, code: 'not-supported' }, url)
+      assert.match(answer.body, /GET \/_audit/)
+    }
+})
+
+test('searches of other types, and the statement of what is supported, say what is there', async () => {
+  assert.is((await server.inject('/?_type=Patient')).statusCode, 200)
+  assert.is((await server.inject('/Patient?_content=AuditEvent')).statusCode, 200)
+  const { resource } = (await server.inject('/metadata')).json().rest[0]
+  const codes = resource.find(({ type }: Json) => type === 'AuditEvent').interaction.map(({ code }: Json) => code)
+  assert.equal(codes, ['read', 'search-type'])
+})
+
 test.run()

@@ -248,6 +248,12 @@ test('several types are searched at once by what they share', async () => {
   assert.is((await walk('/?_count=7')).length, 29)
 })
 
+test('_type where the address names the type is refused, and the message says where it goes', async () => {
+  const { status, body } = await get('/Patient?_type=Patient')
+  assert.is(status, 400)
+  assert.match(body.issue[0].diagnostics, /^_type is for searches over several types, .* Leave _type out\.$/)
+})
+
 test('a compartment holds what its definition says', async () => {
   assert.equal(idsOf((await get('/Patient/p01/Observation')).body), ['o1'])
   assert.equal(idsOf((await get('/Patient/p02/Observation')).body), [])

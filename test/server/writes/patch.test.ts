@@ -79,6 +79,23 @@ test('an element that a patch takes the last part of goes too', async () => {
   assert.is(rest(answer.text), ',"active":true')
 })
 
+test('a JSON Patch path with what is no index of a list is refused, and the message says what an index is', async () => {
+  const url = await stored(',"name":[{"family":"A"},{"family":"B"}]')
+  for (const token of ['01', '00', '1.0', 'a', '-1'])
+    for (const operation of [
+      { op: 'add', value: { family: 'C' } },
+      { op: 'replace', value: { family: 'C' } },
+      { op: 'test', value: { family: 'B' } },
+      { op: 'remove' },
+    ])
+      refused(
+        await patch(url, JSON_PATCH, [{ ...operation, path: `/name/${token}` }]),
+        422,
+        'processing',
+        /items of a list are 0, 1, 2, without leading zeros/,
+      )
+})
+
 test('a merge patch replaces, adds and takes away members', async () => {
   const url = await stored(
     ',"active":true,"birthDate":"1970-01-01","maritalStatus":{"text":"x","coding":[{"code":"M"}]}',

@@ -21,8 +21,6 @@ export interface BackfillWorkerParts {
   readonly log: Logger
   /** There may be other servers on this database. */
   readonly shared: boolean
-  /** Resolves when no transaction is open that began before the call: it may not know the newest columns. */
-  readonly whenDrained: () => Promise<void>
 }
 
 export interface BackfillWorker {
@@ -44,7 +42,6 @@ export const createBackfillWorker = ({
   clock,
   log,
   shared,
-  whenDrained,
 }: BackfillWorkerParts): BackfillWorker => {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -105,7 +102,6 @@ export const createBackfillWorker = ({
   const hasWork = (): boolean => registry.pending.length + registry.gone.length > 0
 
   const work = async (): Promise<void> => {
-    await whenDrained()
     await backfill.completeEmpty(() => true)
     for (;;) {
       if (signal.aborted) return

@@ -68,8 +68,8 @@ export interface Backfill {
   remove(column: ColumnRow): Promise<boolean>
 }
 
-export const createBackfill = ({ database, registry, rows, types, clock }: BackfillParts): Backfill => {
-  const clearing = createColumnClearing({ database, registry, rows, types, clock })
+export const createBackfill = ({ database, registry, rows, types, clock, gate }: BackfillParts): Backfill => {
+  const clearing = createColumnClearing({ database, registry, rows, types, clock, gate })
   let extract: { readonly key: string; readonly run: Extract } | undefined
 
   const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
@@ -150,6 +150,7 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
   /** Columns that are as far behind as the furthest; they are filled as far as the next ones have come. */
   const fill = async (transaction: Transaction, type: string, wanted: ReadonlySet<number>): Promise<BackfillStep> => {
     const unready = (await transaction.all<ColumnRow>(lockUnready, [type])).filter(({ code }) => wanted.has(code))
+    await gate.compare(transaction)
     if (unready.length === 0) return { left: false, moved: [], completed: [] }
     const from = Math.min(...unready.map(({ reach }) => reach))
     const active = unready.filter(({ reach }) => reach === from)
@@ -166,32 +167,41 @@ export const createBackfill = ({ database, registry, rows, types, clock }: Backf
     return { left: !isEnd || others.length > 0, moved: now, completed: isEnd ? now : [] }
   }
 
+  const completeEmpty = async (wanted: (column: ColumnRow) => boolean): Promise<void> => {
+    const candidates = registry.pending.filter((row) => row.reach === 0 && wanted(row))
+    if (candidates.length === 0) return
+    const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
+    const held = new Set(rows.map(({ code }) => code))
+    const empty = candidates.filter(({ type }) => !held.has(types.code(type) ?? 0))
+    if (empty.length === 0) return
+    await database.transact(async (transaction) => {
+      await complete(transaction, empty)
+      await gate.compare(transaction)
+    })
+    await registry.refresh()
+  }
+  const step = async (type: string): Promise<BackfillStep> => {
+    const pending = registry.pending.filter((row) => row.type === type)
+    const dirty = pending.filter(({ reach }) => reach === DIRTY)
+    if (dirty.length > 0) {
+      await clearing.clean(dirty)
+      return { left: true, cleaned: true, moved: [], completed: [] }
+    }
+    const fresh = pending.filter(({ reach, expected }) => reach === 0 && expected === 0)
+    if (fresh.length > 0) await count(type, fresh)
+    const wanted = new Set(pending.map(({ code }) => code))
+    const filled = await database.transact((transaction) => fill(transaction, type, wanted))
+    for (const row of filled.moved) registry.note(row)
+    if (filled.completed.length > 0 || !filled.left) await registry.refresh()
+    return filled
+  }
+
   return {
     async completeEmpty(wanted) {
-      const candidates = registry.pending.filter((row) => row.reach === 0 && wanted(row))
-      if (candidates.length === 0) return
-      const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
-      const held = new Set(rows.map(({ code }) => code))
-      const empty = candidates.filter(({ type }) => !held.has(types.code(type) ?? 0))
-      if (empty.length === 0) return
-      await database.transact((transaction) => complete(transaction, empty))
-      await registry.refresh()
+      await gate.run(() => completeEmpty(wanted))
     },
-    async step(type) {
-      const pending = registry.pending.filter((row) => row.type === type)
-      const dirty = pending.filter(({ reach }) => reach === DIRTY)
-      if (dirty.length > 0) {
-        await clearing.clean(dirty)
-        return { left: true, cleaned: true, moved: [], completed: [] }
-      }
-      const fresh = pending.filter(({ reach, expected }) => reach === 0 && expected === 0)
-      if (fresh.length > 0) await count(type, fresh)
-      const wanted = new Set(pending.map(({ code }) => code))
-      const filled = await database.transact((transaction) => fill(transaction, type, wanted))
-      for (const row of filled.moved) registry.note(row)
-      if (filled.completed.length > 0 || !filled.left) await registry.refresh()
-      return filled
-    },
-    remove: clearing.remove,
+    // Where the layout has changed the next step is another one.
+    step: async (type) => (await gate.run(() => step(type))) ?? { left: true, cleaned: true, moved: [], completed: [] },
+    remove: async (column) => (await gate.run(() => clearing.remove(column))) ?? false,
   }
 }

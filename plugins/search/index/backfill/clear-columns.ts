@@ -35,7 +35,7 @@ interface Place {
   readonly from: number
 }
 
-export const createColumnClearing = ({ database, registry, rows, types, clock }: BackfillParts) => {
+export const createColumnClearing = ({ database, registry, rows, types, clock, gate }: BackfillParts) => {
   // How far the bits of a column have been taken out, in this process; another one begins again.
   const cleared = new Map<number, Place>()
 
@@ -66,6 +66,7 @@ export const createColumnClearing = ({ database, registry, rows, types, clock }:
   const clear = async (transaction: Transaction, column: ColumnRow): Promise<Cleared> => {
     const { code } = column
     const now = await transaction.get<ColumnRow>(lockColumn, [code])
+    await gate.compare(transaction)
     // Another server was faster, or a parameter uses the column again.
     if (now?.reach !== column.reach) return { column, state: 'changed' }
     for (const apart of [0, CONTAINED_OFFSET])
