@@ -115,11 +115,11 @@ const changeStatus = (right: Right, versions: Versions, sent: Json, isUpdate: bo
   return may.holds(right, target) ? 412 : may.sees(target) ? 403 : 404
 }
 
-/** Of a deletion by a condition that names the id: what the search does not find is not there. */
+/** Of a deletion by a condition that names the id, with a version: what the search does not find has none. */
 const conditionalStatus = (versions: Versions, type: string): number => {
   if (may.isNone('d', type) || may.isClosed('s', type)) return 403
   const one = versions.at(-1)
-  if (one === undefined || one === null || !may.holds('s', one)) return 204
+  if (one === undefined || one === null || !may.holds('s', one)) return 412
   return may.holds('d', one) ? 412 : 403
 }
 
