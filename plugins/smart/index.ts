@@ -1,7 +1,4 @@
-/**
- * The authorization server: decides by access tokens what a caller may do. SMART App Launch 2.2. Spec: [smart],
- * Authentication.
- */
+/** The authorization server: access tokens and what they allow. SMART App Launch 2.2. Spec: [smart], Authentication. */
 import { Type } from 'typebox'
 import { definePlugin } from '../../kernel/index.ts'
 import { WebApps } from '../cors/service.ts'
