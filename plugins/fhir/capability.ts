@@ -83,6 +83,7 @@ const RAW_CONTENT =
 
 /** Interactions of a type that only the server writes. */
 const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
+/** Interactions of a type that is not stored as resources, but read at another address. */
 const READ_ELSEWHERE = ['read', 'search-type']
 
 /** FHIR allows no empty arrays, so an empty one is left out. */

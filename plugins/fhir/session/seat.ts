@@ -31,7 +31,10 @@ export interface SeatParts {
   readonly request: (given: ServerRequest) => RequestContext
 }
 
-/** Replaces the `authorize` taps: applies these restrictions. `check` is called after them. */
+/**
+ * Replaces the `authorize` taps: applies these restrictions, then calls `check`, which throws for names that the server
+ * does not know. Over HTTP the last tap makes that check.
+ */
 const applying =
   (
     restrictions: readonly Restriction[],

@@ -3,7 +3,7 @@ import type { OwnUrl, Runners } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 
-/** Versions are kept until their patients are requested. Above this number they are replaced by their patients. */
+/** Patients are read from the versions when they are requested, or once this number of versions has been collected. */
 const MAX_VERSIONS = 1_000
 
 export const createShown = (
