@@ -1,4 +1,4 @@
-/** Settings of the search. */
+/** Configuration keys of this plugin in the section `[fhir]`. */
 import { Type } from '../../kernel/index.ts'
 
 export const fhirSection = Type.Object({

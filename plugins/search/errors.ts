@@ -1,4 +1,6 @@
-/** What can be wrong with a search. https://hl7.org/fhir/R4/search.html#errors */
+/**
+ * Errors of search requests, of `_filter` and of posted SearchParameters. https://hl7.org/fhir/R4/search.html#errors
+ */
 import { defineError } from '../../kernel/index.ts'
 
 export const SearchParameterUnknown = defineError(

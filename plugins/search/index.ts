@@ -1,4 +1,7 @@
-/** Searches: what is indexed of resources, what a search means, how it is performed, and what of it a caller may see. */
+/**
+ * The plugin `search`: it keeps the search index, performs searches, and limits their results to what a caller may
+ * see.
+ */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Model } from '../model/service.ts'
@@ -36,7 +39,7 @@ export default definePlugin({
     needs.storage.check(searches.posted)
     return {
       async start(signal) {
-        // Asked for now and not in setup: a terminology may itself stand on this plugin.
+        // Resolved at the start, because the plugin that provides the terminology may itself depend on this one.
         const terminology = optional(CodeExpander)
         const fullTextMode = fhir.full_text
         await searches.open({ ...needs, fullTextMode, terminology, clock, random, log, busy, signal })

@@ -1,4 +1,6 @@
-/** The search of one server: what is indexed, how it is asked, and the rows that go with every write. */
+/**
+ * Puts the search of one server together: the registry of parameters, the index writer, the planner and the backfill.
+ */
 import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../database/service.ts'
 import type { Members, ReferenceWalker } from '../model/service.ts'
@@ -35,12 +37,12 @@ import { createStatementCache } from './sql/statements.ts'
 
 export interface Search extends PlannedSearch {
   readonly index: IndexWriter
-  /** Quick answers to usual searches; undefined in a transaction. */
+  /** Answers searches of frequent shapes from compiled statements. Undefined in a transaction. */
   readonly fast: FastSearch | undefined
   within(transaction: Transaction): Search
-  /** Completes the index over what was stored before. */
+  /** Fills columns that were added after resources had been stored. */
   readonly backfillWorker: BackfillWorker
-  /** The index of words, which its setting may have changed. */
+  /** The full-text index, which is rebuilt at the start when the setting `full_text` has changed. */
   readonly fullText: FullTextIndex
   readonly reindex: Reindex
 }
@@ -60,13 +62,13 @@ export interface SearchParts {
   readonly store: VersionStore
   readonly definitions: Pick<Definitions, 'find'>
   readonly fullTextMode: FullTextMode
-  /** Most bytes of resources kept in memory; where none are, no pages are either. */
+  /** Most bytes of resources that the version cache holds. 0 turns the cache of search pages off as well. */
   readonly cacheBytes: number
   readonly terminology?: CodeExpander | undefined
 }
 
 const MAX_SYSTEMS = 64
-/** One page is kept for so many bytes of resources. */
+/** One page may be cached for each so many bytes of the version cache. */
 const BYTES_OF_PAGE = 8_192
 const nextSystem = sql(
   'search.next-system',
@@ -81,7 +83,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const statements = createStatementCache()
   const fullText = createFullTextIndex(database, parts.fullTextMode)
   const shared = database.kind === 'postgres'
-  // Another process may write there, and tells nobody of it.
+  // On PostgreSQL another process may write, and this one would not learn of it in time to drop cached pages.
   const changes = shared || parts.cacheBytes === 0 ? undefined : createChangeCounters()
   const pages =
     changes === undefined
@@ -94,7 +96,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const backfill = createBackfill({ database, registry, rows: index, types, clock, gate })
   const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
-    // A key of `_sort` may begin with a minus.
+    // A parameter in `_sort` may begin with a minus.
     const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+-?|^-/))
     const isKnown = !names.includes('*') && words.every((word) => word === '' || registry.isPlain(word))
     return isKnown ? false : registry.refresh()
@@ -104,11 +106,11 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     const isCommitted = source === database
     const planner = createPlanner(source, statements, isCommitted ? rowEstimates : undefined)
 
-    /** Steps from one system of a code to the next along the key: as many seeks as there are systems. */
+    /** Finds the systems of one code by seeking from each to the next in the index key: one seek for each system. */
     const codeSystemsOf = async (params: readonly number[], value: number): Promise<readonly number[] | undefined> => {
       const systems = new Set<number>()
       for (const param of params) {
-        // SQLite seeks sooner than it sets up a recursion; over a network one statement is better than two.
+        // SQLite runs a few seeks faster than it sets up a recursive query; over a network one statement is faster.
         if (database.kind !== 'postgres') {
           let last = Number.MIN_SAFE_INTEGER
           while (systems.size <= MAX_SYSTEMS) {
@@ -161,7 +163,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       includer: createIncluder({ registry, criteria, executor, types, referenceJoins }),
       referred: createReferred({ registry, executor, typeNames: parts.typeNames }),
       async snapshotKey() {
-        // This process writes alone, and knows what it has committed.
+        // On SQLite only this process writes, so it knows the newest key without a query.
         if (isCommitted && database.kind !== 'postgres') return store.newestResourceKey()
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
         return Number(row?.rid ?? 0)
@@ -170,8 +172,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
         const rows = await source.all<{ code: number }>(readUsedTypes, [])
         return rows.map(({ code }) => types.name(code))
       },
-      // A terminology reads by itself, and what reads outside the open transaction may wait for its end.
-      // Nothing is kept of what may be undone.
+      // No terminology inside a transaction: it would read outside it, and might wait for its end. No caches either,
+      // because the transaction may be rolled back.
       within: (transaction) => over(rowSourceOf(transaction), undefined),
       backfillWorker,
       fullText,

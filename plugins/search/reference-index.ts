@@ -1,6 +1,7 @@
 /**
- * References at work: where those of a resource point, which of their targets this server holds, and what refers to a
- * resource. https://hl7.org/fhir/R4/references.html
+ * Answers questions about references for the check of referential integrity: where the references of a resource
+ * point, which of the targets are stored, and which resources refer to a given one.
+ * https://hl7.org/fhir/R4/references.html
  */
 
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
@@ -22,22 +23,25 @@ export interface Referrer {
   readonly id: string
 }
 
-/** A version of a target as it is stored: for `RestrictedChange.sees`. */
+/** The stored version of a target, which `RestrictedChange.sees` takes. */
 export type TargetVersion = StoredVersion
 
 export interface References {
-  /** Every Reference, in the order of the resource. `ownUrl` tells which absolute ones point at this server. */
+  /**
+   * Every Reference of the resource, in document order. An absolute one under `ownUrl` counts as a reference to this
+   * server.
+   */
   of(resource: Json, ownUrl: OwnUrl | undefined): readonly ReadReference[]
-  /** FHIRPath of each, in the same order: asked only when one has to be named. */
+  /** The FHIRPath of each reference, in the same order. Costs a walk; called only to write an error message. */
   paths(resource: Json): readonly string[]
   /**
-   * Places in `targets` of what is there: current, not deleted, in the version asked for. One statement; until COMMIT
-   * nobody deletes what was found.
+   * Indexes in `targets` of the resources that exist: not deleted, and with the version that the reference names.
+   * Usually one statement. No other transaction can delete them until this one has ended.
    */
   held(transaction: Transaction, targets: readonly Target[]): MaybePromise<ReadonlySet<number>>
-  /** The same with what is held, to be decided on: a version for each of `targets`, or undefined. One statement. */
+  /** Like `held`, but returns the version of each target, or undefined where it does not exist. */
   find(transaction: Transaction, targets: readonly Target[]): MaybePromise<readonly (TargetVersion | undefined)[]>
-  /** What refers to any of the resources now, `most` at most. */
+  /** Current resources that refer to one of `targets`, at most `most` of them. */
   referrers(
     transaction: Transaction,
     targets: readonly Target[],
@@ -50,14 +54,15 @@ const IS_THERE = `(r.flags & ${DELETED}) = 0`
 const versionIs = (version: string): string =>
   `(${version} = 0 OR ${version} = r.ver OR EXISTS (SELECT 1 FROM history h WHERE h.rid = r.rid AND h.ver = ${version} AND (h.flags & ${DELETED}) = 0))`
 
-// Targets as [[type, id, version], …]; version 0 stands for whichever is current.
-// Locked as a foreign key locks: a deletion waits, an update does not.
+// The parameter is JSON, [[type, id, version], …]; version 0 means the current one. FOR KEY SHARE locks as a foreign
+// key does: a deletion of the target waits, an update does not.
 const HELD = `(SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r`
 const heldTargets = sql('fhir.held', {
   sqlite: `SELECT w.key AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
   postgres: `SELECT (w.at - 1)::int AS at FROM ${HELD}) f`,
 })
-// Fails, with a division by zero, unless so many are there; what is being deleted is not waited for.
+// Divides by zero, and so fails, when fewer targets exist than are expected. SKIP LOCKED leaves out targets that
+// another transaction is deleting, so that this one does not wait.
 const presumeHeld = sql(
   'fhir.held-presumed',
   `SELECT 1 / (count(*) = ?::bigint)::int FROM (SELECT 1 FROM ${HELD} SKIP LOCKED) f) p`,
@@ -70,9 +75,13 @@ const findTargets = sql('fhir.find-targets', {
   postgres: `SELECT (w.at - 1)::int AS at, f.* FROM (SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id, (t.one ->> 2)::int AS ver FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) OFFSET 0) w CROSS JOIN LATERAL (SELECT r.rid, r.type, r.id, ${FOUND_COLUMNS} FROM resource r LEFT JOIN history h ON h.rid = r.rid AND h.ver = w.ver WHERE r.type = w.type AND r.id = w.id AND ${IS_THERE} AND ${versionIs('w.ver')} FOR KEY SHARE OF r) f`,
 })
 
-/** Steps from one column of the index to the next, and looks for the targets in each that holds references. `others` hold none. */
+/**
+ * Reads the columns of the index one by one with a recursive query, and looks for the targets in those that hold
+ * references. `others`: columns that hold none, separated by commas.
+ */
 const referrersOf = (others: string, count: number): Sql => {
-  // References of contained resources are among those of their containers; their own columns lie below 0.
+  // The columns of contained resources have codes below 0 and are skipped: the container's columns hold the same
+  // references.
   const columns =
     'WITH RECURSIVE p(param) AS (SELECT min(x.param) FROM ix_ref x WHERE x.param > 0 UNION ALL SELECT (SELECT min(x.param) FROM ix_ref x WHERE x.param > p.param) FROM p WHERE p.param IS NOT NULL)'
   const isReference = `p.param % ${COLUMN_STEP} <> ${CANONICAL} AND p.param - p.param % ${COLUMN_STEP} NOT IN (${others === '' ? '-1' : others})`
@@ -94,10 +103,13 @@ const VERSION = /^[1-9]\d{0,8}$/
 const versionOf = ({ version }: Target): number =>
   version === undefined ? 0 : VERSION.test(version) ? Number(version) : -1
 
-/** SQLite looks so many up in a few milliseconds, in which nobody else is answered. */
+/** Most targets of one SQLite statement: it blocks the main thread for a few milliseconds. */
 const MAX_AT_ONCE = 500
 
-/** `take` is given the rows of each part, and where the part begins. */
+/**
+ * Runs the statement for one part of `wanted` after the other. `take` receives the rows and the index where the part
+ * begins.
+ */
 const inParts = async <Row>(
   transaction: Transaction,
   statement: Sql,
@@ -120,7 +132,7 @@ const heldInParts = async (transaction: Transaction, wanted: readonly unknown[])
   return found
 }
 
-/** A target that was found, and its place in what was asked. */
+/** A row of a target; `at` is its index in the part of the targets that was queried. */
 type FoundRow = VersionRow & { readonly at: number }
 
 const toPlaces = (rows: readonly { readonly at: number }[]): ReadonlySet<number> => new Set(rows.map(({ at }) => at))
@@ -129,14 +141,15 @@ export interface ReferencesParts {
   readonly referenceWalker: ReferenceWalker
   readonly registry: Registry
   readonly types: TypeCodes
-  /** The database works in this process. */
+  /** True for SQLite, which runs in this process. */
   readonly isEmbedded: boolean
 }
 
 export const createReferences = ({ referenceWalker, registry, types, isEmbedded }: ReferencesParts): References => {
   let made: { readonly others: string; readonly statement: Sql } | undefined
   let count = 0
-  // Parameters that are posted while the server runs bring columns, and others take them away.
+  // Made again when the columns without references have changed, as they do when a client posts or deletes a
+  // SearchParameter.
   const findReferrers = (): Sql => {
     const others = registry.canonicalColumns.join(', ')
     if (made?.others !== others) {
@@ -153,11 +166,11 @@ export const createReferences = ({ referenceWalker, registry, types, isEmbedded 
       indexFindingsOf(resource)?.references ?? readReferences(referenceWalker, isType, resource, ownUrl),
     paths: (resource) => indexFindingsOf(resource)?.paths ?? referenceWalker.paths(resource),
     held(transaction, targets) {
-      // A type that no package ever brought has no code, and no resources.
+      // A type that no package has defined has no code, and no resources: -1 finds nothing.
       const wanted = targets.map((target) => [types.code(target.type) ?? -1, target.id, versionOf(target)])
       if (isEmbedded && wanted.length > MAX_AT_ONCE) return heldInParts(transaction, wanted)
       const asked = JSON.stringify(wanted)
-      // That they are there is by far the common case.
+      // Nearly always all targets exist, so this is asserted without waiting for a result.
       if (transaction.assertOptimistically(presumeHeld, [wanted.length, asked])) return new Set(targets.keys())
       return chain(transaction.all<{ at: number }>(heldTargets, [asked]), toPlaces)
     },

@@ -1,4 +1,4 @@
-/** The searches, asked of what is committed or of what a transaction sees: what others than this plugin ask. */
+/** The searches that other plugins call: on committed data, or inside a transaction. */
 import type { RequestContext, Ruling } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { StoredVersion } from '../storage/service.ts'
@@ -13,41 +13,41 @@ import { readStreamPage, type StreamPage, type StreamQuery } from './plan/stream
 import type { SearchPage, SearchQuery } from './query/search-query.ts'
 import { type SearchAddress, type SearchScope, scopeOf } from './query/search-scope.ts'
 
-/** What they are performed with. */
+/** The view that the searches run on. */
 export interface WholeView extends SearchView {
   readonly search: Search
 }
 
 export interface SearchReads {
-  /** For this plugin alone. */
+  /** Only for the code of this plugin. */
   readonly view: WholeView
-  /** Where a search looks, by its address. Throws 404. */
+  /** The types and the compartment that an address such as `Patient/1/Observation` searches. Throws 404. */
   scope(address: SearchAddress): SearchScope
-  /** Any search. Throws 400, 403. */
+  /** Performs a search of any shape. Throws 400, 403. */
   page(query: SearchQuery): Promise<SearchPage>
   /** All matches, page by page. Throws 403 where it takes too long. */
   stream(query: StreamQuery): Promise<StreamPage>
-  /** Resources of a type by criteria, within what the ruling lets be seen. Throws 400, 403. */
+  /** Finds the resources of a type that match criteria and that the ruling lets the caller see. Throws 400, 403. */
   matches(
     context: Pick<RequestContext, 'ownUrl' | 'signal'>,
     ruling: Ruling,
     type: string,
     criteria: readonly (readonly [string, string])[],
   ): Promise<ConditionalSearch>
-  /** A search of a frequent shape; undefined, at once or later, for any other. */
+  /** Performs a search of a frequent shape. Returns undefined, or a promise of it, for any other shape. */
   fast(query: FastQuery, display: FastDisplay): MaybePromise<FastPage | undefined>
-  /** A record, page by page. Throws 400, 403. */
+  /** Returns the resources of a compartment, page by page. Throws 400, 403. */
   compartment(query: CompartmentQuery): Promise<CompartmentPage>
   /**
-   * Resources that together have every profile, tag and security label of some types, or of all; undefined where they are
-   * more than `most`.
+   * Returns resources that together carry every profile, tag and security label in use, of some types or of all.
+   * Undefined where they would be more than `most`.
    */
   labelled(
     types: readonly string[] | undefined,
     most: number,
     asking: { readonly signal: AbortSignal },
   ): Promise<readonly StoredVersion[] | undefined>
-  /** Largest number of a resource there is now. */
+  /** The largest resource key at this moment. */
   snapshotKey(): Promise<number>
   inside(transaction: Transaction): SearchReads
 }

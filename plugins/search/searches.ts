@@ -1,4 +1,4 @@
-/** The search, as it is once its index is complete. */
+/** The service `Searches`: the search as other plugins see it, and its opening at the start of the server. */
 import { type Clock, defineService, type Logger, type Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Model } from '../model/service.ts'
@@ -18,16 +18,16 @@ import { createSearchReads, type SearchReads } from './search-reads.ts'
 
 export interface OpenedSearches {
   readonly search: Search
-  /** `page`: entries of a page when `_count` is not given, and the most it may ask for. */
+  /** Makes the searches. `page`: the default number of entries on a page, and the most that `_count` may request. */
   reads(page: SearchView['page']): SearchReads
   readonly access: AccessEvaluator
   readonly references: References
-  /** Whose data resources are. */
+  /** Finds the patients whose data a resource is. */
   readonly patients: PatientSubjects
 }
 
 export interface Searches {
-  /** Once the plugin has started; asked for before, it throws. */
+  /** Throws until the plugin has started. */
   readonly opened: OpenedSearches
 }
 
@@ -38,22 +38,22 @@ export interface SearchesParts {
   readonly definitions: Definitions
   readonly model: Model
   readonly storage: Storage
-  /** [fhir] full_text */
+  /** The setting `[fhir] full_text`. */
   readonly fullTextMode: FullTextMode
   readonly terminology: CodeExpander | undefined
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
   readonly busy: (reason: string) => void
-  /** Aborted when the server stops while it starts. */
+  /** Aborted when the server is stopped during its start. */
   readonly signal: AbortSignal
 }
 
 export interface LateSearches {
   readonly service: Searches
-  /** Keeps the index beside what is written. */
+  /** Updates the index with every write, in the same transaction. */
   readonly observer: ChangeObserver
-  /** The check of SearchParameters that clients post. */
+  /** Checks SearchParameters that clients post. */
   readonly posted: WriteCheck
   readonly reindexing: Reindexing
   open(parts: SearchesParts): Promise<void>

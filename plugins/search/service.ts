@@ -1,4 +1,7 @@
-/** What search offers to other plugins. What a thread needs of it is in `thread-service.ts`, which loads no more than that. */
+/**
+ * What other plugins may import from search. Threads import `thread-service.ts`, which loads only what extraction
+ * needs.
+ */
 export type { AccessEvaluator } from './access/access-evaluator.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'

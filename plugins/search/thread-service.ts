@@ -1,4 +1,7 @@
-/** What threads of other plugins need of search: how a resource becomes index rows. Loads nothing that searches. */
+/**
+ * What the threads of other plugins may import from search: the extraction of index rows from a resource. Loads no
+ * code that performs searches.
+ */
 
 export { addKeys } from './index/change-counters.ts'
 export { toContainedRows } from './index/contained/contained-entries.ts'

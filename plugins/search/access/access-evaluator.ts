@@ -1,6 +1,6 @@
 /**
- * A ruling applied to single versions: reads, past versions, history, and both sides of a change. Decided by the values
- * of the version itself, not by what its resource has become since.
+ * Applies a ruling to single versions: reads, past versions, history, and both sides of a change. The decision uses
+ * the values of that version, not those of the current one.
  */
 import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../../database/service.ts'
@@ -27,28 +27,31 @@ import { createSecurityContexts, type SecurityContexts } from './security-contex
 
 type Context = Pick<RequestContext, 'ownUrl' | 'signal' | 'caller'>
 
-/** Rows of a large version, by a thread; undefined for one that is not large. */
+/** Extracts the rows of a large version in a worker thread. Undefined for a version that is not large. */
 type LargeRows = (request: Context, version: StoredVersion) => Promise<FoundRows | undefined> | undefined
 
 export interface AccessEvaluator {
-  /** The conditions that go into statements. */
+  /** The ruling as search conditions. */
   filter(request: Context, ruling: Ruling): AccessFilter
-  /** Does the right hold on this version? A deletion is decided by what it deleted. A promise only where something is read. */
+  /**
+   * Returns whether the right applies to this version. For a deletion the version before it decides. A promise only
+   * where something has to be read.
+   */
   allows(request: Context, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
-  /** For changes of a type; all of `rights` must hold on what is there. */
+  /** The guard for changes of a type. All of `rights` must apply to the current version. */
   guardFor(request: Context, ruling: Ruling, type: string, rights: ChangeRights): MaybePromise<WriteGuard>
-  /** The same with the rows of large versions extracted by threads. */
+  /** The same evaluator with another source for the rows of large versions. */
   extractingBy(largeRows: LargeRows): AccessEvaluator
-  /** The same inside a transaction: it reads nothing outside. */
+  /** The same evaluator inside a transaction; it reads nothing outside it. */
   inside(transaction: Transaction): AccessEvaluator
 }
 
-/** What decides about a version that its values alone do not decide on. */
+/** The search that decides where the values of a version are not enough. */
 interface EvaluatedSearch {
   readonly criteria: Criteria
   readonly registry: Registry
   readonly executor: {
-    /** Those of the rids that meet the conditions. */
+    /** Returns those of the resource keys that match the conditions. */
     filter(
       plan: Pick<Plan, 'type' | 'conditions'>,
       rids: readonly number[],
@@ -80,7 +83,7 @@ const createOver = (
   parts: EvaluatorParts,
   compiler: GrantCompiler,
   contextsOf: ReturnType<typeof createSecurityContexts>,
-  /** Of large versions that were met. */
+  /** Rows of large versions that were extracted before. */
   given: WeakMap<StoredVersion, FoundRows>,
 ): AccessEvaluator => {
   const { search, store, now, types } = parts
@@ -115,7 +118,10 @@ const createOver = (
     return { type, id, versionTime, rows: givenRows(version) ?? registry.extract(parseIndexed(version.text)) }
   }
   const give = (version: StoredVersion, found: FoundRows): void => void given.set(version, found)
-  /** Has the rows of a large version extracted by a thread, where they decide. */
+  /**
+   * Extracts the rows of a large version in a worker thread, where a decision needs them. Undefined where there is
+   * nothing to wait for.
+   */
   const withRows = (
     request: Context,
     compiled: readonly CompiledGrants[],
@@ -128,7 +134,10 @@ const createOver = (
     })
   }
 
-  /** Conditions on other resources hold for the present only: a past version with one is not shown. */
+  /**
+   * Conditions on other resources are checked in the index, which knows only current versions: a past version is not
+   * shown.
+   */
   const holdsByIndex = async (
     request: Context,
     others: readonly CompiledGrants[],
@@ -157,7 +166,7 @@ const createOver = (
     )
   }
 
-  /** By its content alone. */
+  /** Decides by the content of the version, without security contexts. */
   const allowsItself = (
     request: Context,
     ruling: Ruling,
@@ -174,7 +183,10 @@ const createOver = (
   const contextsFor = (request: Context, ruling: Ruling, version: StoredVersion): SecurityContexts =>
     ruling.covers(['r']) ? [] : contextsOf(version, request.ownUrl)
 
-  /** May they be read, from one of them on? They count as they are now, also for a past version. */
+  /**
+   * Returns whether the caller may read the security contexts, beginning with the one at `from`. Their current
+   * versions decide, also for a past version of the Binary.
+   */
   const allowsContexts = (
     request: Context,
     ruling: Ruling,
@@ -235,7 +247,7 @@ const createOver = (
     extractingBy: (largeRows) => createOver({ ...parts, largeRows }, compiler, contextsOf, given),
     inside: (transaction) =>
       createOver(
-        // A transaction waits for no thread.
+        // A transaction does not wait for worker threads.
         { ...parts, search: search.within(transaction), store: store.within(transaction), largeRows: undefined },
         compiler,
         contextsOf,

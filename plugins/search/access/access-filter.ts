@@ -1,7 +1,7 @@
 /**
- * A ruling as search conditions: what resources of a type must meet for a right to hold on them. Grants of a restriction
- * are alternatives; all restrictions apply. The same conditions go into searches, chains, includes and counts, and decide
- * on single versions.
+ * A ruling as search conditions: what resources of a type must match for a right to apply. One grant of a restriction
+ * is enough; all restrictions must be met. The same conditions are used in searches, chains, includes and counts, and
+ * for single versions.
  */
 import {
   type Grant,
@@ -20,11 +20,11 @@ import { type Readable, securityContextClause } from './security-context.ts'
 import { typeForbidden } from './type-forbidden.ts'
 
 export interface AccessFilter {
-  /** True when nothing is restricted: asked before anything is computed. */
+  /** True when nothing is restricted. Tested first, so that an unrestricted search computes no conditions. */
   readonly isUnrestricted: boolean
-  /** What resources of the type must meet for the right to hold; undefined when it holds on none. */
+  /** Conditions that resources of the type must match. Undefined when the right applies to none of them. */
   conditions(type: string, right: Right): Promise<readonly SearchClause[] | undefined>
-  /** What to throw where it holds on none: 403. */
+  /** The error for such a type: 403. */
   forbidden(type: string, right: Right): ServerError
 }
 
@@ -36,7 +36,7 @@ export const UNRESTRICTED: AccessFilter = Object.freeze({
 
 type GrantAsking = Omit<SearchContext, 'allowed' | 'forbidden'>
 
-/** Every resource of every type: a condition of a ruling is asked by the server, and a chain in it passes through all. */
+/** The conditions of a ruling are the server's, so a chain in them may pass through every resource. */
 const allowAll: SearchContext['allowed'] = async () => []
 
 const conditionsOf = async (
@@ -59,7 +59,7 @@ const conditionsOf = async (
   return found
 }
 
-/** A grant that cannot be read is a fault of the plugin that made it, not of the client. */
+/** An invalid grant is an error of the plugin that made it, not of the client: it becomes a 500. */
 const orUnusable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -75,7 +75,10 @@ const namedFor = (conditions: readonly SearchClause[]): ClauseText => ({
   description: conditions.map(({ description }) => description).join(', and '),
 })
 
-/** What one restriction asks of resources of a type: conditions that must all hold, none of them for all resources. */
+/**
+ * Conditions that one restriction sets for resources of a type; all must match. Empty when the right applies to every
+ * resource, undefined when it applies to none.
+ */
 export const restrictionClauses = (
   restriction: Restriction,
   type: string,
@@ -130,7 +133,7 @@ export const createAccessFilter = (ruling: Ruling, criteria: Criteria, asking: G
   return { isUnrestricted: false, conditions, forbidden: (type, right) => typeForbidden(ruling, type, right) }
 }
 
-/** What chains and `_has` pass through has to be found. */
+/** Resources that chains and `_has` pass through must be ones that the caller may search for. */
 export const linkedBy = (access: AccessFilter): Pick<SearchContext, 'allowed' | 'forbidden'> => ({
   allowed: (type) => access.conditions(type, 's'),
   forbidden: (type) => access.forbidden(type, 's'),

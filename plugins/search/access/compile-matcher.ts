@@ -1,4 +1,7 @@
-/** Matchers from conditions: their tests are those that decide about rulings; what takes the index to tell has none. */
+/**
+ * Makes matchers from clauses, with the same checks in memory as for rulings. A query that needs the index has no
+ * matcher.
+ */
 import { grantsOf, type Ruling } from '../../../kernel/index.ts'
 import { indexedOf } from '../index/indexed-json.ts'
 import type { Registry } from '../index/registry.ts'
@@ -31,7 +34,7 @@ export interface SubjectVersion {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly lastUpdated: number
-  /** What `resource` was parsed from: it keeps the digits of long numbers. */
+  /** The JSON that `resource` was parsed from, with all digits of long numbers. */
   readonly json?: string | undefined
 }
 
@@ -50,7 +53,7 @@ type Pairs = readonly (readonly [string, string])[]
 const APPROXIMATELY = /(^|[,$])ap/
 const IN_A_FILTER = /\sap\s/
 
-/** Does its meaning change while nothing is written? "About now" does. */
+/** True when the result of a query changes with time, without any write: `ap` compares a date with now. */
 const changesWithTime = (registry: Pick<Registry, 'parameters'>, type: string, pairs: Pairs): boolean =>
   pairs.some(([name, value]) => {
     const code = name.split(':')[0] as string
@@ -69,18 +72,18 @@ const testsOf = (conditions: readonly SearchClause[]): readonly ((subject: Claus
 
 export interface CompiledQuery {
   readonly type: string
-  /** Its parameters. */
+  /** The query parameters. */
   readonly pairs: Pairs
   readonly ruling: Ruling
-  /** Of the registry, before the conditions were made. */
+  /** State of the registry before the clauses were made. */
   readonly state: Registry['state']
-  /** What parameters and ruling stand for. */
+  /** The clauses of the parameters and the ruling. */
   readonly conditions: readonly SearchClause[]
-  /** False when value sets that they name have changed since. */
+  /** False when ValueSets that the clauses were expanded from have changed since. */
   areCurrent(): boolean
 }
 
-/** Null where it takes more than the resource. */
+/** Null when the check needs more than the resource itself. */
 export const toMatcher = (
   registry: Pick<Registry, 'state' | 'parameters'>,
   { type, pairs, ruling, state, conditions, areCurrent }: CompiledQuery,

@@ -1,7 +1,7 @@
 /**
- * Restrictions compiled to tests of single versions, cached by restriction, type and right, together with the results for
- * versions in memory: a version never changes. Tests only. Statements name the systems that a code has been used with, so
- * a cached `:not` would show what is stored under another system later.
+ * Restrictions compiled to tests of single versions. They are cached by restriction, type and right, with the results
+ * for versions in memory, which never change. Only tests are cached: SQL names the systems that a code had at that
+ * time, so a cached `:not` would show resources that were stored with another system later.
  */
 import { grantsOf, type OwnUrl, type Restriction, type Right } from '../../../kernel/index.ts'
 import type { MaybePromise } from '../../database/service.ts'
@@ -12,11 +12,14 @@ import type { Criteria } from '../query/criteria.ts'
 import { restrictionClauses } from './access-filter.ts'
 
 export interface CompiledGrants {
-  /** Undefined where only the index can tell, by `conditions`. */
+  /** Tests a version in memory. Undefined when the index has to be searched with `conditions`. */
   readonly test: ((subject: ClauseSubject) => boolean) | undefined
-  /** Where `test` is undefined: true when a grant that can be tested holds; false leaves it to the index. */
+  /**
+   * Only where `test` is undefined: true when a grant that can be tested in memory applies; false leaves it to the
+   * index.
+   */
   readonly certain: ((subject: ClauseSubject) => boolean) | undefined
-  /** What `test` or `certain` said of a version. */
+  /** Results of `test` or `certain` by version. */
   readonly results: WeakMap<StoredVersion, boolean>
   readonly conditions: readonly SearchClause[]
 }
@@ -29,7 +32,7 @@ interface Cached {
 
 const NO_CONDITIONS: readonly SearchClause[] = Object.freeze([])
 
-// A value whose meaning changes with time (ap), and modifiers that expand a value set, are compiled each time.
+// Restrictions with `ap`, whose result changes with time, or with modifiers that expand a ValueSet are not cached.
 const CHANGES_WITH_TIME = /(^|[,$])ap/
 const IS_PLAIN = /^(?!_has|_list|_filter|_text|_content)[A-Za-z0-9_-]+(:(?!(not-)?in$|above$|below$)[A-Za-z-]+)?$/
 
@@ -40,7 +43,7 @@ const isLasting = (restriction: Restriction, type: string, right: Right): boolea
       [...new URLSearchParams(query)].every(([name, value]) => IS_PLAIN.test(name) && !CHANGES_WITH_TIME.test(value)),
     )
 
-/** Of no conditions at all the right holds on everything; undefined: on nothing. */
+/** Compiles conditions. With an empty list the right applies to every version, with undefined to none. */
 export const compileGrants = (conditions: readonly SearchClause[] | undefined): CompiledGrants => {
   const results = new WeakMap<StoredVersion, boolean>()
   if (conditions === undefined) return { test: () => false, certain: undefined, results, conditions: NO_CONDITIONS }
@@ -60,13 +63,13 @@ export const compileGrants = (conditions: readonly SearchClause[] | undefined): 
   }
 }
 
-/** The restrictions of a ruling, in their order, compiled for a right on a type. */
+/** Compiles the restrictions of a ruling, in their order, for a right on a type. */
 export type CompileRight = (type: string, right: Right) => MaybePromise<readonly CompiledGrants[]>
 
 export interface GrantCompiler {
-  /** In memory, or undefined. */
+  /** Returns what is in the cache, or undefined. */
   cached(restriction: Restriction, type: string, right: Right, ownUrl: OwnUrl | undefined): CompiledGrants | undefined
-  /** `criteria` may be those of a transaction. */
+  /** `criteria`: may belong to a transaction. */
   compile(
     restriction: Restriction,
     type: string,
@@ -88,7 +91,8 @@ export const createGrantCompiler = (registry: Pick<Registry, 'state'>): GrantCom
   return {
     cached: (restriction, type, right, ownUrl) => cacheOf(restriction, ownUrl).byKey.get(right + type),
     async compile(restriction, type, right, criteria, { ownUrl, now }) {
-      // Taken first: what parameters mean may change while this waits.
+      // The cache entry is chosen before the wait: the meaning of parameters may change meanwhile, and the result
+      // belongs to the old one.
       const { byKey } = cacheOf(restriction, ownUrl)
       const asking = { ownUrl, now, snapshotKey: Number.MAX_SAFE_INTEGER }
       const compiled = compileGrants(await restrictionClauses(restriction, type, right, criteria, asking))

@@ -1,6 +1,6 @@
 /**
- * What a ruling lets be told without looking at data. Of a Binary it is never all while any other type is restricted: a Binary
- * is seen only where its security context is.
+ * Returns what a ruling lets a caller do with a type, without looking at data: all, some or none. For Binary it is at
+ * most `some` while another type is restricted, because access to a Binary depends on its security context.
  */
 import type { Right, Ruling } from '../../../kernel/index.ts'
 

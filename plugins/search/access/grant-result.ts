@@ -1,9 +1,9 @@
-/** What compiled grants say of a version. */
+/** Combines the results of compiled grants for one version. */
 import type { StoredVersion } from '../../storage/service.ts'
 import type { ClauseSubject } from '../query/clause.ts'
 import type { CompiledGrants } from './compiled-grants.ts'
 
-/** Undefined where only the index can tell. */
+/** True or false when the grants decide in memory. Undefined when the index has to be searched. */
 export const grantResult = (
   compiled: readonly CompiledGrants[],
   version: StoredVersion,

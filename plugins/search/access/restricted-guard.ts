@@ -1,4 +1,4 @@
-/** The guard of changes by a caller who may see or change a part of the data. */
+/** The guard for changes by a caller with limited access. */
 import type { Caller, Restriction, Right, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
 import {
@@ -25,11 +25,11 @@ export interface GuardParts {
   readonly rights: ChangeRights
   readonly compile: CompileRight
   readonly subjectOf: (version: StoredVersion) => ClauseSubject
-  /** Rows of a version that were extracted elsewhere: `subjectOf` takes them. */
+  /** Passes on rows of a version that were extracted elsewhere, for `subjectOf`. */
   readonly give: (version: StoredVersion, found: FoundRows) => void
   readonly registry: Pick<Registry, 'extract' | 'source'>
   readonly now: () => number
-  /** Of the installed packages. */
+  /** Resource types of the installed packages. */
   readonly types: ReadonlySet<string>
   readonly contextsOf: (version: StoredVersion) => SecurityContexts
   readonly caller: Caller
@@ -43,27 +43,29 @@ const namesResource = ({ types, others }: Restriction, type: string, id: string)
     grants.some(({ compartment }) => compartment?.type === type && compartment.id === id),
   )
 
-/** A promise only where one of them is. */
+/** Waits for all of them. Returns a promise only where one of them is a promise. */
 const all = (made: readonly MaybePromise<void>[]): MaybePromise<void> =>
   made.some((one) => one instanceof Promise) ? Promise.all(made).then(() => undefined) : undefined
 
-/** A promise only where something has to be compiled first. */
+/** Makes the guard. Returns a promise only where restrictions have to be compiled first. */
 export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> => {
   const { ruling, type, rights, compile, subjectOf, give, registry, now, types, contextsOf, caller } = parts
   const compiled = new Map<string, readonly CompiledGrants[]>()
   const prepareRights = (of: string, wanted: readonly Right[]): MaybePromise<void> => {
     const missing = wanted.filter((right) => !compiled.has(right + of))
-    // A reference may name a type that no package brought: there is nothing to compile, and nothing to see.
+    // A reference may name a type that no package defines: such a type has no resources, and the right applies to
+    // none.
     const make = types.has(of) ? compile : (): readonly CompiledGrants[] => [compileGrants(undefined)]
     return all(missing.map((right) => chain(make(of, right), (one): void => void compiled.set(right + of, one))))
   }
   const compiledFor = (of: string, right: Right): readonly CompiledGrants[] => {
     const found = compiled.get(right + of)
-    // Nothing outside may be waited for inside a transaction: the change is prepared again.
+    // Compiling would read outside the transaction. Contended makes the change start again, with this type prepared.
     if (found === undefined) throw Contended()
     return found
   }
-  // Asked before the transaction and inside it: a resource is extracted once, a large one by a thread.
+  // The guard checks a resource before the transaction and inside it, so extracted rows are cached; those of a large
+  // one come from a worker thread.
   const extracted = new WeakMap<Json, IndexEntries>()
   const rowsOf = (resource: Json): IndexEntries => {
     const known = extracted.get(resource)
@@ -74,11 +76,11 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
     extracted.set(resource, rows)
     return rows
   }
-  /** False also where only the index can tell: nothing is searched inside a transaction. */
+  /** False also where the index would have to be searched, because nothing is searched inside a transaction. */
   const holds = (right: Right, version: StoredVersion): boolean =>
     grantResult(compiledFor(version.type, right), version, subjectOf) === true
   const showsItself = (version: StoredVersion): boolean => holds('r', version) || holds('s', version)
-  /** May the security contexts be read, from one of them on? */
+  /** Returns whether the caller may read the security contexts, beginning with the one at `from`. */
   const showsContexts = (contexts: SecurityContexts, reads: Pick<Reads, 'read'>, from = 0): MaybePromise<boolean> => {
     if (from === contexts.length) return true
     const context = contexts[from]
@@ -88,17 +90,20 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
       return showsContexts(contexts, reads, from + 1)
     })
   }
-  /** 403 with the headers of the restrictions that do not let it through. */
+  /** The error 403, with the headers of the restrictions that refuse the change. */
   const outside = (right: Right, isMet: Holds): Error => {
     const failed = compiledFor(type, right).map((one) => !isMet(one))
     const headers = ruling.headersWhere((restriction) => failed[ruling.restrictions.indexOf(restriction)] === true)
     return OutsideAccess(type).with({ headers })
   }
-  /** Could the index show that a right holds? Then a change that no testable grant allows is refused as undecided. */
+  /**
+   * True when only the index could decide. A change that the testable grants do not allow is then refused as
+   * undecided.
+   */
   const isUntestable = (of: readonly Right[]): boolean =>
     of.some((right) => compiledFor(type, right).some(({ test }) => test === undefined))
   const isAll = (right: Right): boolean => extent(ruling, type, right) === 'all'
-  /** Only to who would see it, or could change it, if it were there. */
+  /** A caller learns that a resource does not exist only if access to an existing one would be unlimited. */
   const mayTellAbsence = isAll('r') || isAll('s') || rights.every(isAll)
 
   const guard: WriteGuard = {
@@ -109,7 +114,7 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
         if (found !== undefined) give(current, found)
       }
       if (mayTellAbsence && current === undefined) return undefined
-      // The same error whatever is there: a hidden resource, a deleted one, none.
+      // The same error for a hidden resource, a deleted one and none at all, so that it reveals nothing.
       const unseen = (): Error =>
         (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id)).with({ hidden: current !== undefined })
       if (current === undefined) throw unseen()
@@ -145,7 +150,7 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
     sees: (version) => showsItself(version) && contextsOf(version).length === 0,
     names: (of, id) => caller.user === `${of}/${id}` || ruling.restrictions.some((one) => namesResource(one, of, id)),
   }
-  // Which resource the security context of a Binary is, is known only inside the transaction.
+  // Which type the security context of a Binary has is known only inside the transaction, so all types are prepared.
   const contexts = type === 'Binary' && !ruling.covers(['r']) ? [...types].map((one) => prepareRights(one, ['r'])) : []
   return chain(all([prepareRights(type, [...rights, 'r', 's']), ...contexts]), () => guard)
 }

@@ -1,15 +1,15 @@
 /**
- * Checks the names in the restrictions of a ruling: a type that is misspelt would leave the real type to `others`, which may be
- * open. Called after the taps of `authorize`, on every path, and once for each restriction.
+ * Checks the names in the restrictions of a ruling. A misspelt type would be dangerous: the real type would then fall
+ * under `others`, which may be unrestricted. Called after the taps of `authorize`, once for each restriction.
  */
 import { type Hooks, type Restriction, RestrictionMalformed } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { Registry } from '../index/registry.ts'
 
-/** Admin endpoints are ruled on as this type, whatever the packages bring. */
+/** The type that admin endpoints are authorized as, even where no package defines it. */
 const ALWAYS_KNOWN = 'AuditEvent'
 
-/** What there is to be named. */
+/** The names that exist. */
 interface Known {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly search: { readonly registry: Pick<Registry, 'compartments'> }
@@ -25,7 +25,7 @@ const faultOf = ({ types, others }: Restriction, { catalog, search }: Known): st
   return undefined
 }
 
-/** It throws 500 whose reason is in the log, and 503 while the packages are not read. */
+/** The check throws 500, with the reason in the log only, and 503 until the packages are loaded. */
 export const createNameCheck = (server: () => Known): ((restrictions: readonly Restriction[]) => void) => {
   const checked = new WeakSet<Restriction>()
   return (restrictions) => {
@@ -38,7 +38,7 @@ export const createNameCheck = (server: () => Known): ((restrictions: readonly R
   }
 }
 
-/** Taps last. */
+/** Adds the check as the last tap of `authorize`. */
 export const tapNames = ({ authorize }: Pick<Hooks, 'authorize'>, server: () => Known): void => {
   const check = createNameCheck(server)
   const last = { name: 'names of restrictions', stage: Number.MAX_SAFE_INTEGER, isCheck: true }

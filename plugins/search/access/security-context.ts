@@ -1,8 +1,8 @@
 /**
- * Binary.securityContext names the resource whose access decides on the Binary too: a caller with limited access sees a
- * Binary only where it may read that resource. Every Reference of a Binary counts, because the index does not tell their
- * elements apart; R4 has no other one. What cannot be decided is hidden: a reference to another server, an identifier, and
- * a Binary as security context, which would have one of its own.
+ * Access to a Binary also depends on the resource that Binary.securityContext names: a caller with limited access
+ * sees a Binary only if it may read that resource. Every Reference in a Binary counts, because the index does not
+ * distinguish their elements; R4 defines no other one. A Binary is hidden where the context cannot be decided: a
+ * reference to another server, an identifier, or a Binary, which would have a context of its own.
  * https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
@@ -19,12 +19,12 @@ export interface SecurityContext {
   readonly id: string
 }
 
-/** Those of a version; undefined for one that cannot be decided on. */
+/** The security contexts of a version; undefined for one that cannot be decided. */
 export type SecurityContexts = readonly (SecurityContext | undefined)[]
 
 const NONE: SecurityContexts = Object.freeze([])
 
-/** An escape may hide a name. */
+/** False when the text cannot contain a reference. An escape may hide a member name, so a text with one is parsed. */
 const mayRefer = (text: string): boolean =>
   text.includes('"securityContext"') || text.includes('"reference"') || text.includes('\\u')
 
@@ -35,7 +35,7 @@ const read = (reference: unknown, ownUrl: OwnUrl | undefined): SecurityContext |
   return isOwnBase(base, ownUrl) ? { type, id } : undefined
 }
 
-/** Reads them from versions, once each. Those of a version of another type are none. */
+/** Reads the security contexts of versions and caches them. Empty for every type but Binary. */
 export const createSecurityContexts = (links: Pick<ReferenceWalker, 'references'>) => {
   const known = new WeakMap<StoredVersion, readonly unknown[]>()
   return (version: StoredVersion, ownUrl: OwnUrl | undefined): SecurityContexts => {
@@ -52,14 +52,14 @@ export const createSecurityContexts = (links: Pick<ReferenceWalker, 'references'
   }
 }
 
-/** A type of which resources may be read, and what they have to meet. */
+/** A type that the caller may read, and the conditions on its resources. */
 export interface Readable {
-  /** Number of the type. */
+  /** Code of the type. */
   readonly type: number
   readonly conditions: readonly SearchClause[]
 }
 
-/** Binaries whose security context, where they have one, is a resource of `readable`. */
+/** Matches Binaries without a security context, and those whose security contexts all match `readable`. */
 export const securityContextClause = (
   { hasher, canonicalColumns }: Pick<Registry, 'hasher' | 'canonicalColumns'>,
   ownUrl: OwnUrl | undefined,

@@ -1,10 +1,10 @@
-/** The refusal of a type on which a ruling leaves a right to nothing. */
+/** The error for a right that a ruling gives on no resource of a type. */
 import { extentOf, type Restriction, type Right, type Ruling, type ServerError } from '../../../kernel/index.ts'
 import { TypeForbidden } from '../errors.ts'
 
 /**
- * 403 with the headers of the restrictions that close the type. One that grants the right in a compartment only, in which
- * the type never lies, closes it too.
+ * 403 with the headers of the restrictions that exclude the type. A restriction also does so when it grants the right
+ * only in a compartment to which the type cannot belong.
  */
 export const typeForbidden = (ruling: Ruling, type: string, right: Right): ServerError => {
   const isExtent =

@@ -1,4 +1,4 @@
-/** Progress of a reindex: on a terminal one line that is written over, else a line now and then. */
+/** Shows the progress of a reindex: on a terminal one line that is overwritten, otherwise a line every LINES_MS. */
 import type { Clock, Output } from '../../../kernel/index.ts'
 import type { ReindexProgress } from '../index/backfill/reindex.ts'
 

@@ -1,7 +1,8 @@
 /**
- * `server reindex [--type X] [--param code]`: rebuilds the search index of the database the server would open. Safe to
- * interrupt: the same command goes on where it was, and so does the next start of a server. Exit codes: 0 done, 1 not
- * done (another process has the SQLite file, or it failed on the way), 2 wrong arguments or the database cannot be opened.
+ * `server reindex [--type X] [--param code]`: rebuilds the search index of the configured database. It may be
+ * interrupted: the same command resumes it, and so does the next start of a server. Exit codes: 0 done, 1 not done
+ * (another process has the SQLite file open, or an error occurred), 2 wrong arguments or the database cannot be
+ * opened.
  */
 import { Command, Flags } from '@oclif/core'
 import { commandContext, counted, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
@@ -38,7 +39,8 @@ export default class ReindexCommand extends Command {
       say(`another process has ${sqlite_path} open; stop that server first`)
       this.exit(NOT_DONE)
     }
-    // Not what other plugins do together with running servers: leases, trails, jobs.
+    // Starts only the search: other plugins would take leases, write audit trails and run jobs as a running server
+    // does.
     const kernel: Kernel = await createKernel({ only: ['search'], log: { level: 'silent' } })
     kernel.get(Reindexing).deferIndexing()
     try {

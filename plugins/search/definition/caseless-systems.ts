@@ -6,9 +6,9 @@ import type { Definition } from '../../packages/service.ts'
 
 const CASELESS = /"caseSensitive"\s*:\s*false/
 
-/** Their URLs. Most code systems do not say it, and are not parsed. */
+/** Returns their URLs, sorted. The regular expression skips most code systems without parsing them. */
 export const caselessSystems = (codeSystems: readonly Definition[]): readonly string[] => {
-  // Of one URL the last counts.
+  // Where several have the same URL, the last one wins.
   const last = new Map(codeSystems.map((one) => [one.url, one]))
   return [...last.values()]
     .filter(({ url, json }) => {

@@ -1,6 +1,6 @@
 /**
- * What a posted SearchParameter must be like to be put to work: said before its transaction where it shows in itself,
- * and inside it where it depends on the others.
+ * Checks a posted SearchParameter. What depends on the resource itself is checked before the transaction; conflicts
+ * with other SearchParameters are checked inside it.
  */
 import type { Issue, IssueCode } from '../../../kernel/index.ts'
 import { type InterpretedNodes, readPathExpression } from '../../model/service.ts'
@@ -9,13 +9,13 @@ import type { ClientParameterRow, CompiledParameter } from './client-parameters.
 import { ABSTRACT_TYPES, SPECIAL } from './compile-parameter.ts'
 import type { SearchDefinitions, SearchParameterResource } from './stored-definitions.ts'
 
-const MAX_CHARS = 4_000 // of an expression; the longest of R4 core has 1,300
-const MAX_DEPTH = 40 // brackets within brackets
-// A dot, colon or comma in a code could not be told from a chain, a modifier, a second value.
+const MAX_CHARS = 4_000 // characters of an expression; the longest in R4 core has 1,300
+const MAX_DEPTH = 40 // nested brackets
+// A code with a dot, colon or comma would read as a chain, a modifier or a second value.
 const CODE = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 /**
- * What fhirpath.js may be asked to do with every resource that is written: nothing that searches text by patterns, goes
- * through a tree again and again, or looks outside the resource.
+ * Functions that an expression may call, because fhirpath.js evaluates it at every write of a resource. Left out are
+ * functions that match patterns, walk the tree repeatedly, or read outside the resource.
  */
 const FUNCTIONS = new Set(
   (
@@ -45,13 +45,16 @@ const depthOf = (text: string): number => {
 
 const tooLarge = (expression: string): boolean => expression.length > MAX_CHARS || depthOf(expression) > MAX_DEPTH
 
-/** A string has been closed, a name is in backticks or plain: what is called is what stands before a bracket. */
+/**
+ * Names of the functions that an expression calls: names in front of a bracket, plain or in backticks. Strings are
+ * emptied first, so that their content is not read as code. Operators are left out.
+ */
 const calledIn = (expression: string): readonly string[] =>
   [...expression.replace(/'(?:[^'\\]|\\.)*'/g, "''").matchAll(/([A-Za-z_][A-Za-z0-9_]*)`?\s*\(/g)]
     .map(([, name]) => name as string)
     .filter((name) => !['and', 'or', 'xor', 'implies', 'in', 'contains', 'is', 'as', 'div', 'mod'].includes(name))
 
-/** Calls that look at every item once more for each item around them. */
+/** Functions that evaluate their argument for every item. Nested in each other they multiply the work. */
 const EACH = new Set(['where', 'select', 'exists', 'all', 'iif'])
 const MAX_EACH = 3
 
@@ -68,7 +71,10 @@ const eachWithinEach = (expression: string): number => {
   return most
 }
 
-/** Throws 422 with all that its own elements show. `types`: resource types of the packages. */
+/**
+ * Throws 422 with all problems that the elements of the definition show by themselves. `types`: resource types of the
+ * packages.
+ */
 export const checkElements = (definition: SearchParameterResource, types: ReadonlySet<string>): void => {
   const { code, type, base = [], expression, component = [], url } = definition
   const issues: Issue[] = []
@@ -105,7 +111,10 @@ export const checkElements = (definition: SearchParameterResource, types: Readon
   if (issues.length > 0) throw SearchParameterRefused(issues[0]?.diagnostics ?? '').with({ issues })
 }
 
-/** Throws 422 for an expression that cannot be evaluated, or selects nothing a parameter of its type can index. */
+/**
+ * Throws 422 for an expression that cannot be evaluated, or that selects no value which this type of parameter can
+ * index.
+ */
 export const checkCompiled = (
   { definition, parameters, columns, bases }: CompiledParameter,
   toNodes: ((expression: string) => InterpretedNodes) | undefined,
@@ -130,7 +139,7 @@ export const checkCompiled = (
         break
       }
   const missing = bases.filter((base) => !parameters.some((one) => one.base === base))
-  // Of all types an element may be missing in some; of types that were named it may not.
+  // With base `Resource` the element may be missing in some types; a type that `base` names has to have it.
   const isNamed = (base: string): boolean => definition.base?.includes(base) === true
   if (parameters.length === 0 || missing.some(isNamed))
     issues.push(
@@ -160,7 +169,10 @@ const columnsOf = (
     .sort()
     .join(' ')
 
-/** Codes of a package's parameter with this URL that say what lies in a compartment: [type, code]. */
+/**
+ * [type, code] of the packages' parameters with this URL that define a compartment. A posted SearchParameter may
+ * replace such a parameter only with equal columns, and may not retire it.
+ */
 const compartmentCodes = (
   { parameters, compartments }: SearchDefinitions,
   url: string,
@@ -174,8 +186,8 @@ const compartmentCodes = (
     .map(({ base, code }) => [base, code])
 
 /**
- * Throws 422 for what does not go together with the other parameters. `others`: posted ones, without this one. `names` is
- * asked whether the refusal may name the other one.
+ * Throws 422 where the SearchParameter conflicts with others. `others`: the other posted ones. `names` returns
+ * whether the error may name the other one: the caller may not be allowed to see it.
  */
 export const checkTogether = (
   { url, status, id }: Pick<ClientParameterRow, 'url' | 'status' | 'id'>,

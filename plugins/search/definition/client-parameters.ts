@@ -1,6 +1,6 @@
 /**
- * SearchParameters that clients posted, put to work beside those of the packages. An active one with the URL of a
- * package's parameter takes its place, a retired one takes it out; drafts are kept and change nothing.
+ * Adds the SearchParameters that clients posted to those of the packages. An active one with the URL of a package's
+ * parameter replaces it, a retired one disables it; drafts are stored and have no effect.
  * https://hl7.org/fhir/R4/searchparameter.html
  */
 
@@ -15,7 +15,7 @@ import type {
   StoredParameter,
 } from './stored-definitions.ts'
 
-/** Statuses that matter to a search. */
+/** Statuses that have an effect on searches. */
 export const ACTIVE = ['active', 'retired'] as const
 
 /** A row of `search_parameter`. */
@@ -28,23 +28,23 @@ export interface ClientParameterRow {
   readonly body: string
 }
 
-/** What a definition means: its parameters by base, and the columns they count in. */
+/** A compiled SearchParameter: its parameters, one for each base, and the columns that they refer to by index. */
 export interface CompiledParameter {
   readonly definition: SearchParameterResource
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
-  /** Types it is for. */
+  /** Resource types that the parameter applies to. */
   readonly bases: readonly string[]
 }
 
 export interface ClientParameterCompiler {
-  /** `siblings`: the other posted definitions, which a composite may be made of. */
+  /** Compiles a definition. `siblings`: the other posted definitions, which the components of a composite may name. */
   compile(definition: SearchParameterResource, siblings: readonly SearchParameterResource[]): CompiledParameter
-  /** The model of the packages with what was posted. */
+  /** Returns the definitions of the packages together with the posted ones. */
   merge(rows: readonly ClientParameterRow[]): SearchDefinitions
 }
 
-/** The parts of a SearchParameter that are kept for searching. */
+/** Picks the elements of a SearchParameter that searches need. */
 export const toDefinition = (resource: Readonly<Record<string, unknown>>): SearchParameterResource => {
   const { url, code, type, base, expression, target, component } = resource as unknown as SearchParameterResource
   return {
@@ -87,7 +87,8 @@ export const createClientParameterCompiler = (
   }
 
   const compile: ClientParameterCompiler['compile'] = (definition, siblings) => {
-    // What a component is read as may change with the definition it names.
+    // The kind of a component depends on the definition that it names, so that definition's type is part of the cache
+    // key.
     const components = (definition.component ?? []).map(
       (one) => siblings.find(({ url }) => url === one.definition)?.type,
     )
@@ -105,10 +106,11 @@ export const createClientParameterCompiler = (
       const displaced = new Set(rows.map(({ url }) => url))
       const definitions = rows.filter(({ status }) => status === 'active').map(definitionOf)
       const compiled = definitions.map((one) => compile(one, definitions))
-      // Forgets what is not posted any more.
+      // Drops definitions from the cache that are no longer posted.
       known = new Map([...known].filter(([, one]) => compiled.includes(one)))
       const columns: StoredColumn[] = [...packages.columns]
-      // By them it is told what refers to a resource, whether anybody searches by them or not.
+      // The reference columns of the packages stay, even when their parameters are disabled: they are needed to find
+      // what refers to a resource.
       const kept = new Set(columns.filter(({ kind }) => kind === 'reference'))
       const isKept = (column: StoredColumn): boolean => kept.has(column)
       const places = new Map(columns.map((column, at) => [columnKey(column), at]))

@@ -1,16 +1,21 @@
-/** Numbers of columns, and of what lies beside them: the texts of codes, identifiers by type, identifiers of references (and WIDE). */
+/**
+ * Offsets that are added to a column's code for extra rows: texts of codes (`:text`), identifiers with their type
+ * (`:of-type`), identifiers of references. Offset 1 is also WIDE_OFFSET.
+ */
 export const DISPLAY_TEXT = 1
-/** Of a column of MIME types: what they lie below. */
+/** Rows for `:of-type`; in a column of MIME types, the more general types that `:below` finds. */
 export const OF_TYPE = 2
 export const IDENTIFIER = 3
-/** Beside a reference column: canonicals as they are written, and absolute references to a `[base]/Type/id`. */
+/**
+ * Extra rows of a reference column: canonicals with their exact text, and absolute references to a `[base]/Type/id`.
+ */
 export const CANONICAL = 1
 export const ABSOLUTE = 2
-/** Codes of columns are this far apart. */
+/** Distance between the codes of two columns; the numbers between them are for the offsets. */
 export const COLUMN_STEP = 4
 
-/** Between the type of an identifier and its value, which are hashed together. */
+/** Separates the type of an identifier from its value in the text that is hashed. */
 export const TEXT_SEPARATOR = '\u0001'
 
-/** Expression of the column that holds them: one for each type. */
+/** Pseudo expression of the column, one for each type, that holds references which no search parameter covers. */
 export const UNLISTED = '%resource.references'

@@ -1,7 +1,7 @@
 /**
- * SearchParameters → what is indexed and how it is asked for. Equal expressions share one column: `combo-code` is
- * `code` and `component-code`, `patient` is `subject` where it names a Patient; none of them costs a row of its own.
- * https://hl7.org/fhir/R4/searchparameter.html
+ * Compiles SearchParameters into index columns and parameters. Equal expressions share one column: `combo-code` uses
+ * the columns of `code` and `component-code`, and `patient` uses that of `subject` with a filter on Patient. So they
+ * add no index rows. https://hl7.org/fhir/R4/searchparameter.html
  */
 
 import { type ContextType, createMembers } from '../../model/service.ts'
@@ -17,7 +17,10 @@ import type {
   StoredParameter,
 } from './stored-definitions.ts'
 
-/** Keeps the columns that some parameter uses, that hold canonical names, or that have to be kept; and no others. */
+/**
+ * Drops the columns that no parameter uses and renumbers the rest. Columns with canonical names stay, and those for
+ * which `keeps` returns true.
+ */
 export const internColumns = (
   columns: readonly StoredColumn[],
   parameters: readonly StoredParameter[],
@@ -30,7 +33,7 @@ export const internColumns = (
       one.columns.flatMap(({ column, present }) => (present === undefined ? [column] : [column, present])),
     ),
   )
-  // A pair whose reference or token nobody asks for is asked for by nobody.
+  // A combined column is dropped unless a parameter uses its reference and another one its token.
   const both = pairs.filter(({ reference, token }) => asked.has(reference) && asked.has(token))
   const used = new Set([...Object.values(canonicals), ...asked, ...both.map(({ column }) => column)])
   const kept = columns.map((column, at) => ({ column, at })).filter(({ column, at }) => used.has(at) || keeps(column))
@@ -67,7 +70,8 @@ export const compileSearchDefinitions = ({
     shapes,
     typeOf: (url) => byUrl.get(url)?.type,
   })
-  // Of two parameters with one code the later package's counts, and an example never before a real one.
+  // Where two parameters have the same code, the one of the later package wins; an experimental one never replaces
+  // another.
   const chosen = new Map<string, StoredParameter>()
   const known = new Set(types)
   const ordered = [
@@ -80,7 +84,7 @@ export const compileSearchDefinitions = ({
         const compiled = compileFor(type, parameter)
         if (compiled !== undefined) chosen.set(`${type} ${parameter.code}`, compiled)
       }
-  // What canonicals lead to: types whose resources have a url of their own.
+  // Columns that resolve canonicals: for types whose resources have a `url` element.
   const canonicals = new Map<string, number>()
   for (const type of types)
     if (shapes.children(type, 'url').some(({ context, many }) => context === 'uri' && !many))
@@ -93,9 +97,9 @@ export const compileSearchDefinitions = ({
           branches: [{ steps: [], type: OWN_CANONICAL }],
         }),
       )
-  /** Filled without an expression: references that are in no other column. */
+  /** Columns that are filled without an expression: with references that no other column holds. */
   const rest = types.map((type): StoredColumn => ({ type, kind: 'reference', expression: UNLISTED, branches: [] }))
-  // A second definition may have replaced the only user of a column: those stay out.
+  // A later definition may have replaced the only parameter that used a column: such columns are dropped.
   const pairs = addPatientCodeColumns([...chosen.values()], columns, place)
   const packed = internColumns(columns, [...chosen.values()], Object.fromEntries(canonicals), pairs)
   return {

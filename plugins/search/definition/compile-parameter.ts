@@ -1,4 +1,4 @@
-/** One SearchParameter → its columns for one type, and how it is asked for. https://hl7.org/fhir/R4/searchparameter.html */
+/** Compiles one SearchParameter into its columns for one resource type. https://hl7.org/fhir/R4/searchparameter.html */
 
 import {
   type ElementPath,
@@ -20,11 +20,11 @@ import type {
   StoredParameter,
 } from './stored-definitions.ts'
 
-/** Answered from the resource row itself, or by the search as a whole. */
+/** Parameters without a column: the search reads them from the resource row or handles them separately. */
 export const SPECIAL = new Set(['_id', '_lastUpdated', '_text', '_content', '_query', '_filter', '_list', '_has'])
 export const ABSTRACT_TYPES = new Set(['Resource', 'DomainResource'])
 
-/** Has no prototype: the type of a posted SearchParameter is what a client wrote. */
+/** Index kind of a parameter type. Has no prototype, because a client may post any text as the type. */
 const KIND: Partial<Record<ParameterType, IndexKind>> = Object.assign(Object.create(null), {
   number: 'quantity',
   quantity: 'quantity',
@@ -33,11 +33,11 @@ const KIND: Partial<Record<ParameterType, IndexKind>> = Object.assign(Object.cre
   token: 'token',
   reference: 'reference',
   uri: 'uri',
-  // Of the special ones only `near` is a search for values, and a position the only type that means anything to it.
+  // `near` is the only special parameter with a column. Only values of type position are indexed for this kind.
   special: 'position',
 } satisfies Partial<Record<ParameterType, IndexKind>>)
 
-/** The resource type an expression begins with, if it names one. */
+/** The resource type that an expression begins with. Undefined when it names none. */
 const rootOf = (expression: Expression | undefined): string | undefined => {
   if (expression === undefined) return undefined
   if (expression.kind === 'member') {
@@ -50,7 +50,7 @@ const rootOf = (expression: Expression | undefined): string | undefined => {
   return undefined
 }
 
-/** `E.where(resolve() is T)` as E and T. */
+/** Splits `E.where(resolve() is T)` into E and T. Undefined for any other expression. */
 const splitRefers = (expression: Expression): { on: Expression; refers: string } | undefined => {
   if (expression.kind !== 'call' || expression.name !== 'where') return undefined
   const [condition] = expression.arguments
@@ -60,7 +60,7 @@ const splitRefers = (expression: Expression): { on: Expression; refers: string }
   return { on: expression.on ?? { kind: 'this' }, refers: condition.type }
 }
 
-// R4 gives a few composites component types that their elements contradict; the elements win.
+// A few R4 composites declare a component type that contradicts their elements' types; the element types are used.
 const REFERENCES = new Set(['Reference', 'canonical'])
 const TOKENS = new Set(['code', 'Coding', 'CodeableConcept', 'Identifier', 'boolean'])
 const kindOfComponent = (declared: IndexKind | undefined, types: readonly string[]): IndexKind | undefined => {
@@ -79,18 +79,19 @@ const isIndexAnywhere = ({ steps }: ElementPath): boolean =>
 
 const branchesOf = (expression: Expression, shapes: Members, resource: string, start?: readonly ElementPath[]) => {
   const branches = toPaths(expression, shapes, resource, start)
-  // An index counts over the whole collection; only directly behind the one repeat does a path say the same.
+  // An index applies to the whole collection. A path can express it only where one element repeats, directly before
+  // the index; everything else is left to fhirpath.js.
   if (branches.some(isIndexAnywhere)) throw new NeedsInterpreter('an index')
   return branches
 }
 
 export interface CompilerParts {
   readonly shapes: Members
-  /** Type of the parameter with a URL: what a composite's component is read as. */
+  /** Type of the parameter with a URL, which decides the kind of a composite's component. */
   readonly typeOf: (url: string) => ParameterType | undefined
 }
 
-/** Compiles one parameter after the other; what they index is gathered in `columns`. */
+/** Compiles parameters one by one and collects their columns in `columns`. */
 export const createParameterCompiler = ({ shapes, typeOf }: CompilerParts) => {
   const columns: StoredColumn[] = []
   const places = new Map<string, number>()

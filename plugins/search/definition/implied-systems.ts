@@ -1,11 +1,12 @@
 /**
- * Systems of codes that carry none: an element of type `code` is from the value set it is bound to, so that
- * `gender=http://hl7.org/fhir/administrative-gender|male` means what it says. https://hl7.org/fhir/R4/search.html#token
+ * Finds the systems of codes that are stored without one. An element of type `code` takes its system from the value
+ * set it is bound to, so `gender=http://hl7.org/fhir/administrative-gender|male` can match.
+ * https://hl7.org/fhir/R4/search.html#token
  */
 import type { Definitions } from '../../packages/service.ts'
 
 const BOOLEAN = ['http://terminology.hl7.org/CodeSystem/special-values', 'http://hl7.org/fhir/special-values']
-const MAX_LEVELS = 10 // value sets in value sets
+const MAX_LEVELS = 10 // nested value sets
 
 interface ValueSet {
   readonly compose?: {
@@ -14,7 +15,7 @@ interface ValueSet {
   readonly expansion?: { readonly contains?: readonly { readonly system?: string }[] }
 }
 
-/** Is this the system of codes that are from one of some value sets? */
+/** Resolves to true when codes of one of the value sets may belong to the system. */
 export type ImpliedSystems = (valueSets: readonly string[], system: string) => Promise<boolean>
 
 export const createImpliedSystems = (definitions: Pick<Definitions, 'find'>): ImpliedSystems => {

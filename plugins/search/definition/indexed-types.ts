@@ -1,5 +1,5 @@
 /**
- * Which FHIR types a kind of search parameter can be asked of. The index has a converter for each of them.
+ * FHIR types that each kind of search parameter can index. There is a converter for each of them.
  * https://hl7.org/fhir/R4/search.html#table
  */
 import { type IndexKind, MIME_TYPE, OWN_CANONICAL } from './kind.ts'
@@ -23,6 +23,6 @@ const INDEXED_TYPES: Readonly<Record<IndexKind, ReadonlySet<string>>> = {
   position: new Set(['Location.position']),
 }
 
-/** The value of an extension may be of any type. */
+/** Extensions always count as indexable, because their value may be of any type. */
 export const isIndexable = (kind: IndexKind, type: string): boolean =>
   type === 'Extension' || INDEXED_TYPES[kind].has(type)

@@ -1,4 +1,4 @@
-/** What kinds of values are indexed. */
+/** Kinds of index columns. */
 
 export type IndexKind = 'token' | 'reference' | 'date' | 'string' | 'quantity' | 'uri' | 'position'
 
@@ -9,8 +9,8 @@ export const isObject = (value: unknown): value is Json =>
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** In the place of a FHIR type: the canonical names of the resource itself. */
+/** Used in place of a FHIR type: the resource's own canonical names, from its `url` and `version`. */
 export const OWN_CANONICAL = '(own canonical)'
 
-/** In the place of `code` where its value set is that of MIME types. */
+/** Used in place of `code` where the element is bound to the value set of MIME types. */
 export const MIME_TYPE = '(MIME type)'

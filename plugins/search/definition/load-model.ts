@@ -1,4 +1,7 @@
-/** What the installed packages say of searches, compiled when they change. What cannot be indexed is told in the log then, once. */
+/**
+ * Loads the search definitions of the installed packages. They are compiled when the packages have changed;
+ * parameters that cannot be indexed are logged at that time only.
+ */
 import type { Logger } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
@@ -13,7 +16,7 @@ export interface LoadedDefinitions {
   readonly caseless: readonly string[]
 }
 
-// Counts up when the compiled form changes, so that one made by an older build is not read.
+// Increased when the compiled format changes, so that files of an older build are not read.
 const LAYOUT = 1
 
 const parse = <T>({ json }: Definition): T => JSON.parse(json) as T

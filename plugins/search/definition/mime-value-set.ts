@@ -1,6 +1,6 @@
-/** The value set whose codes are MIME types: they are indexed in parts. */
+/** The value set of MIME types. Codes bound to it are indexed whole and by their first part. */
 
 const MIME_TYPES = /^http:\/\/hl7\.org\/fhir\/ValueSet\/mimetypes(?:\||$)/
 
-/** Is this the value set of MIME types? */
+/** True for the canonical of that value set, with or without a version. */
 export const isMimeTypes = (valueSet: string): boolean => MIME_TYPES.test(valueSet)

@@ -1,2 +1,2 @@
-/** What stands in the key for the code, where a reference and a code are kept together: 32 bits of its hash. */
+/** The part of a combined key (patient reference and code) that stands for the code: 32 bits of its hash. */
 export const patientCodeKey = (code: number): number => code | 0

@@ -1,21 +1,26 @@
-/** A search parameter as searches use it, with its columns. */
+/** A search parameter with its columns, as searches use it. */
 
 import type { IndexKind } from './kind.ts'
 import type { ParameterType } from './stored-definitions.ts'
 
-/** A column of a parameter as a search uses it. */
+/** A column of a search parameter. */
 export interface ParameterColumn {
   readonly code: number
-  /** Only references to this type. */
+  /** Limits the column to references to this type. */
   readonly refers?: string
-  /** Place of the bit that tells whether a resource has a value; -1 when there was no room for one. */
+  /**
+   * Index of the bit in the masks of `ix_res` that says whether a resource has a value. -1 where all bits were taken.
+   */
   readonly bit: number
-  /** The code under which rows tell that there is a value: its own, or that of a column which only notes it. */
+  /**
+   * Column code that the index entries of a resource contain when it has a value: the column's own, or that of an
+   * alias.
+   */
   readonly presence: number
   readonly ready: boolean
   /** Value sets its codes are from, when all are of type `code`; `boolean` when all are true or false. */
   readonly implied?: readonly string[]
-  /** Its references are canonicals, or may be. */
+  /** The column may hold canonicals. */
   readonly canonical?: true
 }
 
@@ -24,9 +29,9 @@ export interface Parameter {
   readonly url: string
   readonly type: ParameterType
   readonly columns: readonly ParameterColumn[]
-  /** Types its references may point at; empty when not said. */
+  /** Resource types that its references may point at. Empty when the definition names none. */
   readonly targets: readonly string[]
   readonly components: readonly IndexKind[]
-  /** Of its columns the one that is furthest behind; undefined when all are complete. */
+  /** Progress of its least complete column. Undefined when all are complete. */
   readonly indexing: { readonly type: string; readonly indexed: number; readonly expected: number } | undefined
 }

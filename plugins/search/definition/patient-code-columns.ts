@@ -1,10 +1,13 @@
 /**
- * Columns for what is asked most: one patient's resources with one code. Each row holds both, so that they are found by
- * one seek, however many resources the patient has and however many patients the code.
+ * Combined columns for the most frequent search: resources of one patient with one code. Each row holds both keys, so
+ * one index seek finds them, independent of how many resources the patient has or the code has.
  */
 import type { PatientCodeColumn, StoredColumn, StoredParameter } from './stored-definitions.ts'
 
-/** Of these a patient has many: of others all there are of a patient are looked through as quickly. */
+/**
+ * Types of which one patient may have many resources. For other types it is fast enough to scan all of a patient's
+ * resources.
+ */
 const TYPES = new Set([
   'Condition',
   'DiagnosticReport',
@@ -24,7 +27,7 @@ export const addPatientCodeColumns = (
   columns: readonly StoredColumn[],
   place: (column: StoredColumn) => number,
 ): readonly PatientCodeColumn[] => {
-  /** The one column of a parameter that holds nothing but paths. */
+  /** The only column of a parameter. Undefined when it has several or needs fhirpath.js. */
   const columnOf = (type: string, code: string): number | undefined => {
     const found = parameters.find((one) => one.base === type && one.code === code)?.columns ?? []
     const [first] = found

@@ -1,4 +1,7 @@
-/** What SearchParameters and CompartmentDefinitions come to once they are compiled, as it is stored, and what they are made from. */
+/**
+ * The compiled form of SearchParameters and CompartmentDefinitions, as it is stored, and the elements it is compiled
+ * from.
+ */
 import type { ElementPath, StructureDefinition } from '../../model/service.ts'
 import type { IndexKind } from './kind.ts'
 
@@ -18,17 +21,17 @@ export interface StoredComponent {
   readonly branches: readonly ElementPath[]
 }
 
-/** One thing that is indexed: the values of an expression in a resource type, under one kind. */
+/** One index column: values of one kind that an expression selects in a resource type. */
 export interface StoredColumn {
   readonly type: string
   readonly kind: IndexKind | 'composite' | 'alias'
-  /** One spelling of the expression; with type and kind the column's identity. */
+  /** Normalized text of the expression. Type, kind and expression identify the column. */
   readonly expression: string
   readonly branches: readonly ElementPath[]
-  /** Left to fhirpath.js. */
+  /** The expression is evaluated by fhirpath.js, because it is not a plain path. */
   readonly exotic?: true
   readonly components?: readonly StoredComponent[]
-  /** An alias has no rows: it tells that its column has a reference to this type. */
+  /** Only for an alias, which has no rows: its bit says that the other column has a reference to the type `refers`. */
   readonly of?: { readonly expression: string; readonly refers: string }
 }
 
@@ -37,13 +40,16 @@ export interface StoredParameter {
   readonly url: string
   readonly type: ParameterType
   readonly base: string
-  /** Places in the list of columns. `refers` narrows a reference to one type; `present` is its alias. */
+  /**
+   * `column` and `present` are indexes in the list of columns. `refers` limits a reference to one type, and `present`
+   * is the alias column for it.
+   */
   readonly columns: readonly { readonly column: number; readonly refers?: string; readonly present?: number }[]
   readonly targets: readonly string[]
   readonly components: readonly IndexKind[]
 }
 
-/** A column of the references and the tokens of two others, by their places in the list. */
+/** A column that combines a reference column with a token column; all three are indexes in the list of columns. */
 export interface PatientCodeColumn {
   readonly column: number
   readonly reference: number
@@ -53,11 +59,14 @@ export interface PatientCodeColumn {
 export interface SearchDefinitions {
   readonly columns: readonly StoredColumn[]
   readonly parameters: readonly StoredParameter[]
-  /** Type → place of the column with the canonical names of its resources. */
+  /** Type → index of the column with the canonical names of its resources. */
   readonly canonicals: Readonly<Record<string, number>>
-  /** Columns that hold the patient and the code of a resource together. */
+  /** Columns that combine the patient and the code of a resource. */
   readonly pairs: readonly PatientCodeColumn[]
-  /** Compartment → type → codes of the parameters that put a resource in it; `{def}` is the type itself. */
+  /**
+   * Compartment → type → codes of the parameters that place a resource in the compartment; `{def}` stands for the
+   * compartment's own type.
+   */
   readonly compartments: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 }
 

@@ -1,4 +1,7 @@
-/** Search parameters of packages that cannot be asked for, and why: told when a set of packages is first compiled. */
+/**
+ * Search parameters of packages that cannot be indexed, with the reason. Logged when a set of packages is first
+ * compiled.
+ */
 
 import { ABSTRACT_TYPES, SPECIAL } from './compile-parameter.ts'
 import type { SearchDefinitions, SearchParameterResource } from './stored-definitions.ts'

@@ -1,9 +1,9 @@
 /**
- * Long periods and ranges of numbers have a column number of their own, beside the narrow ones: a search for what ends
- * after a moment then looks only a little before it among the many narrow rows.
+ * Long periods and wide ranges of numbers are indexed under a separate column code. So a search for values that end
+ * after a moment scans only a short stretch of the narrow rows before that moment.
  */
 
-/** Distance of the wide column from its own. */
+/** Offset of the separate column's code. */
 export const WIDE_OFFSET = 1
-/** Longer than this is wide: a month and a little. */
+/** Ranges longer than this are long: 32 days, a little more than a month. Milliseconds. */
 export const WIDE_RANGE_MS = 32 * 86_400_000

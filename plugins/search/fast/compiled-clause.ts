@@ -1,6 +1,6 @@
 /**
- * Parameters without modifiers, compiled: a condition with the numbers of columns in its text, and the parameters that
- * values put in. Says of a value exactly what the lookups say.
+ * Compiles parameters without modifiers: SQL with column codes in its text, and the values as parameters. Matches
+ * exactly what the lookups of query/ match.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { SqlParam } from '../../database/service.ts'
@@ -15,23 +15,29 @@ import { LAST } from '../query/value-context.ts'
 
 export interface CompiledClause {
   readonly table: string
-  /** Numbers of the columns it looks into. */
+  /** Codes of the columns that it reads. */
   readonly columns: readonly number[]
-  /** Condition on rows `x`, for checking a resource that another clause found. Takes all parameters. */
+  /** Condition on rows `x` that checks a resource found by another clause. Takes all parameters. */
   readonly check: string
-  /** The same for finding; takes the first parameters. */
+  /** Condition on rows `x` that finds resources. Takes the first `finds` parameters. */
   readonly find: string
-  /** What `find` leaves out and `check` has, next to never stored; takes the other parameters. */
+  /**
+   * Condition on the absolute references that `check` includes and `find` leaves out, because there are hardly any.
+   * Takes the other parameters.
+   */
   readonly absoluteReferences?: string
-  /** Of the parameters, how many `find` takes. */
+  /** The number of parameters that `find` takes. */
   readonly finds: number
-  /** Found in the order of rid. */
+  /** True when rows come in the order of their resource keys. */
   readonly isOrdered: boolean
-  /** How many rows it is likely to have, as against other clauses: a search starts from the one with the least. */
+  /** A rank by expected number of rows. A search starts from the clause with the lowest. */
   readonly breadth: number
-  /** Keys of the index under which all that it finds stands: from what `bind` gave. */
+  /** Counters (change-counters.ts) that cover everything the clause finds. `params`: the result of `bind`. */
   keys(params: readonly SqlParam[]): readonly number[]
-  /** From the values of all parameters of the search; undefined for one that takes a closer look. */
+  /**
+   * Returns the parameters for this clause. `values`: those of all parameters of the search. Undefined for a value
+   * that only the general search handles.
+   */
   bind(values: readonly string[], ownUrl: OwnUrl | undefined): readonly SqlParam[] | undefined
 }
 
@@ -39,21 +45,24 @@ type Made = Omit<CompiledClause, 'bind' | 'columns'> & {
   bindOne(value: string, ownUrl: OwnUrl | undefined): readonly number[] | readonly string[] | undefined
 }
 
-// Alternatives, escapes, and components have their own way.
+// Alternatives, escapes and composites are left to the general search.
 const SPECIAL = /[,\\$]/
 
-/** Of one patient or one thing; of one name; with a code of a system; with one of a few codes. */
+/** Ranks by what a clause matches: one patient or thing, one name, a code of a system, a code without a system. */
 const BREADTH = { reference: 0, string: 1, token: 2, code: 3 } as const
 
-/** Numbers of our own making, and few: in the text they let the statement be planned once. */
+/** Column codes are few and safe, and as literals they let the database plan the statement once. */
 const paramIs = (codes: readonly number[]): string =>
   codes.length === 1 ? `x.param = ${codes[0]}` : `x.param IN (${codes.join(', ')})`
 
 const MAX_TOKENS = 256
-/** Takes the place of the absolute reference where the server has no URL of its own. No row has it: a hash has 48 bits. */
+/**
+ * Used instead of the absolute reference when the server has no URL of its own. No row has this target, because
+ * hashes have 48 bits.
+ */
 const NO_TARGET = Number.MAX_SAFE_INTEGER
 
-/** Codes that are asked for are few: what they hash to is remembered, within a bound. */
+/** Few different codes are searched for, so their hashes are cached, up to MAX_TOKENS. */
 const rememberTokens = (hash: (value: string) => readonly number[] | undefined): typeof hash => {
   const known = new Map<string, readonly number[]>()
   return (value) => {
@@ -68,7 +77,7 @@ const rememberTokens = (hash: (value: string) => readonly number[] | undefined):
 }
 
 const tokenClause = ({ code, columns }: Parameter, hasher: Hasher): Made | undefined => {
-  // A code that carries no system is asked for without one, and one that may carry one with it.
+  // Codes whose system is implied are searched for without one, others with one.
   const isBare = columns.every(({ implied }) => implied !== undefined)
   if (!isBare && columns.some(({ implied }) => implied !== undefined)) return undefined
   const find = `${paramIs(columns.map((one) => one.code))} AND x.val = ? AND x.sys = ?`
@@ -99,7 +108,7 @@ const referenceClause = ({ code, columns, targets }: Parameter, hasher: Hasher):
     table: 'ix_ref',
     check: `${param} AND x.target IN (?, ?)`,
     find: `${param} AND x.target = ?`,
-    // Under our own address: seldom, as whoever writes here knows the relative one.
+    // References with this server's own URL are rare, because clients mostly write relative ones.
     absoluteReferences: `${param} AND x.target = ?`,
     finds: 1,
     isOrdered: true,
@@ -139,8 +148,8 @@ const make = (parameter: Parameter, hasher: Hasher): Made | undefined => {
 }
 
 /**
- * `at`: place of its value. Undefined for a parameter of another type. What is wrong with a value is told by whoever takes
- * the closer look.
+ * `at`: index of the parameter's value. Undefined for a parameter type that is not compiled. An invalid value is left
+ * to the general search, which makes the error.
  */
 export const compileClause = (parameter: Parameter, at: number, hasher: Hasher): CompiledClause | undefined => {
   const made = make(parameter, hasher)
@@ -161,7 +170,7 @@ export const compileClause = (parameter: Parameter, at: number, hasher: Hasher):
   }
 }
 
-/** A reference and a token of one resource, by the column that holds both together. */
+/** Replaces a reference clause and a token clause by one on the column that combines both. */
 export const compilePatientCodeClause = (
   column: number,
   reference: CompiledClause,
@@ -171,7 +180,7 @@ export const compilePatientCodeClause = (
   return {
     table: 'ix_comp',
     columns: [column],
-    // It is where a search starts, and the only one of its kind in a search.
+    // The search always starts from this clause, so `check` is not used.
     check: find,
     find,
     absoluteReferences: find,

@@ -1,37 +1,43 @@
 /**
- * Clauses → one statement: a page of the newest, in bounded work. Where rows were left out that may count, a row says so,
- * and the search is planned like any other.
+ * Compiles clauses to one statement that reads a page of the newest matches with limited work. Where it has left out
+ * rows that may match, it returns an extra row, and the general search takes over.
  */
 import type { Sql } from '../../database/service.ts'
 import type { StatementCache } from '../sql/statements.ts'
 import type { CompiledClause } from './compiled-clause.ts'
 
-/** Rows of the clause that is scanned; for each of them the other clauses are checked. */
+/** Most rows of the scanned clause. The other clauses are checked for each of them. */
 export const MAX_SCANNED_ROWS = 500
 
-/** Numbers of rows that are no resources: some were left out, which count or which count when the page is not full. */
+/**
+ * Values of `rid` in the extra rows. ABSOLUTE_LEFT_OUT: rows were left out that may match. MORE: they matter only if
+ * the page is not full.
+ */
 export const ABSOLUTE_LEFT_OUT = -1
 export const MORE = -2
 
 export interface CompiledStatement {
   /**
-   * Takes what `find` of the driver takes, what the checks take, the limit, and for the rows that are no resources the
-   * driver's other parameters and once more what `find` takes, where there are such rows.
+   * Parameters, in this order: those of the driving clause's `find`, those of the checks, the limit, and for the
+   * extra rows the driving clause's other parameters and again those of `find`.
    */
   readonly sql: Sql
-  /** The same with the bodies; undefined where it may find more than a page. */
+  /** The same statement with the bodies. Undefined when it may return more rows than a page. */
   readonly withBodies: Sql | undefined
-  /** All there is, up to one more than `MOST`, with repeats; it takes no limit and has no rows but resources. */
+  /**
+   * The statement returns up to MAX_SCANNED_ROWS + 1 rows, unsorted and with repeats. It takes no limit and has no
+   * extra rows.
+   */
   readonly isCollected: boolean
-  /** References with the whole address of a resource of ours are noted. */
+  /** The statement has an extra row for absolute references under this server's own URL. */
   readonly notesAbsolute: boolean
   readonly notesMore: boolean
-  /** Places of the clauses. */
+  /** Indexes of the clauses. */
   readonly driver: number
   readonly checked: readonly number[]
 }
 
-/** The clause to start from. A guess: where it was wrong, the search is planned with counts. */
+/** Chooses the clause to start from, by rank. If the guess was wrong, the general search counts. */
 const driverOf = (clauses: readonly CompiledClause[]): number => {
   const least = Math.min(...clauses.map(({ breadth }) => breadth))
   return clauses.findIndex(({ breadth }) => breadth === least)
@@ -59,7 +65,7 @@ export const toStatement = (
   const { table, find, isOrdered } = first
   const { absoluteReferences } = first
   if (dialect === 'sqlite' && !isOrdered) {
-    // No sorting in the database of what is few rows at most.
+    // At most MAX_SCANNED_ROWS rows, which are cheaper to sort outside the database.
     const where = [find, ...checksOf(others, 'x'), 'r.rid = x.rid', IS_CURRENT].join(' AND ')
     const text = `SELECT ${BRIEF.columns} FROM ${table} x CROSS JOIN resource r WHERE ${where} LIMIT ${MAX_SCANNED_ROWS + 1}`
     const none = { withBodies: undefined, notesAbsolute: false, notesMore: false }

@@ -1,7 +1,8 @@
 /**
- * Searches of the usual shapes: one type, a few tokens, references and strings without modifiers, newest first. All of a
- * shape is compiled when it comes first, so that a search is its values, one statement and the versions it names. What is
- * out of the ordinary is not answered here: `undefined`, and it goes the way that understands everything.
+ * Performs searches of frequent shapes: one type, a few tokens, references and strings without modifiers, newest
+ * first. A shape is compiled at its first use, so that a search only binds its values, runs one statement and reads
+ * the versions it returns. For any other search the result is `undefined`, and the general search
+ * (plan/search-page.ts) performs it.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { chain, type MaybePromise, type SqlParam } from '../../database/service.ts'
@@ -15,38 +16,44 @@ import type { CachedPage, PageCache, PageUrls } from './page-cache.ts'
 import type { SimpleQuery } from './simple-query.ts'
 
 const MAX_SHAPES = 1_000
-/** Each search that has to be planned after all counts like so many that had not. */
+/** A search that has to be repeated by the general search costs as much credit as so many successful ones earn. */
 const COST_OF_MISS = 8
 const MAX_CREDIT = 64
-/** What is counted as often, and how much one search counts. */
+/**
+ * Share of searches with a missing version above which bodies are read at once, and the weight of one search in that
+ * share.
+ */
 const OFTEN = 0.3
 const MEMORY = 0.02
 
 interface Shape {
   readonly clauses: readonly CompiledClause[]
   readonly statement: CompiledStatement
-  /** Below zero it was too often tried in vain, and is tried no more. */
+  /** Below zero the shape failed too often and is no longer tried. */
   credit: number
 }
 
-/** What is asked, at which address. */
+/** One search. */
 export interface FastRequest {
   readonly url: string
   readonly type: string
-  /** Of the entries that are kept. */
+  /** The base URL of cached entries. */
   readonly baseUrl: string
   readonly ownUrl: OwnUrl | undefined
   readonly query: SimpleQuery
-  /** Of matches on the page. */
+  /** Most matches on the page. */
   readonly count: number
 }
 
 export interface FastSearch {
-  /** The matches of a page, the newest first; one more than `count` where there are more. */
+  /**
+   * The matches of a page, newest first, with one more than `count` when there are more. Undefined when the general
+   * search has to perform it.
+   */
   find(asked: FastRequest): Found
-  /** The page that was found at this address, while nothing about it has changed. */
+  /** The cached page of this address, as long as it is valid. */
   cached(url: string, type: string, urls: PageUrls): CachedPage | undefined
-  /** Its matches; undefined when one was changed right now. */
+  /** The matches of a cached page. Undefined when one of them was changed just now. */
   versions(page: CachedPage): Found
   readonly answered: PageCache['answered']
 }
@@ -57,7 +64,7 @@ export interface FastSearchParts {
   readonly store: Pick<VersionStore, 'getVersion'>
   readonly executor: Pick<Executor, 'unheld' | 'fetch'>
   readonly statements: StatementCache
-  /** NO_PAGES where this process is not the one writer, or keeps nothing in memory. */
+  /** NO_PAGES when other processes may write, or when nothing is cached. */
   readonly pages: PageCache
   readonly isPostgres: boolean
 }
@@ -70,7 +77,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
   let shapes = new Map<string, Shape | null>()
   let state = registry.state
 
-  /** Two clauses that a column holds together become one. */
+  /** Replaces a reference clause and a token clause by one where a column combines both. */
   const pair = (clauses: readonly CompiledClause[]): readonly CompiledClause[] => {
     for (const one of clauses)
       for (const other of clauses) {
@@ -90,7 +97,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     const clauses: CompiledClause[] = []
     for (const [at, name] of names.slice(0, -1).split('&').entries()) {
       const parameter = known.get(name)
-      // Another server may have changed what a name means.
+      // Another server may have changed the meaning of a name.
       if (parameter === undefined || (isPostgres && !registry.isPlain(name))) return null
       const clause = compileClause(parameter, at, registry.hasher)
       if (clause === undefined) return null
@@ -113,12 +120,12 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     return shape
   }
 
-  /** Share of the last searches with a version that was not in memory. */
+  /** Share of recent searches with a version that was not cached. */
   let missed = 1
   const isFull = (rows: readonly (BriefRow | VersionRow)[]): rows is readonly VersionRow[] =>
     rows[0] !== undefined && 'body' in rows[0]
 
-  /** From the versions kept in memory; those that are not are read. */
+  /** Takes versions from the cache and reads the others. */
   const versionsOf = (rows: readonly (BriefRow | VersionRow)[]): Found => {
     const found: (StoredVersion | undefined)[] = []
     const missing: number[] = []
@@ -135,7 +142,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
       for (const [at, { rid, ver }] of rows.entries()) {
         if (found[at] !== undefined) continue
         const row = byRid.get(rid)
-        // Changed since: whether it still is a match is not known.
+        // The resource has changed since, so it may no longer match.
         if (row?.ver !== ver) return undefined
         found[at] = executor.unheld(row)
       }
@@ -143,13 +150,13 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     })
   }
 
-  /** The newest, each once and without the rows that say that something is missing; undefined when it is. */
+  /** Sorts and removes repeats and extra rows. Undefined when rows that may match were left out. */
   const wholePage = <R extends BriefRow>(
     rows: R[],
     { isCollected }: CompiledStatement,
     limit: number,
   ): R[] | undefined => {
-    // The parts of a statement promise no order.
+    // The parts of a UNION ALL come in any order.
     if (rows.length > 1) rows.sort(newestFirst)
     if (isCollected) {
       if (rows.length > MAX_SCANNED_ROWS) return undefined
@@ -164,7 +171,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     return more && rows.length < limit ? undefined : rows
   }
 
-  /** Parameters of each clause; undefined for a value that takes a closer look. */
+  /** The parameters of each clause. Undefined for a value that only the general search handles. */
   const bindAll = (
     { clauses }: Shape,
     values: readonly string[],
@@ -215,7 +222,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
       const bound = bindAll(shape, query.values, ownUrl)
       if (bound === undefined) return undefined
       const { statement } = shape
-      // Bodies that are not in memory come with the first statement rather than by a second one.
+      // When versions are often not cached, one statement with the bodies is faster than two.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
       let isNow = true
       const found = chain(
@@ -224,7 +231,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
           const page = wholePage(rows, statement, count + 1)
           shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MAX_CREDIT)
           if (page === undefined) return undefined
-          // What was waited for may have changed since.
+          // Cached only if the result was synchronous: after a wait, data may have changed.
           if (isNow) keep(asked, shape, bound, page)
           return versionsOf(page)
         },

@@ -1,4 +1,7 @@
-/** A search of a usual shape, answered in the turn it arrived in. Who shows the matches passes in how, since what was shown is kept. */
+/**
+ * Answers a search of a frequent shape, synchronously where possible. The caller passes the functions that display
+ * matches, because their output is cached.
+ */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
@@ -13,30 +16,30 @@ import { parseSimpleQuery } from './simple-query.ts'
 export interface FastQuery {
   readonly context: Pick<RequestContext, 'baseUrl' | 'ownUrl' | 'caller'>
   readonly ruling: Ruling
-  /** The only type that is searched. */
+  /** The only searched type. */
   readonly type: string
-  /** Path and query as they were sent, and the query alone. */
+  /** Path and query as they were sent; `query` is the query alone. */
   readonly url: string
   readonly query: string
 }
 
-/** How matches are shown. */
+/** How matches are displayed. */
 export interface FastDisplay {
-  /** False for what the main thread must not show. */
+  /** False for versions that must not be displayed on the main thread, because they are large. */
   takes(versions: readonly StoredVersion[]): boolean
-  /** Of the first `count`. */
+  /** Displays the first `count` versions. */
   show(versions: readonly StoredVersion[], count: number): CachedEntries
-  /** The same to be kept, for as long as none of them changes. */
+  /** Returns entries that can be cached as long as none of the versions changes. */
   keep(entries: CachedEntries): CachedEntries
 }
 
 export interface FastPage {
   readonly entries: CachedEntries
-  /** Path and parameters, as links repeat them. */
+  /** Path and parameters, as page links repeat them. */
   readonly address: string
-  /** Known where the page holds all matches. */
+  /** Set when the page holds all matches. */
   readonly total: number | undefined
-  /** Makes the token of the next page; undefined where there is none. */
+  /** Makes the token of the next page. Undefined on the last page. */
   readonly next: (() => string) | undefined
 }
 
@@ -48,7 +51,10 @@ export interface FastView extends Pick<SearchView, 'clock' | 'page'> {
   }
 }
 
-/** Undefined, at once or later, for a search that has to be understood first; the ruling is applied there, too. */
+/**
+ * Returns undefined, or a promise of it, for a search that the general search has to perform, such as any by a caller
+ * with limited access to the type.
+ */
 export const findFast = (
   { search, clock, page }: FastView,
   { context, ruling, type, url, query }: FastQuery,
@@ -63,9 +69,9 @@ export const findFast = (
     count: number,
   ): FastPage => {
     const address = `/${type}?${text}&_count=${count}`
-    // It is the first page: where it holds all matches it tells their number.
+    // This is the first page, so when it holds all matches their number is the total.
     if (rows.length <= count) return { entries, address, total: rows.length, next: undefined }
-    // Pages go on below the last rid shown: nothing newer than the first one can come.
+    // The newest match serves as the snapshot: no newer resource can be on the next pages.
     const position = { snapshotKey: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
     return {
       entries,

@@ -1,13 +1,13 @@
 /**
- * Pages that searches of a usual shape found, by the address that was asked: which versions, and what they were answered
- * with, once they were asked for again. One is good for as long as parameters mean what they meant and nothing was written
- * under its keys. Only where this process is the one writer.
+ * Caches pages of searches of frequent shapes by address: the versions found and, from the second request on, the
+ * entries that were sent. A page is valid as long as the meaning of parameters is the same and nothing was written
+ * under its keys. Only used when no other process writes.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { createAdmissionFilter } from '../../storage/service.ts'
 import type { ChangeCounters } from '../index/change-counters.ts'
 
-/** The base of its links, and what decided which absolute references were this server's. */
+/** The base URL of the links, and the URL under which absolute references are local. */
 export interface PageUrls {
   readonly baseUrl: string
   readonly ownUrl: OwnUrl | undefined
@@ -15,25 +15,25 @@ export interface PageUrls {
 
 export interface CachedPage extends PageUrls {
   readonly type: string
-  /** What parameters meant: an object of its own each time. */
+  /** The state of the registry: another object when the meaning of parameters has changed. */
   readonly meaning: object
-  /** Keys of the index under which all of it stands, and what had changed there. */
+  /** Counters (change-counters.ts) that cover the page, and their sum when it was found. */
   readonly keys: readonly number[]
   readonly changes: number
-  /** The parameters as links repeat them. */
+  /** The parameters as page links repeat them. */
   readonly text: string
   readonly count: number
   readonly rows: readonly CachedRow[]
-  /** As they are sent: they change no sooner than what was found. Undefined until `answered`, or for want of room. */
+  /** The entries as they were sent. Undefined until `answered` is called, or when there is no room. */
   entries: CachedEntries | undefined
 }
 
-/** The end of a searchset. */
+/** The entries of a searchset, as text. */
 export interface CachedEntries {
   readonly text: string
   /** Bytes of the text. */
   readonly length: number
-  /** Whose data they are, each once. */
+  /** References of the patients whose data the entries are, without duplicates. */
   patients(): readonly string[]
 }
 
@@ -43,20 +43,20 @@ export interface CachedRow {
 }
 
 export interface PageCache {
-  /** As good as asked for now. */
+  /** The cached page, if it is still valid. */
   get(url: string, type: string, urls: PageUrls, meaning: object): CachedPage | undefined
-  /** Found now. */
+  /** Caches a page that was found now. */
   put(url: string, page: Omit<CachedPage, 'entries' | 'changes'>): void
-  /** A page was answered: where there is room it keeps, for the next time, what `make` gives. `length`: its bytes. */
+  /** Called when a page was answered: caches the result of `make` if there is room. `length`: its bytes. */
   answered(page: CachedPage, length: number, make: () => CachedEntries): void
 }
 
-/** The plain way: each search is asked of the database. */
+/** No cache: every search queries the database. */
 export const NO_PAGES: PageCache = { get: () => undefined, put: () => undefined, answered: () => undefined }
 
-const ADMISSION_SLOTS = 16_384 // a power of two; each remembers one address that was met once
+const ADMISSION_SLOTS = 16_384 // a power of two; each slot remembers one address that was requested once
 const MAX_ROWS = 100
-/** Of longer entries putting them together is the smaller part. */
+/** Longer entries are not cached, because building them is a small part of the request. */
 const MAX_ENTRY_BYTES = 8_192
 
 const hashOf = (url: string): number => {
@@ -66,8 +66,8 @@ const hashOf = (url: string): number => {
 }
 
 /**
- * Up to twice as many pages as `most`, with twice as many bytes of entries as `mostBytes`: those asked for lately, and
- * those before them. A page is kept when it is found a second time: most are asked for once.
+ * Holds two generations, each of up to `most` pages and `mostBytes` bytes of entries: recently used pages, and those
+ * used before. A page is cached when it is found for the second time, because most are requested once.
  */
 export const createPageCache = (
   changes: Pick<ChangeCounters, 'countersOf'>,
@@ -77,7 +77,7 @@ export const createPageCache = (
   const wasMet = createAdmissionFilter(ADMISSION_SLOTS)
   let lately = new Map<string, CachedPage>()
   let before = new Map<string, CachedPage>()
-  /** Of the entries of those asked for lately. */
+  /** Bytes of the entries in the recent generation. */
   let bytes = 0
   const takeRoom = (length: number): boolean => {
     if (length > MAX_ENTRY_BYTES || bytes + length > mostBytes) return false
@@ -110,7 +110,7 @@ export const createPageCache = (
     },
     put(url, page) {
       if (page.rows.length > MAX_ROWS || !wasMet(hashOf(url))) return
-      // Without the bodies that may have come with them.
+      // Drops bodies that the rows may have.
       const rows = page.rows.map(({ rid, ver }) => ({ rid, ver }))
       put(url, { ...page, changes: changes.countersOf(page.keys), rows, entries: undefined })
     },

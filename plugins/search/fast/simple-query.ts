@@ -1,15 +1,15 @@
-/** The query of an address as `name=value` pairs, where nothing about it is out of the ordinary. */
+/** Parses the query of an address into `name=value` pairs, if it is simple enough for the fast search. */
 
 const LONGEST = 2_000
-/** Of `application/x-www-form-urlencoded` as URLSearchParams writes it: what is spelled so can be repeated as it is. */
+/** Matches text that is encoded as URLSearchParams encodes it, so that links can repeat it unchanged. */
 const CANONICAL = /^(?:[\w*.+-]|%(?:2[1-9BCF]|3[A-F]|40|5[B-E]|60|7[B-E]))*$/
 const ASCII = /^[\x21-\x7e]*$/
 
 export interface SimpleQuery {
-  /** Names in order, which searches of one shape share: `patient&code&`. */
+  /** The names in order, which searches of one shape have in common: `patient&code&`. */
   readonly names: string
   readonly values: readonly string[]
-  /** The pairs but `_count`, as a link repeats them. */
+  /** All pairs but `_count`, as a link repeats them. */
   readonly text: string
   readonly count: number | undefined
 }
@@ -17,7 +17,7 @@ export interface SimpleQuery {
 const decode = (text: string): string =>
   text.includes('%') || text.includes('+') ? decodeURIComponent(text.replaceAll('+', ' ')) : text
 
-/** Undefined for what takes a closer look. */
+/** Undefined for a query that only the general search handles. */
 export const parseSimpleQuery = (query: string): SimpleQuery | undefined => {
   if (query.length > LONGEST || !ASCII.test(query)) return undefined
   let names = ''

@@ -1,10 +1,11 @@
 /**
- * What has changed since, told by keys of the index: pages that searches found are kept for as long as nothing was
- * written under the key they started from. A write counts with all keys of the resource, before and after it, changed or
- * not: whatever is on such a page, or would be now, has that key. It counts after COMMIT and before anybody is told of it,
- * so what was read in between does not pass for what came later.
+ * Invalidates cached search pages. A cached page is valid as long as nothing was written under the index key that its
+ * search started from. Each write counts for all keys of the resource, of the versions before and after it, changed
+ * or not: a resource that is on such a page, or would now be on it, has that key. The counters increase after COMMIT
+ * and before the write is answered, so a page that was read earlier no longer matches them.
  *
- * Keys share counters: one that is met by chance makes a page count as changed that is not, never the reverse.
+ * Keys share counters by hash. A collision can only invalidate a page that is still right; it never keeps an outdated
+ * one.
  */
 import type { StoredVersion } from '../../storage/service.ts'
 import {
@@ -17,13 +18,16 @@ import {
 
 const COUNTERS = 32_768 // a power of two
 
-/** Of a column, and of a value in it; a string is found by a range, so all of its column are one key. */
+/**
+ * Index of the counter of a column and a value in it. Strings are searched by ranges, so all values of a string
+ * column share one counter.
+ */
 export const counterKeyOf = (column: number, value = 0, system = 0): number => {
   const mixed = Math.imul(column, 0x9e3779b1) ^ Math.imul(value | 0, 0x85ebca6b) ^ Math.imul(system | 0, 0xc2b2ae35)
   return (mixed ^ (mixed >>> 15)) & (COUNTERS - 1)
 }
 
-/** Adds the keys of rows to `keys`. */
+/** Appends the counters of all rows to `keys`. */
 export const addKeys = (
   { token, reference, string, composite }: IndexEntries,
   keys: { push(key: number): unknown },
@@ -38,13 +42,13 @@ export const addKeys = (
 }
 
 export interface ChangeCounters {
-  /** Rows of a resource, before or after a change that makes `version`. */
+  /** Remembers the rows of a resource, before or after the change that makes `version`. */
   record(version: StoredVersion, rows: IndexEntries): void
-  /** The same of keys that were worked out before: see `addKeys`. */
+  /** Does the same with keys that `addKeys` has computed. */
   recordKeys(version: StoredVersion, keys: readonly number[]): void
-  /** After COMMIT. */
+  /** Called after COMMIT; increases the counters. */
   committed(versions: readonly StoredVersion[]): void
-  /** Changes under some keys so far: grows with each. */
+  /** The sum of the counters of some keys. It grows with every change under one of them. */
   countersOf(keys: readonly number[]): number
 }
 

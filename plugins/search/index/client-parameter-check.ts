@@ -1,6 +1,6 @@
 /**
- * SearchParameter resources as they are written: checked before and inside their transaction, where what they add to
- * the index is made known too, so that both exist or neither.
+ * Checks SearchParameter resources when they are written, before the transaction and inside it. The same transaction
+ * adds their columns to the index, so that the resource and its columns are committed together.
  */
 import type { ServerError } from '../../../kernel/index.ts'
 import { isServerError } from '../../../kernel/index.ts'
@@ -41,7 +41,7 @@ export const createClientParameterCheck = ({
   store,
   types,
 }: ClientParameterCheckParts): WriteCheck => {
-  // Loaded with the first SearchParameter that is put to work, before its transaction.
+  // Loaded before the transaction of the first SearchParameter that is active or retired.
   let compiler: ClientParameterCompiler | undefined
   let toNodes: Awaited<ReturnType<Registry['toNodes']>> | undefined
 
@@ -54,11 +54,12 @@ export const createClientParameterCheck = ({
     compiler = await registry.compiler()
     return compiler
   }
-  /** A promise only while something has to be loaded: fhirpath.js takes a moment, and most expressions need none of it. */
+  /** Returns a promise only while fhirpath.js has to be loaded, which takes a moment and which few expressions need. */
   const check = (resource: Resource, loaded: ClientParameterCompiler): void | Promise<void> => {
     const { component = [] } = toDefinition(resource)
     const compiled = compileAlone(resource, loaded)
-    // What the components of a composite are is told by other definitions, which may come with the same Bundle.
+    // The kinds of a composite's components depend on other definitions, which the same Bundle may bring: they are
+    // checked inside the transaction.
     if (component.length > 0) return
     if (toNodes !== undefined || !compiled.columns.some(({ exotic }) => exotic === true))
       return checkCompiled(compiled, toNodes)
@@ -76,7 +77,10 @@ export const createClientParameterCheck = ({
     body: JSON.stringify(toDefinition(resource)),
   })
 
-  /** Throws what a row cannot be beside the others. `names`: may the refusal name this one of them? */
+  /**
+   * Throws 422 where a row is invalid or conflicts with the others. `names` returns whether the error may name the
+   * other one.
+   */
   const checkRow = (
     row: ClientParameterRow,
     others: readonly ClientParameterRow[],
@@ -101,7 +105,10 @@ export const createClientParameterCheck = ({
     )
   }
 
-  /** Why a row cannot be put to work; undefined when it can. It names no SearchParameter that the caller may not see. */
+  /**
+   * Returns the error for a row that is refused, undefined for a valid one. The error names no SearchParameter that
+   * the caller may not see.
+   */
   const refusalOf = async (
     transaction: Transaction,
     { restricted }: AppliedChange,
@@ -127,7 +134,10 @@ export const createClientParameterCheck = ({
     return other !== undefined && !other.deleted && restricted.sees(other) ? attempt(true) : refusal
   }
 
-  /** The rows after the changes; undefined when none of them is or was at work. */
+  /**
+   * Returns all rows as they are after the changes. Undefined when neither the old nor the new version of any of them
+   * is active or retired.
+   */
   const apply = async (
     transaction: Transaction,
     changes: readonly AppliedChange[],
@@ -168,7 +178,7 @@ export const createClientParameterCheck = ({
     async checkInTransaction(_request, transaction, changes) {
       const ours = changes.filter(({ version, written }) => written && version.type === SEARCH_PARAMETER)
       if (ours.length === 0) return []
-      // One at a time: each must see what the other has made.
+      // One transaction at a time, so that each sees the SearchParameters of the one before.
       await store.advisoryLock(transaction, POSTING)
       const refusals: RejectedChange[] = []
       const rows = await apply(
@@ -177,7 +187,8 @@ export const createClientParameterCheck = ({
         ({ interaction }, error) => void refusals.push({ interaction, error }),
       )
       if (refusals.length > 0 || rows === undefined) return refusals
-      // With rows it has been loaded before, by what is posted here or at the start: nothing is read in here.
+      // When there are rows, the compiler is loaded already, by an earlier check or at the start, so nothing is read
+      // inside the transaction.
       const model = rows.length === 0 ? registry.packages : (compiler ?? (await loadCompiler())).merge(rows)
       await settleColumns(transaction, model.columns)
       await transaction.run(nextGeneration, [])

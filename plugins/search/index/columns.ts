@@ -1,6 +1,7 @@
 /**
- * What is indexed, in the database: each column has a number and a bit that stay with it as long as it has rows. A
- * column that no parameter uses any more is put aside and removed; one that comes back before that is filled anew.
+ * The index columns as rows of the database. Each has a code and a bit, which it keeps as long as it has index rows.
+ * A column that no parameter uses is marked GONE and removed later; one that is used again before that is cleared and
+ * filled again.
  */
 import type { Transaction } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
@@ -17,7 +18,7 @@ import {
   writeLastColumn,
 } from './tables.ts'
 
-/** Bits of one mask: what six bytes hold. */
+/** Bits of one mask: SQLite stores them in six bytes. */
 export const MASK_BITS = 47
 export const MASKS = 3
 
@@ -26,12 +27,12 @@ export interface ColumnRow {
   readonly type: string
   readonly kind: string
   readonly expression: string
-  /** -1 when there was no room for one. */
+  /** -1 where all bits of the type were taken. */
   readonly bit: number
   readonly ready: number
-  /** Resources up to this rid are in it; DIRTY, GONE. */
+  /** Resources up to this resource key are indexed; or DIRTY, or GONE. */
   readonly reach: number
-  /** Resources that were gone through, of how many. */
+  /** Resources that the backfill has read, and how many it expects. */
   readonly indexed: number
   readonly expected: number
 }
@@ -40,14 +41,14 @@ type Key = Pick<ColumnRow, 'type' | 'kind' | 'expression'>
 
 export const columnKeyOf = ({ type, kind, expression }: Key): string => `${type} ${kind} ${expression}`
 
-/** Lowest bit of a type that no column has. */
+/** The lowest bit of a type that no column uses, or -1. */
 const freeBit = (taken: ReadonlySet<number>): number => {
   let bit = 0
   while (taken.has(bit)) bit += 1
   return bit < MASK_BITS * MASKS ? bit : -1
 }
 
-/** True when the rows in the database are those of the model already. */
+/** True when the rows in the database match the columns of the model. */
 export const isSettled = (columns: readonly StoredColumn[], held: readonly ColumnRow[]): boolean => {
   const wanted = new Set(columns.map(columnKeyOf))
   const known = new Set(held.map(columnKeyOf))
@@ -58,8 +59,8 @@ export const isSettled = (columns: readonly StoredColumn[], held: readonly Colum
 }
 
 /**
- * Brings the rows into line with the columns of a model: new ones are added, those that came back are taken up again,
- * the others are put aside. `isEmpty` tells of types that have no resource, whose columns are complete at once.
+ * Brings the rows in line with the columns of a model: adds new ones, takes up those that are used again, and marks
+ * the others GONE. `isEmpty` returns true for types without resources, whose columns are complete at once.
  */
 export const settleColumns = async (
   transaction: Transaction,

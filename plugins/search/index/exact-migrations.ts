@@ -1,11 +1,14 @@
-/** Layouts of the index that a database of an earlier build is brought to. What the index holds is made anew from the resources. */
+/**
+ * Migrations that change what index rows hold. They empty the index, and the next start fills it again from the
+ * resources.
+ */
 import type { SchemaChange } from '../../../kernel/index.ts'
 import { GONE } from './tables.ts'
 
 const EXACT = {
   quantity: (real: string, text: string, suffix: string): readonly string[] => [
     'DROP TABLE ix_qty',
-    // The doubles come first: with what is left of them behind they are in the order of the numbers, see exact-number.ts.
+    // The doubles are before the rests in the key, so that rows are in the order of the numbers: see exact-number.ts.
     `CREATE TABLE ix_qty (param integer NOT NULL, lo ${real} NOT NULL, hi ${real} NOT NULL, code bigint NOT NULL, sys integer NOT NULL, unit integer NOT NULL, lo_rest ${text} NOT NULL, hi_rest ${text} NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, lo, hi, code, sys, unit, lo_rest, hi_rest, rid))${suffix}`,
     'CREATE INDEX ix_qty_rid ON ix_qty (rid, param)',
   ],
@@ -19,7 +22,7 @@ const EXACT = {
   ],
 } as const
 
-/** Everything in the index is made anew by the next start, before the server is ready. */
+/** Empties the index. The next start fills it again before the server is ready. */
 const INDEX_ANEW: readonly string[] = [
   ...['ix_res', 'ix_token', 'ix_ref', 'ix_date', 'ix_qty', 'ix_str', 'ix_comp', 'ix_text'].map(
     (table) => `DELETE FROM ${table}`,
@@ -28,7 +31,7 @@ const INDEX_ANEW: readonly string[] = [
   "UPDATE search_setting SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'generation'",
 ]
 
-/** Numbers by all their digits, texts by all their characters. */
+/** Stores numbers with all digits and texts with all characters. */
 export const exactMigrations: readonly SchemaChange[] = [
   {
     name: 'fhir/0007-exact-values',
@@ -50,5 +53,5 @@ export const exactMigrations: readonly SchemaChange[] = [
   },
 ]
 
-/** Texts folded as `normalize` does now, all forms of a letter are one, and composites with the texts of units. */
+/** For a new `normalize`, in which all forms of a letter are equal, and for composites with the texts of units. */
 export const foldedMigrations: readonly SchemaChange[] = [{ name: 'fhir/0009-folded-texts', sql: INDEX_ANEW }]

@@ -1,32 +1,33 @@
 /**
- * A number as the index holds it: a double, and a text that orders the numbers which the double alone does not tell apart.
- * The double is the largest one whose shortest decimal is not above the number; the text tells what is left, and is empty
- * for a number that is written like its double, as nearly all are. Numbers compare as (near, rest) does, in both databases.
+ * A number as the index stores it: a double, and a text for numbers that share a double. `near` is the largest double
+ * whose shortest decimal is at most the number. `rest` is the difference, written so that texts sort as the
+ * differences do; it is empty when there is none, as for nearly all numbers. Ordering by (near, rest) orders the
+ * numbers, in both databases.
  */
 import { compareRatios, decimal, type Ratio, readRatio, subtract } from '../../model/service.ts'
 
 export interface ExactNumber {
   readonly near: number
-  /** ASCII: compared by bytes. */
+  /** ASCII text that is compared byte by byte. */
   readonly rest: string
 }
 
-/** Digits of what is left that are kept; a `~` behind them stands for more. */
+/** Digits of the difference that are stored. `~` behind them means that there are more. */
 const MAX_DIGITS = 200
-/** What is left begins above 10^-OFFSET for any number that is read, and below 10^OFFSET. */
+/** Added to the decimal exponent of a difference, so that it is positive for every number that can be read. */
 const OFFSET = 50_000
-/** Decimals of so many digits have doubles of their own. */
+/** Decimals with up to so many digits are all represented by different doubles. */
 const SURE_DIGITS = 15
 const SURE = 10n ** BigInt(SURE_DIGITS)
 const SMALLEST_NORMAL = 2.3e-308
 
-/** Between a number and all that are greater; digits lie between the two. */
+/** `!` sorts before all digits and `~` after them. */
 const MIN_KEY = '!'
 const MAX_KEY = '~'
 
 const BITS = new BigInt64Array(1)
 const DOUBLE = new Float64Array(BITS.buffer)
-/** The double beside another one. */
+/** The next double above or below. */
 const beside = (value: number, upwards: boolean): number => {
   if (value === 0) return upwards ? Number.MIN_VALUE : -Number.MIN_VALUE
   DOUBLE[0] = value
@@ -35,9 +36,9 @@ const beside = (value: number, upwards: boolean): number => {
 }
 const shortestOf = (value: number): Ratio => readRatio(String(value)) as Ratio
 
-/** A positive number as digits in order: where they begin, then the digits themselves. */
+/** A positive number as a text that sorts by value: first its exponent, then its digits. */
 const toRest = ({ digits, exponent, over }: Ratio): string => {
-  // Enough digits behind the first one of a fraction that has no end.
+  // A quotient may have infinitely many digits: so many are enough for MAX_DIGITS.
   const more = over === 1n ? 0 : MAX_DIGITS + over.toString().length
   const scaled = digits * 10n ** BigInt(more)
   const text = (scaled / over).toString()
@@ -47,7 +48,7 @@ const toRest = ({ digits, exponent, over }: Ratio): string => {
   return isWhole ? place + kept : `${place}${text.slice(0, MAX_DIGITS)}${MAX_KEY}`
 }
 
-/** A first guess, at most a few doubles away. */
+/** An approximation, at most a few doubles away. */
 const guess = ({ digits, exponent, over }: Ratio): number => {
   if (over === 1n) return Number(`${digits}e${exponent}`)
   const more = 25 + over.toString().length
@@ -61,32 +62,32 @@ export const toExactNumber = (value: Ratio): ExactNumber => {
   let near = clamp(guess(value))
   if (over === 1n && digits < SURE && digits > -SURE && (digits === 0n || Math.abs(near) >= SMALLEST_NORMAL))
     return { near, rest: '' }
-  // A guess of a fraction may be a few too low or too high; one of a decimal is next to the largest that is not above.
+  // Corrects the approximation, one double at a time, to the largest double whose decimal is at most the value.
   while (near < Number.MAX_VALUE && compareRatios(shortestOf(beside(near, true)), value) <= 0) near = beside(near, true)
   while (near > -Number.MAX_VALUE && compareRatios(shortestOf(near), value) > 0) near = beside(near, false)
   const left = subtract(value, shortestOf(near))
-  // A zero without its sign.
+  // `+ 0` turns -0 into 0.
   return { near: near + 0, rest: left.digits > 0n ? toRest(left) : '' }
 }
 
-/** The digits of a JSON number. */
+/** Reads the digits of a JSON number. */
 export const exactOfDigits = (digits: string): ExactNumber => toExactNumber(readRatio(digits) ?? decimal(0n))
 
-/** Above all numbers that can be stored, and below. */
+/** Bounds beyond all numbers that can be stored: one greater than any of them, one less. */
 export const ABOVE_ALL: ExactNumber = { near: Number.MAX_VALUE, rest: MAX_KEY }
 export const BELOW_ALL: ExactNumber = { near: -Number.MAX_VALUE, rest: '' }
 
-/** Above the number and below all that are greater: where a range begins that leaves it out. */
+/** A bound between the number and everything greater: the lower end of a range that excludes the number. */
 export const justAbove = ({ near, rest }: ExactNumber): ExactNumber => ({ near, rest: `${rest}${MIN_KEY}` })
 
-/** Below the number and above all that are less. */
+/** A bound between the number and everything less. */
 export const justBelow = ({ near, rest }: ExactNumber): ExactNumber => {
   if (rest === '') return { near: beside(near, false), rest: MAX_KEY }
   const last = rest.slice(-1)
-  // Digits never end with a 0.
+  // The digits of a rest never end with 0, so the last one can be decreased.
   return { near, rest: last === MAX_KEY ? rest : `${rest.slice(0, -1)}${Number(last) - 1}${MAX_KEY}` }
 }
 
-/** Negative, 0 or positive. */
+/** Compares (near, rest) with `other`: negative, 0 or positive. */
 export const compareExact = (near: number, rest: string, other: ExactNumber): number =>
   near !== other.near ? near - other.near : rest === other.rest ? 0 : rest < other.rest ? -1 : 1

@@ -1,4 +1,7 @@
-/** Resource → index rows, by the columns of a registry. Needs no database, so a thread of its own can do the same. */
+/**
+ * Extracts index rows from resources, by the columns of a registry. Needs no database, so that worker threads can run
+ * it.
+ */
 
 import type { InterpretedNodes, ReferenceWalker } from '../../model/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
@@ -19,12 +22,12 @@ import type { NumberedColumn, ParameterState } from './parameter-state.ts'
 import { addUnlistedReferences } from './unlisted-references.ts'
 
 export interface Extraction {
-  /** Index rows of a resource. */
+  /** All index rows of a resource. */
   extract(resource: Record<string, unknown>): IndexEntries
   readonly extractInto: Extract
-  /** An extractor of some columns, with converters of its own for what the index does not hold. */
+  /** An extractor for some columns only. Its converters may differ from those that fill the index. */
   collector(type: string, codes: readonly number[], converters?: Converters): Extract
-  /** Bits of the values that rows stand for. */
+  /** The bits of the columns that have a row in `rows`. */
   masks(type: string, rows: IndexEntries): readonly number[]
 }
 
@@ -33,11 +36,11 @@ export interface ExtractionParts {
   readonly referenceWalker: ReferenceWalker
   readonly converters?: Converters
   readonly state: () => ParameterState
-  /** What evaluates the expressions that are no paths; undefined while it is not loaded. */
+  /** Returns the evaluator for expressions that are not plain paths. Undefined until fhirpath.js is loaded. */
   readonly toNodes: () => ((expression: string) => InterpretedNodes) | undefined
 }
 
-/** An expression that cannot be evaluated on a resource, `single()` of several for example, gives it no value. */
+/** An expression that fails for a resource, as `single()` does for several items, selects nothing in it. */
 const careful =
   (nodes: InterpretedNodes): InterpretedNodes =>
   (resource) => {
@@ -98,7 +101,7 @@ export const createExtraction = (parts: ExtractionParts): Extraction => {
       let last = -1
       const note = (code: unknown): void => {
         const place = Math.floor((code as number) / COLUMN_STEP)
-        // Rows of a column mostly follow one another.
+        // Successive rows mostly belong to the same column.
         if (place === last || seen.has(place)) return
         last = place
         seen.add(place)

@@ -1,6 +1,6 @@
 /**
- * Index rows of a resource, by code generated once per resource type: every element is visited once, whatever number
- * of parameters asks for it. Needs no more than the branches of the columns.
+ * Extracts the index rows of a resource with code that is generated once for each resource type. The generated code
+ * visits each element once, however many parameters use it. It is made from the paths of the columns only.
  */
 import type { ElementPath, PathStep, PathTest } from '../../model/service.ts'
 import { type IndexKind, MIME_TYPE } from '../definition/kind.ts'
@@ -28,20 +28,22 @@ export interface ExtractorComponent {
   readonly branches: readonly ElementPath[]
 }
 
-/** A column with its number. */
+/** A column with its code. */
 export interface ExtractorColumn {
   readonly code: number
   readonly kind: IndexKind | 'composite' | 'alias'
   readonly branches: readonly ElementPath[]
   readonly components?: readonly ExtractorComponent[]
   readonly refers?: string
-  /** For what cannot be generated: nodes of the expression in a resource, with their FHIR types. */
+  /**
+   * For expressions that are not plain paths: returns the values that the expression selects, with their FHIR types.
+   */
   readonly nodes?: (resource: Json) => readonly { readonly type: string; readonly value: unknown }[]
 }
 
 export type Extract = (resource: Json, rows: IndexEntries) => void
 
-/** What happens at the end of a path: source text for the value in a variable. */
+/** Returns the source text for the end of a path; `variable` holds the value. */
 type Emit = (variable: string) => string
 
 interface ExtractorNode {
@@ -63,7 +65,7 @@ const descend = (root: ExtractorNode, steps: readonly PathStep[]): ExtractorNode
   return node
 }
 
-/** Path through members as a JavaScript property read; names come from definitions and are quoted. */
+/** Source text that reads a property. The name comes from a definition, so it is quoted. */
 const read = (on: string, member: string): string => `${on}[${JSON.stringify(member)}]`
 
 const toCondition = (test: PathTest, variable: string): string => {
@@ -90,7 +92,7 @@ const generate = (node: ExtractorNode, variable: string, depth: number): string 
       source += `if (${toCondition(step.where, variable)}) {${inside(child, variable)}}\n`
       continue
     }
-    // An index stands behind a repeated member only, where the member's own step has made the list.
+    // An index always follows a repeating member, and the code for that member has generated it.
     if (step.step === 'index') continue
     if (!step.many) {
       source += `const ${name} = ${read(variable, step.name)}; if (${name} != null) {${inside(child, name)}}\n`
@@ -102,7 +104,7 @@ const generate = (node: ExtractorNode, variable: string, depth: number): string 
       if (one.step?.step === 'index')
         source += `{const x = ${list}[${one.step.at}]; if (x != null) {${inside(one, 'x')}}}`
     const each = inside(child, name)
-    // Not `for of`: an array's iterator costs more than the array.
+    // Not `for of`, because creating the iterator costs more than visiting a short array.
     const at = `n${name}`
     if (each !== '')
       source += `for (let ${at} = 0; ${at} < ${list}.length; ${at} += 1) {const ${name} = ${list}[${at}]; if (${name} != null) {${each}}}`
@@ -111,7 +113,7 @@ const generate = (node: ExtractorNode, variable: string, depth: number): string 
   return source
 }
 
-/** Whether the element may have a value for a component: most have none for the last one, and are passed over. */
+/** Source text that tests whether an element may have a value for a component. Most have none for the last one. */
 const mayHave = (component: ExtractorComponent | undefined, variable: string): string => {
   const members = (component?.branches ?? []).map(({ steps: [first], root }) =>
     first?.step === 'member' ? read(root === true ? 'r' : variable, first.name) : undefined,
@@ -121,7 +123,7 @@ const mayHave = (component: ExtractorComponent | undefined, variable: string): s
     : members.map((member) => `${member} != null`).join(' || ')
 }
 
-/** Compiles the emits of one list of columns. `converts` collects the functions the source calls by number. */
+/** Adds the code for one column. `values` collects the functions that the generated code calls by index. */
 const addColumn = (root: ExtractorNode, column: ExtractorColumn, converters: Converters, values: unknown[]): void => {
   const bind = (value: unknown): string => `V[${values.push(value) - 1}]`
   for (const { steps, type, judgement, binding } of column.branches) {
@@ -164,11 +166,13 @@ const compileTree = (
   const root = newNode()
   for (const column of columns) addColumn(root, column, converters, values)
   const body = root.emits.map((emit) => emit('s')).join('') + generate(root, 's', 0)
-  // The source holds nothing but member names and constants from definitions, all quoted as JSON.
+  // Safe to compile: the source contains only member names and constants from definitions, quoted as JSON.
   return new Function('C', 'V', `"use strict"; return (r, s, o) => {${body}}`)(converters, values)
 }
 
-/** Rows of every combination of the components of one element. The rarest component is asked first. */
+/**
+ * Adds the rows of every combination of one element's components. The last one is most often missing, so it is first.
+ */
 const compileComposite = (
   { code, components = [] }: ExtractorColumn,
   converters: Converters,
@@ -178,7 +182,7 @@ const compileComposite = (
     const own = branches.filter(({ root }) => root !== true)
     const compile = (list: readonly ElementPath[]) =>
       list.length === 0 ? undefined : compileTree([{ code: 0, kind, branches: list }], converters)
-    // Used over and over: an extraction never runs inside another.
+    // Reused for every resource: extractions are never nested.
     return { kind, fromElement: compile(own), fromRoot: compile(rooted), scratch: new IndexEntries() }
   })
   const kinds = parts.map(({ kind }) => kind)
@@ -192,7 +196,7 @@ const compileComposite = (
       if (listOf(scratch, kind).length === 0) break
     }
     if (at < 0) combine(rows, code, kinds, found)
-    // What was begun is emptied for the next one; the usual case is that nothing was.
+    // Empties the components that were evaluated. Mostly only one was, and it is empty.
     for (let used = parts.length - 1; used > at; used -= 1) (found[used] as IndexEntries).clear()
     if (at >= 0) (found[at] as IndexEntries).clear()
   }
@@ -224,8 +228,9 @@ const WIDTHS: Readonly<Record<IndexKind, number>> = {
 }
 
 /**
- * Every combination of the components: the first one has `value`, later codes `value2`; numbers and dates have low and
- * high, then low2 and high2. A text has a key, and in place of `low` the hash that tells texts with one key apart.
+ * Adds a row for every combination of the components. The first code is in `value`, a later one in `value2`; numbers
+ * and dates are in `low` and `high`, a second one in `low2` and `high2`. A text is in `key`; `low` then holds the
+ * hash of the exact text.
  */
 const combine = (
   rows: IndexEntries,
@@ -246,11 +251,11 @@ const combine = (
     const ranged = at < 2 ? COMPOSITE.first : COMPOSITE.second
     for (let n = 0; n < list.length; n += width) {
       if (kind === 'token' || kind === 'reference') {
-        // The rows of displays beside the codes have no place here.
+        // Rows for displays are not part of a composite.
         if (list[n] !== 0) continue
         row[coded] = list[n + 1] as number
         row[coded + 1] = kind === 'token' ? (list[n + 2] as number) : 0
-        // A reference has no system: in its place in the key the code lets one of many codes be sought.
+        // A reference has no system, so that part of the key takes 32 bits of the code: one seek finds both together.
         if (at === 1 && kind === 'token' && kinds[0] === 'reference') row[2] = patientCodeKey(row[coded] as number)
       } else if (kind === 'date' || kind === 'quantity') {
         row[ranged.low] = list[n + 1] as number
@@ -260,7 +265,8 @@ const combine = (
           row[ranged.highRest] = list[n + QUANTITY.highRest] as string
           if (at === 1) {
             const [code, system, unit] = [list[n + 3] as number, list[n + 4] as number, list[n + 5] as number]
-            // A unit's text that is not its code has a row of its own, without a system: `5||mg` finds code or text.
+            // A unit's text that differs from its code gets a row of its own, without a system, because `5||mg`
+            // matches the code or the text.
             if (unit !== 0 && (code === 0 || unit !== shortened(code))) {
               row[5] = unit
               row[6] = 0

@@ -1,6 +1,7 @@
 /**
- * Text → the integers that index rows hold. 48 bits for values (six bytes in SQLite, exact in a JavaScript number) and
- * 32 for their systems; seeded per database, so that nobody can craft two texts that meet.
+ * Hashes texts to the integers of index rows. Values have 48 bits, which SQLite stores in six bytes and a JavaScript
+ * number holds exactly; systems have 32. A seed that each database has of its own keeps clients from constructing
+ * collisions.
  */
 
 export interface Hasher {
@@ -8,16 +9,16 @@ export interface Hasher {
   readonly long: (text: string) => number
   /** Signed, 32 bits, never 0: 0 stands for "none". */
   readonly short: (text: string) => number
-  /** Of a code: without its case where its system has none. `system` is empty for none. */
+  /** Hash of a code, in lower case if its system is not case-sensitive. `system` is empty for none. */
   readonly code: (code: string, system: string) => number
-  /** Systems whose codes are compared without case. */
+  /** URLs of code systems whose codes are compared without case. */
   readonly caseless: ReadonlySet<string>
 }
 
 const HALF = 2 ** 47
 const HIGH = 2 ** 32
 
-/** The short hash of the text whose long hash is given. */
+/** Computes the short hash of a text from its long hash. */
 export const shortened = (long: number): number => Math.imul(long >>> 0, 0x85ebca6b) | 0 || 1
 
 const NONE: ReadonlySet<string> = new Set()
@@ -37,7 +38,7 @@ export const createHasher = (seed: number, caseless = NONE): Hasher => {
     h2 = Math.imul(h2 ^ (h2 >>> 16), 2246822507) ^ Math.imul(h1 ^ (h1 >>> 13), 3266489909)
     return (h2 & 0xffff) * HIGH + (h1 >>> 0) - HALF
   }
-  // Systems are few and long: their hashes are remembered, within a bound.
+  // Systems are few, and their URLs are long, so their hashes are cached.
   const known = new Map<string, number>()
   const short = (text: string): number => {
     const found = known.get(text)

@@ -1,6 +1,6 @@
-/** Index rows of one resource, flat: column after column, so that making them leaves no object per row. */
+/** Index rows of one resource in flat arrays, one value after the other, so that no object is made for each row. */
 
-/** Numbers per row in each list. */
+/** Values of one row in each array. */
 export const TOKEN_COLUMNS = 3
 export const REFERENCE_COLUMNS = 2
 export const DATE_COLUMNS = 3
@@ -9,7 +9,7 @@ export const STRING_COLUMNS = 4
 export const TEXT_COLUMNS = 4
 export const COMPOSITE_COLUMNS = 15
 
-/** Where the ends of a range lie in a row, and what their doubles leave of them. */
+/** Offsets of the two ends of a range in a row, and of their rests: see exact-number.ts. */
 export interface Places {
   readonly low: number
   readonly high: number
@@ -17,7 +17,7 @@ export interface Places {
   readonly highRest: number
 }
 export const QUANTITY: Places = { low: 1, high: 2, lowRest: 6, highRest: 7 }
-/** Of a composite, those of its first ordered component and of its second. */
+/** The same for a composite: of its first component that has a range, and of its second. */
 export const COMPOSITE = {
   first: { low: 3, high: 4, lowRest: 10, highRest: 11 },
   second: { low: 7, high: 8, lowRest: 12, highRest: 13 },
@@ -32,21 +32,21 @@ export class IndexEntries {
   readonly reference: number[] = []
   /** column, from, to (exclusive); milliseconds */
   readonly date: number[] = []
-  /** column, low, high, code, system, unit, what the doubles leave of low and high: see exact-number.ts */
+  /** column, low, high, code, system, unit, rests of low and high: see exact-number.ts */
   readonly quantity: (number | string)[] = []
-  /** column, key, hash of the exact text, whole folded text when it is longer than the key */
+  /** column, key, hash of the exact text, whole normalized text when it is longer than the key */
   readonly string: (number | string | null)[] = []
   /**
-   * column, value, system, low, high, value2, system2, low2, high2, key, what is left of low, high, low2 and high2, whole
-   * folded text when it is longer than the key
+   * column, value, system, low, high, value2, system2, low2, high2, key, rests of low, high, low2 and high2, whole
+   * normalized text when it is longer than the key
    */
   readonly composite: (number | string | null)[] = []
-  /** column, key, token, whole folded text when it is longer than the key: displays that `:text` looks up */
+  /** column, key, token, whole normalized text when it is longer than the key: displays for `:text` */
   readonly text: (number | string | null)[] = []
-  /** Columns without rows of their own that have a value. */
+  /** Alias columns that have a value; they have no rows. */
   readonly present: number[] = []
 
-  /** Empties all lists, for few rows that are used again: setting a length gives the memory away. */
+  /** Empties the arrays but keeps their memory for the next rows, which `length = 0` would free. */
   clear(): void {
     const { token, reference, date, quantity, string, composite, text, present } = this
     for (let left = token.length; left > 0; left -= 1) token.pop()

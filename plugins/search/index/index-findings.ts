@@ -1,4 +1,7 @@
-/** What a thread has found about a large resource for the index: all that a write needs of it besides its text. */
+/**
+ * What a worker thread has extracted from a large resource, so that the main thread can write its index rows without
+ * parsing it.
+ */
 import type { ReadReference } from '../../model/service.ts'
 import { type Findings, findingsOf } from '../../storage/service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
@@ -6,59 +9,64 @@ import type { ResourceText } from './full-text/resource-text.ts'
 import type { IndexEntries } from './index-entries.ts'
 import { joinRowLists } from './row-lists.ts'
 
-/** Index rows of a contained resource by its place; undefined where there is nothing to index. */
+/** Index rows of contained resources, by their index in `contained`; undefined where one is not indexed. */
 export type ContainedList = readonly (ContainedRows | undefined)[]
 
-/** The version that is replaced, by what the index holds of it. */
+/** What the index holds of the version that is replaced. */
 export interface Before {
   readonly version: number
   /** The next version has the same content. */
   readonly isSame: boolean
-  /** Undefined where nobody asked. */
+  /** Undefined when they were not requested. */
   readonly references: readonly ReadReference[] | undefined
-  /** Rows that the next version does not have. */
+  /** Rows of this version that the next one does not have. */
   readonly removed: readonly IndexEntries[]
-  /** `Rows.present` of it. */
+  /** Its alias columns: `IndexEntries.present`. */
   readonly present: readonly number[]
   readonly contained: ContainedList
   readonly words: ResourceText
 }
 
 export interface IndexFindings extends Findings {
-  /** Rows that the version before does not have, each once, in lists of bounded length. */
+  /** Rows that the version before does not have, without duplicates, in lists of limited length. */
   readonly added: readonly IndexEntries[]
-  /** Rows that both versions have, for who decides on a version by all of its rows; undefined where nobody asked. */
+  /**
+   * Rows that both versions have, for guards that check a version by all of its rows. Undefined when they were not
+   * requested.
+   */
   readonly shared: readonly IndexEntries[] | undefined
-  /** `Rows.present`. */
+  /** Its alias columns: `IndexEntries.present`. */
   readonly present: readonly number[]
   readonly masks: readonly number[]
-  /** Keys of all rows of both versions: see change-counters.ts. */
+  /** Counters of all rows of both versions: see change-counters.ts. */
   readonly keys: readonly number[]
   readonly contained: ContainedList
   readonly words: ResourceText
   readonly references: readonly ReadReference[]
-  /** FHIRPath of each reference. */
+  /** The FHIRPath of each reference, in the same order. */
   readonly paths: readonly string[]
-  /** Undefined for what is not there yet, or was deleted. */
+  /** Undefined when the resource is new or was deleted. */
   readonly before: Before | undefined
-  /** `Registry.source` that the rows were made with. */
+  /** `Registry.source` at the time of the extraction. If it has changed since, the rows are outdated. */
   readonly source: object
 }
 
-/** All rows of a resource, by a thread. */
+/** All index rows of a version, extracted by a worker thread. */
 export interface FoundRows {
   readonly rows: IndexEntries
-  /** `Registry.source` that they were made with: with another one they say nothing. */
+  /** `Registry.source` at the time of the extraction. If it has changed since, the rows are outdated. */
   readonly source: object
 }
 
-/** Of the resource; undefined where some were not asked for. */
+/** All rows of the new version. Undefined when the shared rows were not requested. */
 export const rowsOfNext = ({ added, shared, before, present, source }: IndexFindings): FoundRows | undefined =>
   before !== undefined && shared === undefined
     ? undefined
     : { rows: joinRowLists([...added, ...(shared ?? [])], present), source }
 
-/** Of the version that is replaced. */
+/**
+ * All rows of the version that is replaced. Undefined when there is none, or when the shared rows were not requested.
+ */
 export const rowsOfBefore = ({ shared, before, source }: IndexFindings): FoundRows | undefined =>
   before === undefined || shared === undefined
     ? undefined
@@ -66,13 +74,13 @@ export const rowsOfBefore = ({ shared, before, source }: IndexFindings): FoundRo
 
 const hasRows = (findings: Findings): findings is IndexFindings => 'masks' in findings
 
-/** Throws for findings without rows: who examines a resource for a write, extracts them. */
+/** Throws when the findings hold no index rows: a thread that prepares a write has to extract them. */
 export const toIndexFindings = (findings: Findings): IndexFindings => {
   if (!hasRows(findings)) throw new Error('a large resource was examined without its index rows')
   return findings
 }
 
-/** Undefined for a resource that was read on the main thread. */
+/** Undefined for a resource that was parsed on the main thread. */
 export const indexFindingsOf = (resource: Readonly<Record<string, unknown>> | undefined): IndexFindings | undefined => {
   const findings = findingsOf(resource)
   return findings && toIndexFindings(findings)

@@ -1,6 +1,6 @@
 /**
- * Keeps the index beside the resources, in their transactions: a create adds rows, an update writes the difference, a
- * deletion removes them. Nothing is awaited per row. Rows of what was not in the index before may be put into it later.
+ * Updates the index in the transactions that write resources: a create adds rows, an update writes the difference, a
+ * deletion removes them. Nothing is awaited per row. Rows of new resources may be inserted later, in batches.
  */
 
 import { createPause } from '../../../kernel/index.ts'
@@ -36,8 +36,8 @@ const NONE: readonly number[] = []
 
 export interface IndexWriter {
   /**
-   * Index rows of a change. `previous` is the version before; a deletion counts as none. `findings`: what a thread has
-   * found about both.
+   * Writes the index rows of a change. `previous` is the version before; a deleted one counts as none. `findings`:
+   * what a worker thread has extracted from both versions.
    */
   write(
     transaction: Transaction,
@@ -46,26 +46,26 @@ export interface IndexWriter {
     previous: StoredVersion | undefined,
     findings?: Findings | undefined,
   ): MaybePromise<void>
-  /** Rows of some columns of a resource, of which all or some may be there already. */
+  /** Adds rows of some columns of a resource. Rows that exist already stay. */
   addTo(
     transaction: Transaction,
     at: { readonly rid: number; readonly type: string; readonly id: string },
     rows: IndexEntries,
   ): MaybePromise<void>
-  /** All rows of what a resource contains, of which all or some may be there already. */
+  /** Adds all rows of the contained resources of a resource. Rows that exist already stay. */
   addContained(
     transaction: Transaction,
     at: { readonly rid: number; readonly type: string; readonly id: string },
     resource: Readonly<Record<string, unknown>>,
   ): MaybePromise<void>
-  /** After COMMIT: what was written with these versions is there. */
+  /** Called after COMMIT of the transaction that wrote these versions. */
   committed(versions: readonly StoredVersion[]): void
-  /** Displays were removed: none counts as known any more. */
+  /** Called after rows of displays were removed: the cache of written displays is emptied. */
   forget(): void
 }
 
 type Values = readonly SqlScalar[]
-/** How rows come into their tables: now, or later. */
+/** Inserts rows: immediately, or after the transaction. */
 type Put = (transaction: Transaction, insert: DeferredInsert, params: Values, last?: SqlScalar) => MaybePromise<void>
 const putLater: Put = (transaction, insert, params, last) => transaction.insertDeferred(insert, params, last)
 
@@ -76,7 +76,7 @@ const identify = (kind: IndexTableKind, values: Values, at: number): string => {
   return text
 }
 
-/** The rows of `values` that are not in `others`. */
+/** The rows of `values` that `others` does not hold. */
 const without = (kind: IndexTableKind, values: Values, others: Values): Values => {
   const { width } = TABLES[kind]
   const known = new Set<string>()
@@ -87,19 +87,16 @@ const without = (kind: IndexTableKind, values: Values, others: Values): Values =
   return rest
 }
 
-/**
- * `compareLayout`: what a write sends along to be sure of the layout. `changes`: who is told of what is written;
- * undefined where nobody asks.
- */
+/** `compareLayout` makes a write with outdated rows fail. `changes`: counters that invalidate cached pages. */
 export const createIndexWriter = (
   registry: Registry,
   codeOf: (type: string) => number | undefined,
   compareLayout: (transaction: Transaction) => MaybePromise<void>,
   changes?: ChangeCounters,
 ): IndexWriter => {
-  // Displays that were committed lately: they need not be written again.
+  // Displays that were committed recently, so that they need not be written again.
   const displays = new Set<number>()
-  // Those written with a version whose transaction may yet be undone.
+  // Displays written by transactions that are still open and may be rolled back.
   const unconfirmed = new WeakMap<StoredVersion, readonly number[]>()
 
   const collect = (promises: Promise<void>[], one: MaybePromise<void>): void => {
@@ -126,7 +123,7 @@ export const createIndexWriter = (
     for (let at = 0; at < values.length; at += width)
       collect(promises, transaction.run(deleteRow[kind], [...values.slice(at, at + key.length), rid]))
   }
-  /** Returns those it wrote. */
+  /** Returns the displays that it wrote. */
   const writeDisplays = (
     transaction: Transaction,
     promises: Promise<void>[],
@@ -148,7 +145,7 @@ export const createIndexWriter = (
     }
     return written ?? NONE
   }
-  /** What contained resources have become: they are known by their place. */
+  /** Writes the difference of two lists of contained resources, compared by their index in `contained`. */
   const writeContained = (
     transaction: Transaction,
     promises: Promise<void>[],
@@ -178,14 +175,14 @@ export const createIndexWriter = (
   const done = (promises: Promise<void>[]): MaybePromise<void> =>
     promises.length === 0 ? undefined : Promise.all(promises).then(() => undefined)
 
-  /** What was found about a large resource, in parts between which others are answered. */
+  /** Writes the rows of a large resource in parts, with other work of the main thread in between. */
   const writeFound = async (
     transaction: Transaction,
     next: StoredVersion,
     isThere: boolean,
     findings: IndexFindings,
   ): Promise<void> => {
-    // What is indexed has changed meanwhile: all begins anew.
+    // The columns have changed since the thread extracted the rows: the write is retried from the beginning.
     if (findings.source !== registry.source) throw Contended()
     const { rid, type, id } = next
     const { before, added, masks, keys } = findings

@@ -1,7 +1,10 @@
-/** JSON of a resource as it is indexed: numbers whose digits a double does not hold keep them. */
+/** Parses the JSON of a resource for the index: numbers whose digits a double cannot hold keep their digits. */
 import { isRounded, keepDigits } from '../../model/service.ts'
 
-/** A member with a number of sixteen digits or more, or one so small that doubles lie far apart. Sixteen characters with the point. */
+/**
+ * A member whose number may need that: sixteen or more characters of digits and point, or an exponent of at least
+ * three digits below zero, where doubles are far apart.
+ */
 const LONG = /"\s*:\s*-?(?:\d[\d.]{15}|\d[\d.]*[eE]-\d{3})/
 
 const keepLong = ((_key: string, value: unknown, { source }: { source?: string }) =>
@@ -15,6 +18,6 @@ type Resource = Record<string, unknown>
 export const parseIndexed = (text: string): Resource =>
   (LONG.test(text) ? JSON.parse(text, keepLong) : JSON.parse(text)) as Resource
 
-/** The same of a resource that was parsed already: mostly the resource itself. */
+/** Does the same for a resource that is already parsed. Mostly returns `resource` itself. */
 export const indexedOf = (resource: Readonly<Resource>, text: string): Resource =>
   LONG.test(text) ? parseIndexed(text) : (resource as Resource)

@@ -1,6 +1,6 @@
 /**
- * The refusal of what asks the index before it is complete. How far it is tells how many resources of a type there are, so
- * it is said only to who may find all of them.
+ * The error 503 for searches that need a column which is not complete. Progress reveals how many resources of a type
+ * there are, so only callers who may see all of them get the numbers.
  */
 import { ServerError } from '../../../kernel/index.ts'
 import { SearchIndexing } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { ColumnRow } from './columns.ts'
 
 type Progress = Pick<ColumnRow, 'type' | 'indexed' | 'expected'>
 
-/** 503 without numbers, and with what is needed to make the same with them. */
+/** The 503 without numbers. It carries the progress, from which the error with numbers can be made. */
 export class IndexingRefusal extends ServerError {
   readonly parameter: string
   readonly progress: Progress
@@ -24,6 +24,6 @@ export class IndexingRefusal extends ServerError {
 export const asRefusal = (error: ServerError): ServerError =>
   error.with({ headers: { 'retry-after': '5' }, isExpected: true })
 
-/** `parameter` as the client knows it. Says nothing of how far the index is. */
+/** `parameter`: the name that the client used. The error contains no progress. */
 export const refuseIndexing = (parameter: string, progress: Progress): ServerError =>
   asRefusal(new IndexingRefusal(parameter, progress))

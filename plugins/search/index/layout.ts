@@ -1,39 +1,40 @@
 /**
- * What every write puts into the index, by number: the layout. It is another one whenever columns are added, put aside
- * or taken up again, or values are made otherwise. Several servers write into one PostgreSQL, and each learns late of
- * what another one was sent. So that the fill of a column may count on the others:
+ * The layout: a number for what writes put into the index. It increases whenever columns are added, marked GONE or taken
+ * up again, or values are extracted differently. Several servers write into one PostgreSQL database, and each learns only
+ * some time later that another one has changed the columns. These steps make sure that a backfill misses no row:
  *
- * 1. A transaction that changes the layout commits the columns and the next number together.
- * 2. A write locks rows of `resource` (ROW EXCLUSIVE on the table, held until its end), then compares the number in the
- *    database with the one its index rows were made for, in a statement that travels with its others. With another
- *    number it fails, is undone, and is made again from what is there now.
- * 3. Whoever clears or fills columns reads a number n, and then waits for all transactions that hold locks as in 2 and 4.
- * 4. Each of its transactions locks the rows of its columns (ROW SHARE on `search_column`), then compares: with another
- *    number than n it is undone, and begins again with 3.
+ * 1. A transaction that changes the layout commits the columns together with the next number.
+ * 2. A write locks rows of `resource` (ROW EXCLUSIVE on the table, held until its end). Then a statement, sent together
+ *    with its others, compares the number in the database with the one that its index rows were made for. If they differ,
+ *    the write fails, is rolled back, and is retried on the current data.
+ * 3. A server that clears or fills columns reads a number n, and then waits for all transactions that hold locks as in
+ *    2 and 4.
+ * 4. Each of its transactions locks the rows of its columns (ROW SHARE on `search_column`), and then compares. If the
+ *    number is not n, the transaction is rolled back and the server continues with 3.
  *
- * No order of these steps leaves a gap. Take a write W made for a number before n. Its comparison succeeded, so its
- * snapshot is older than the commit of n, and W had its lock by then. Step 3 looks after the commit of n: it meets the
- * lock and waits, or W has ended. So all clearing and filling for n begins after the end of W: it sees what W committed.
- * A fill for a number before n writes rows as W does, has its lock before its comparison too, and is waited for as well.
- * Take a write W made for n. It writes the difference between two versions in every column of n while it holds the row
- * of the resource, and so does the fill (FOR UPDATE, which reads the newest version once it has the lock). If the fill comes
- * first, it has put in all rows of the version W replaces, and the difference is right; if W comes first, the fill adds
- * all rows of the version W wrote. A resource that the fill does not see was created by W, which wrote all of its rows,
- * or was deleted, and what brings it back writes all of its rows.
- * Clearing ends before filling begins (`reach`); rows that writes for n add meanwhile and that are taken out with the
- * others are added again by the fill.
- * A column that is complete stays so: writes for n and later keep it, until a later number takes it out; if a number after
- * that takes it up again, it is cleared first.
+ * Why this is complete: let W be a write for a number before n. Its comparison succeeded, so its snapshot is older than the
+ * commit of n, and W had its lock by then. Step 3 looks after the commit of n: either it finds the lock and waits, or W has
+ * ended. So all clearing and filling for n begins after the end of W and sees what W committed. A backfill for a number
+ * before n writes rows as W does and takes its lock before its comparison, too, so step 3 waits for it as well.
+ * Let W be a write for n. While it holds the row of the resource, it writes the difference between two versions in every
+ * column of n. The backfill holds the same row (FOR UPDATE reads the newest version once it has the lock). If the backfill
+ * is first, it has added all rows of the version that W replaces, so the difference is right; if W is first, the backfill
+ * adds all rows of the version that W wrote. A resource that the backfill does not see was either created by W, which wrote
+ * all of its rows, or deleted, and the write that restores it writes all of its rows.
+ * Clearing ends before filling begins (`reach`). Rows that writes for n add during the clearing, and that it removes, are
+ * added again by the backfill.
+ * A column that is complete stays complete: writes for n and later numbers update it, until a later number marks it GONE.
+ * If a number after that takes it up again, it is cleared first.
  *
- * SQLite has one process that writes, and compares nothing.
+ * SQLite has only one process that writes, so nothing is compared.
  */
 import type { Clock } from '../../../kernel/index.ts'
 import { type Database, isOutdated, Outdated, outdatedWhere, sql, type Transaction } from '../../database/service.ts'
 
-const POLL_MS = 10 // between two looks at transactions that are waited for
+const POLL_MS = 10 // between two checks of the transactions that step 3 waits for
 
 const LAYOUT = "SELECT value FROM search_setting WHERE name = 'layout'"
-/** No row before the first change. */
+/** There is no row before the first change; the number is then 0. */
 const readLayout = sql('search.layout', LAYOUT)
 export const nextLayout = sql(
   'search.layout-next',
@@ -43,14 +44,14 @@ const compareLayout = sql(
   'search.layout-compare',
   `SELECT ${outdatedWhere('l.value IS DISTINCT FROM CAST(? AS text)', 'l.value')} AS one FROM (SELECT coalesce((${LAYOUT}), '0') AS value) l`,
 )
-// Locks of tables are held until the end of a transaction, and everybody may see them.
+// Locks on tables are held until the end of a transaction, and every role may read pg_locks.
 const readWriters = sql('search.layout-writers', {
   sqlite: 'SELECT 0 AS who WHERE 0',
   postgres:
     "SELECT DISTINCT l.virtualtransaction AS who FROM pg_locks l WHERE l.locktype = 'relation' AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) AND l.relation IN ('resource'::regclass, 'search_column'::regclass) AND l.mode IN ('RowShareLock', 'RowExclusiveLock')",
 })
 
-/** The number in the database. */
+/** Reads the number in the database. */
 export const layoutNow = async (source: Pick<Transaction, 'get'>): Promise<string> =>
   (await source.get<{ value: string }>(readLayout, []))?.value ?? '0'
 
@@ -60,10 +61,11 @@ export interface LayoutParts {
   readonly clock: Clock
 }
 
-/** What a write sends along, once in each transaction. */
+/** Makes the comparison of step 2, which a write sends once in each transaction. */
 export const createLayoutComparison = (database: Pick<Database, 'kind'>, registry: LayoutParts['registry']) => {
   if (database.kind !== 'postgres') return () => undefined
-  // Later rows of a transaction may be made for a later number, which contains what the earlier one asked for.
+  // Rows that the transaction adds later may be for a higher number; they contain all that the earlier number
+  // requires.
   const compared = new WeakSet<Transaction>()
   return (transaction: Transaction) => {
     if (compared.has(transaction)) return undefined
@@ -93,13 +95,14 @@ export const createLayoutGate = ({ database, registry, clock }: LayoutParts) => 
   }
 
   return {
-    /** Inside a transaction that has locked its columns: throws Outdated when the layout is another one by now. */
+    /** Called inside a transaction that has locked its columns. Throws Outdated when the number has changed. */
     async compare(transaction: Transaction): Promise<void> {
       if (database.kind === 'postgres' && (await layoutNow(transaction)) !== settled) throw Outdated()
     },
     /**
-     * Runs `work`, whose transactions call `compare`, once no write for an earlier layout is open. Undefined when the
-     * layout was changed meanwhile: then nothing was done. Throws Outdated where this server cannot write the layout.
+     * Waits until no write for an earlier layout is open, then runs `work`, whose transactions call `compare`.
+     * Resolves to undefined, with nothing done, when the layout has changed meanwhile. Throws Outdated when this
+     * server cannot write the current layout.
      */
     async run<T>(work: () => Promise<T>): Promise<T | undefined> {
       if (database.kind !== 'postgres') return work()

@@ -1,18 +1,22 @@
 /**
- * Text as string searches compare it: without case, accents, invisible marks and runs of white space.
+ * Normalizes text for string searches: case, accents, invisible characters and repeated white space do not count.
  * https://hl7.org/fhir/R4/search.html#string
  */
 
 const PLAIN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
-/** Characters of a key; what is longer is kept whole beside it. */
+/** Most characters of a key. The whole of a longer text is stored in another column of the row. */
 export const KEY_CHARS = 100
 
-/** What folding of case and marks leaves apart. A capital sigma has two small forms, one for the end of a word. */
+/**
+ * Letters that the steps below do not make equal. A capital sigma has two small forms; one is used at the end of a
+ * word.
+ */
 const SPECIAL: Readonly<Record<string, string>> = { ς: 'σ', ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l' }
 
 /**
- * Without accents first: a compatible form such as that of ℌ may be a capital. Capitals, and then small letters of them,
- * make one of all forms of a letter, which small letters alone do not (ſ, ı, ß). https://www.unicode.org/faq/casemap_charprop.html
+ * NFKD comes first, because a compatible form such as ℌ may decompose to a capital. Upper case and then lower case
+ * make all forms of a letter equal, which lower case alone does not (ſ, ı, ß).
+ * https://www.unicode.org/faq/casemap_charprop.html
  */
 export const normalize = (text: string): string => {
   if (PLAIN.test(text)) return text.toLowerCase()
@@ -28,7 +32,7 @@ export const normalize = (text: string): string => {
     .trim()
 }
 
-/** The first characters, without half of a surrogate pair at the end. */
+/** The first KEY_CHARS characters; one fewer if that would split a surrogate pair. */
 export const toPrefixKey = (folded: string): string => {
   if (folded.length <= KEY_CHARS) return folded
   const cut = folded.charCodeAt(KEY_CHARS - 1)

@@ -1,4 +1,7 @@
-/** What a model and one reading of its columns come to: replaced as a whole when either changes. */
+/**
+ * The search parameters with their columns, computed from the definitions and one reading of the column table. A
+ * change of either makes a new state.
+ */
 
 import { CANONICAL, COLUMN_STEP, UNLISTED } from '../definition/column-codes.ts'
 import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
@@ -14,7 +17,10 @@ export interface NumberedColumn {
   readonly row: ColumnRow
 }
 
-/** Where codes carry no system, the value sets they are bound to tell it. */
+/**
+ * The value sets that the codes of a column are bound to; they imply the system of codes that are stored without one.
+ * Undefined when some values are not codes.
+ */
 const impliedBy = ({ kind, branches }: StoredColumn): readonly string[] | undefined => {
   if (kind !== 'token' || branches.length === 0) return undefined
   if (branches.every(({ type }) => type === 'boolean')) return ['boolean']
@@ -26,11 +32,11 @@ const CANONICALS = new Set(['canonical', 'uri', 'url'])
 const isCanonical = ({ kind, branches }: StoredColumn): boolean =>
   kind === 'reference' && branches.some(({ type }) => CANONICALS.has(type))
 
-/** An extension may hold a Reference; what fhirpath.js is left with may be one. */
+/** True when a column may hold References. An extension may, and so may the values that fhirpath.js selects. */
 const holdsReferences = ({ branches, exotic }: StoredColumn): boolean =>
   exotic === true || branches.some(({ type }) => type === 'Reference' || type === 'Extension')
 
-/** What stands beside codes in the names of a search. */
+/** Words in the names of search parameters that are not codes of parameters: modifiers and keywords. */
 const KNOWN_WORDS: readonly string[] = [
   ...COMMON_PARAMETERS,
   ...Object.values(MODIFIERS).flat(),
@@ -41,7 +47,7 @@ const KNOWN_WORDS: readonly string[] = [
   '_containedType',
 ]
 
-/** Everything that goes with one model and one reading of the columns; replaced as a whole. */
+/** Makes the state from the definitions and one reading of the column table. */
 export const createParameterState = (
   model: SearchDefinitions,
   held: readonly ColumnRow[],
@@ -53,12 +59,13 @@ export const createParameterState = (
     (column): NumberedColumn => ({ column, row: rows.get(columnKeyOf(column)) as ColumnRow }),
   )
   const byType = Map.groupBy(numbered, ({ column }) => column.type)
-  // Bits by place: column codes are multiples, so that the list stays short.
+  // Bits by column code / COLUMN_STEP. Codes are multiples of COLUMN_STEP, so the list is short.
   const bitOf: number[] = []
   for (const { row } of numbered) bitOf[row.code / COLUMN_STEP] = row.bit
   const restOf = new Map<string, number>()
   const canonicals = new Set<number>()
-  // What was posted may be gone tomorrow: the references it holds are held by others too, and it counts for none.
+  // Columns of posted SearchParameters do not count as holding references, because they may be deleted: the column of
+  // unlisted references holds theirs as well.
   const uncounted = new Set<number>()
   for (const { column, row } of numbered)
     if (column.expression === UNLISTED) restOf.set(column.type, row.code)
@@ -113,7 +120,7 @@ export const createParameterState = (
   return {
     model,
     codes,
-    /** Is what is extracted the same, under the same numbers? */
+    /** True when the other state has the same definitions and column codes, so that it extracts the same rows. */
     hasCodesOf: (other: { readonly model: SearchDefinitions; readonly codes: readonly number[] }): boolean =>
       other.model === model && other.codes.every((code, at) => code === codes[at]),
     parametersOf,
@@ -130,24 +137,27 @@ export const createParameterState = (
       const beside = code % COLUMN_STEP
       return code > 0 && beside !== CANONICAL && !withoutReferences.has(code - beside)
     },
-    /** Throws 503 while not every reference is in the index: what refers to a resource cannot be told then. */
+    /**
+     * Columns that do not count when the referrers of a resource are looked for. Throws 503 while a reference column
+     * of the packages is incomplete, because referrers would be missed.
+     */
     canonicalColumns(): readonly number[] {
       const row = pending.find((one) => one.kind === 'reference' && packaged.has(columnKeyOf(one)))
       if (row !== undefined) throw refuseIndexing('references', row)
       return [...withoutReferences]
     },
-    /** The column that holds the values of two others together, when it is complete. */
+    /** The complete column that combines a reference column with a token column. Undefined when there is none. */
     pairOf: (reference: number, token: number): number | undefined =>
       pairs.find((one) => one.reference === reference && one.token === token)?.column,
     gone: held.filter(({ reach }) => reach === GONE),
-    /** The column of the canonical names of a type's resources. Throws 503 when it is not complete. */
+    /** The column with the canonical names of a type's resources. Throws 503 while it is incomplete. */
     canonicalColumn(type: string): number | undefined {
       const place = model.canonicals[type]
       const row = place === undefined ? undefined : numbered[place]?.row
       if (row?.ready === 0) throw refuseIndexing(`${type}.url`, row)
       return row?.code
     },
-    /** Columns of everything, of a type, of the parameters with a code. */
+    /** The columns of all parameters, of those of a type, or of those with a code. */
     columnsOf(wanted: { readonly type?: string | undefined; readonly code?: string | undefined }): ColumnRow[] {
       if (wanted.code === undefined)
         return numbered.map(({ row }) => row).filter(({ type }) => (wanted.type ?? type) === type)

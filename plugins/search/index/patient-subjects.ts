@@ -1,7 +1,7 @@
 /**
- * Whose data a resource is, for the trail: the patients that the search parameters of the Patient compartment point at,
- * and `subject` and `patient` of types that are in no compartment. Paths through JSON, as the search knows them; the
- * answer about a version is worked out once.
+ * Finds the patients whose data a resource is, for the audit trail: those that the search parameters of the Patient
+ * compartment point at, and `subject` and `patient` of types outside the compartment. The paths are those of the
+ * search columns. The result is computed once for each version.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { type ElementPath, isOwnBase, type PathStep, readLiteral } from '../../model/service.ts'
@@ -13,15 +13,18 @@ import { namesNoPatient, singlePatientReference } from './single-patient.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export interface PatientSubjects {
-  /** `Patient/p1`, each once. */
+  /** References such as `Patient/p1`, without duplicates. */
   ofResource(type: string, id: string, resource: Json | undefined, ownUrl: OwnUrl | undefined): readonly string[]
   ofVersion(version: StoredVersion, ownUrl: OwnUrl | undefined): readonly string[]
-  /** Whose it was and whose it is. `resource`: the next version, parsed; undefined where it is deleted or stays as it is. */
+  /**
+   * The patients of the version before and of the new one. `resource`: the new version, parsed; undefined when it is
+   * deleted or its content has not changed.
+   */
   ofChange(
     change: Pick<Changed, 'version' | 'previous' | 'resource' | 'patients'>,
     ownUrl: OwnUrl | undefined,
   ): readonly string[]
-  /** Does it take its text to tell? */
+  /** True when the text of the version has to be read to find its patients. */
   mayHave(version: StoredVersion): boolean
 }
 
@@ -32,7 +35,10 @@ const ABSOLUTE = /^[a-z][a-z0-9+.-]*:/i
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** Keeps values that may be meant; whether a reference leads to a Patient is looked at in the end. */
+/**
+ * Tests a value against a filter of a path. A filter on the target's type always passes, because `patientIn` checks
+ * the type in the end.
+ */
 const holds = (value: unknown, step: Extract<PathStep, { step: 'where' }>): boolean => {
   if (!isObject(value)) return false
   const { where } = step
@@ -61,7 +67,7 @@ const follow = (start: Json, steps: readonly PathStep[]): readonly unknown[] => 
   return values
 }
 
-/** Without a list for each step, which few paths need. */
+/** Follows a path without making a list for each step. Paths with an index need lists: see `follow`. */
 const visit = (start: unknown, steps: readonly PathStep[], from: number, found: (value: unknown) => void): void => {
   let value = start
   for (let at = from; at < steps.length; at += 1) {
@@ -79,7 +85,10 @@ const visit = (start: unknown, steps: readonly PathStep[], from: number, found: 
   found(value)
 }
 
-/** The patient a reference names. One on another server is none of ours; an absolute one under `ownUrl` is. */
+/**
+ * The patient that a reference names, as `Patient/id`. Undefined for a patient of another server; an absolute
+ * reference under `ownUrl` counts as a local one.
+ */
 const patientIn = (value: unknown, ownUrl: OwnUrl | undefined): string | undefined => {
   const reference = isObject(value) ? value.reference : undefined
   if (typeof reference !== 'string') return undefined
@@ -91,14 +100,14 @@ const patientIn = (value: unknown, ownUrl: OwnUrl | undefined): string | undefin
   return id === undefined ? undefined : `Patient/${id}`
 }
 
-/** Parameters of types that the compartment leaves out, such as Device, or that it does not know. */
+/** Parameters that are also used for types outside the compartment, such as Device. */
 const USUAL = ['subject', 'patient']
 
 type Parts = Pick<SearchDefinitions, 'parameters' | 'columns' | 'compartments'>
 
 const branchesOf = ({ parameters, columns, compartments }: Parts): ReadonlyMap<string, readonly ElementPath[]> => {
   const members = compartments.Patient ?? {}
-  // `patient` and `subject` mostly are one path, which is followed once.
+  // `patient` and `subject` mostly have the same path, which is followed only once.
   const found = new Map<string, Map<string, ElementPath>>()
   for (const { code, type, base, columns: places } of parameters) {
     if (type !== 'reference' || !(USUAL.includes(code) || members[base]?.includes(code) === true)) continue
@@ -110,7 +119,10 @@ const branchesOf = ({ parameters, columns, compartments }: Parts): ReadonlyMap<s
   return new Map([...found].map(([base, branches]) => [base, [...branches.values()]]))
 }
 
-/** Members that a path ends at: any reference to a Patient that stands in one of them, alone in the resource, is found. */
+/**
+ * Members of the resource that a path consists of. A Reference to a Patient in such a member is always found by the
+ * path, so `singlePatientReference` can read it without following paths.
+ */
 const plainMembers = (paths: readonly ElementPath[]): ReadonlySet<string> => {
   const members = new Set<string>()
   for (const { steps } of paths) {
@@ -121,7 +133,7 @@ const plainMembers = (paths: readonly ElementPath[]): ReadonlySet<string> => {
   return members
 }
 
-/** Resources that a Bundle holds. */
+/** The resources in the entries of a Bundle. */
 const heldIn = ({ entry }: Json): readonly Json[] =>
   Array.isArray(entry) ? entry.flatMap((one) => (isObject(one) && isObject(one.resource) ? [one.resource] : [])) : []
 
@@ -137,7 +149,7 @@ export const createPatientSubjects = (model: Parts): PatientSubjects => {
     resource: Json | undefined,
     ownUrl: OwnUrl | undefined,
   ): void => {
-    // A Patient is first of all itself; it may be linked to others.
+    // A Patient is data about itself, and about other Patients that it links to.
     if (type === 'Patient' && typeof id === 'string' && ID.test(id)) found.add(`Patient/${id}`)
     if (resource === undefined) return
     if (type === 'Bundle')
@@ -159,9 +171,9 @@ export const createPatientSubjects = (model: Parts): PatientSubjects => {
   }
   const read = (version: StoredVersion, ownUrl: OwnUrl | undefined): readonly string[] => {
     const { type, id, text } = version
-    // A Bundle may hold a Patient that nothing in it refers to.
+    // A Bundle may hold a Patient that none of its references names, so its entries have to be read.
     if (type === 'Bundle') return ofResource(type, id, JSON.parse(text) as Json, ownUrl)
-    // Most of what names no patient, or one, is told apart without being parsed.
+    // Texts that name no patient, or exactly one, mostly need not be parsed.
     if (namesNoPatient(text)) return type === 'Patient' ? [`Patient/${id}`] : NONE
     const members = type === 'Patient' ? undefined : plain.get(type)
     const reference = members && singlePatientReference(text, members)

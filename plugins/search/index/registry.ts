@@ -1,7 +1,7 @@
 /**
- * The search parameters of this database at work: their columns have numbers that never change, their extractors are
- * generated when the first resource of a type is written or found. What is posted or retired while the server runs
- * takes effect from one write to the next.
+ * The search parameters of this database, with the codes of their columns, which never change. The extractor of a
+ * type is generated when its first resource is written or searched. SearchParameters that are posted or retired take
+ * effect with the next write.
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
@@ -25,7 +25,7 @@ import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
 import { POSTING, readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
 
-/** What another thread makes the same extraction from, as plain data. */
+/** What another thread needs for the same extraction, as plain data. */
 export interface ExtractionSource {
   readonly seed: number
   /** Code systems whose codes are compared without case. */
@@ -38,39 +38,48 @@ export interface ExtractionSource {
 
 export interface Registry extends Extraction {
   readonly hasher: Hasher
-  /** Seals page tokens; the same on every server of this database. */
+  /** Encrypts page tokens. The same on all servers of the database. */
   readonly key: PageKey
   readonly compartments: SearchDefinitions['compartments']
-  /** Another object whenever what names mean has changed. */
+  /** Replaced by another object when the meaning of parameter names has changed. */
   readonly state: Pick<ParameterState, 'pairOf'>
-  /** By code; an empty map for a type that is not known. */
+  /** Parameters by code. Empty for an unknown type. */
   parameters(type: string): ReadonlyMap<string, Parameter>
-  /** The column of the canonical names of a type's resources. */
+  /** Code of the column with the canonical names of a type's resources. */
   canonicalColumn(type: string): number | undefined
-  /** What extraction is made from: another object whenever resources have other index rows than before. */
+  /** Replaced by another object when resources have other index rows than before. */
   readonly source: ExtractionSource
-  /** The layout that `source` writes, or one that is not current any more: see layout.ts. */
+  /** The layout that `source` writes, or an earlier one that is outdated: see layout.ts. */
   readonly layout: string
-  /** Columns of references that hold no Reference but canonicals, URIs and the ids of resources inside, or what others hold too. */
+  /**
+   * Reference columns that need not be searched for referrers: they hold no References, or only such as other columns
+   * hold too.
+   */
   readonly canonicalColumns: readonly number[]
-  /** True when what columns hold depends on what others hold: then a resource is extracted as a whole. */
+  /**
+   * True for columns of unlisted references: their rows depend on what the other columns hold, so the whole resource
+   * has to be extracted to fill them.
+   */
   needWhole(codes: readonly number[]): boolean
   /** Columns that do not hold all stored resources yet. */
   readonly pending: readonly ColumnRow[]
-  /** Columns no parameter uses any more, whose rows are still there. */
+  /** Columns that no parameter uses, and whose rows are not removed yet. */
   readonly gone: readonly ColumnRow[]
-  /** Is a column one of a package's parameters? */
+  /** True when the column belongs to a parameter of a package. */
   isPackaged(code: number): boolean
   columnsOf: ParameterState['columnsOf']
-  /** False for a word that may be the code of a parameter that is posted, not complete or not known here. */
+  /**
+   * False for a word that may be the code of a posted, incomplete or unknown parameter: then the definitions have to
+   * be refreshed.
+   */
   isPlain(word: string): boolean
-  /** The definitions of the packages and what compiles posted ones. */
+  /** The definitions of the packages. */
   readonly packages: SearchDefinitions
   compiler(): Promise<ClientParameterCompiler>
   toNodes(): Promise<(expression: string) => InterpretedNodes>
-  /** How far the filling of a column has come. */
+  /** Records the progress of a backfill. */
   note(progress: Pick<ColumnRow, 'code' | 'reach' | 'indexed' | 'expected'>): void
-  /** Looks at what the database holds now. True when that was news. */
+  /** Reads the columns and posted SearchParameters again. Resolves to true when they had changed. */
   refresh(): Promise<boolean>
 }
 
@@ -101,7 +110,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   const openCompiler = async (): Promise<ClientParameterCompiler> =>
     createClientParameterCompiler(packages, await members(), new Set(types))
   const getCompiler = (): Promise<ClientParameterCompiler> => {
-    // What failed is tried again: the database may have been away.
+    // After a failure the next call tries again, because the database may have been unreachable.
     compiler ??= openCompiler().catch((error) => {
       compiler = undefined
       throw error
@@ -125,17 +134,21 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     if (model.columns.some((column) => column.exotic === true)) await getNodes()
     return model
   }
-  /** Numbers for the columns of the model: those that are known keep theirs, new ones are added. False: look again. */
+  /**
+   * Writes the columns of the definitions to the database: known ones keep their codes, new ones get one. Resolves to
+   * false when everything has to be read again.
+   */
   const settle = async (model: SearchDefinitions, posted: string): Promise<boolean> => {
     if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return true
     const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
     const held = new Set(rows.map(({ code }) => code))
     await database.transact(async (transaction) => {
-      // What is posted meanwhile by another server must not be put aside.
+      // The lock keeps other servers from posting SearchParameters whose columns would be marked GONE here.
       await transaction.hold(POSTING)
       if (JSON.stringify(await transaction.all<ClientParameterRow>(readPosted, [])) !== posted) return
       const isFirst = (await transaction.all<ColumnRow>(readIndexColumns, [])).length === 0
-      // Another server may be creating the first resource of a type.
+      // On PostgreSQL another server may be creating the first resource of a type, so no type counts as empty after
+      // the first start.
       const isAlone = isFirst || database.kind !== 'postgres'
       await settleColumns(transaction, model.columns, (type) => isAlone && !held.has(codeOf(type) ?? 0))
     })
@@ -148,7 +161,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   let layout = ''
   let state: ParameterState
   let source: ExtractionSource
-  /** Reads the numbers first: what changes meanwhile is found by the next look. */
+  /** Reads generation and layout before everything else, so that the next refresh notices a change that happens meanwhile. */
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
     const nowWritten = await layoutNow(database)
@@ -156,17 +169,17 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     const model = await modelOf(posted)
     if (isStart && !(await settle(model, JSON.stringify(posted)))) return load(true)
     const held = await database.all<ColumnRow>(readIndexColumns, [])
-    // Another server has just posted more: its columns come with the next look.
+    // Another server has just posted a SearchParameter whose columns are not in `held`. The next refresh reads it.
     const known = new Set(held.map(columnKeyOf))
     if (!isStart && model.columns.some((column) => !known.has(columnKeyOf(column)))) return
     const urls = new Set(posted.map(({ url }) => url))
     const next = createParameterState(model, held, packaged, urls)
-    // How complete columns are is nothing to generate code for.
+    // Extractors are generated again only when the columns have changed; the progress of columns does not matter.
     const isOther = isStart || !next.hasCodesOf(state)
     state = isOther ? next : { ...next, extractors: state.extractors }
     if (isOther) source = { seed, caseless: options.caseless, model, held, packaged, posted: urls }
     generation = now
-    // With other packages than those of another server the layout cannot be written here.
+    // A server with other packages than this one may have changed the columns; this server cannot write that layout.
     if (isStart || isSettled(model.columns, held)) layout = nowWritten
   }
   await load(true)
@@ -216,7 +229,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
       for (const row of state.pending) if (row.code === code) Object.assign(row, progress)
     },
     refresh() {
-      // One after the other: the one that began later knows more, and must not be overtaken.
+      // Refreshes run one after the other: otherwise an older result could replace a newer one.
       const looked = tail.then(async () => {
         if ((await generationNow()) === generation) return false
         const before = generation

@@ -1,11 +1,11 @@
-/** The index for whoever keeps it up: a command that rebuilds it does so without the rest of a server. */
+/** The service for commands that rebuild the index without serving requests. */
 import { defineService } from '../../../kernel/index.ts'
 import type { Reindex } from './backfill/reindex.ts'
 
 export interface Reindexing {
-  /** Before the start: columns that are not complete are left to `reindex`. */
+  /** To be called before the start: incomplete columns are then left to `reindex`. */
   deferIndexing(): void
-  /** Once started: rebuilds index rows. Throws `fhir/reindex-unknown`. */
+  /** To be called after the start: rebuilds index rows. Throws `fhir/reindex-unknown`. */
   readonly reindex: Reindex
 }
 

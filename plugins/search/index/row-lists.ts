@@ -1,8 +1,8 @@
-/** Index rows as lists of bounded length: each row once, without those of another version. */
+/** Splits index rows into lists of limited length, without duplicates, and compares the rows of two versions. */
 import { IndexEntries, TEXT_COLUMNS } from './index-entries.ts'
 import { INDEX_KINDS, type IndexTableKind, TABLES } from './tables.ts'
 
-const MAX_ROWS = 1_000 // of a list: written in some two milliseconds
+const MAX_ROWS = 1_000 // rows of one list; writing them takes about two milliseconds
 
 type Value = number | string | null
 
@@ -19,7 +19,7 @@ const keysOf = (kind: IndexTableKind, { [kind]: values }: IndexEntries): Set<str
   return keys
 }
 
-/** Fills one list after the other. */
+/** Collects rows and begins a new list after MAX_ROWS of them. */
 const createFiller = () => {
   const lists: IndexEntries[] = []
   let room = 0
@@ -37,7 +37,7 @@ const createFiller = () => {
   }
 }
 
-/** The rows that `others` have, too, by their keys. */
+/** The rows that `others` holds as well. Rows are compared by their keys. */
 export const toSharedLists = (rows: IndexEntries, others: IndexEntries): readonly IndexEntries[] => {
   const filler = createFiller()
   for (const kind of INDEX_KINDS) {
@@ -50,7 +50,7 @@ export const toSharedLists = (rows: IndexEntries, others: IndexEntries): readonl
   return filler.lists
 }
 
-/** The rows of all lists in one. */
+/** Joins the rows of all lists. */
 export const joinRowLists = (lists: readonly IndexEntries[], present: readonly number[]): IndexEntries => {
   const all = new IndexEntries()
   for (const name of [...INDEX_KINDS, 'text'] as const) {
@@ -61,7 +61,7 @@ export const joinRowLists = (lists: readonly IndexEntries[], present: readonly n
   return all
 }
 
-/** The rows that `others` lack, with the displays that go with rows. */
+/** The rows that `others` does not hold, and the rows of displays. */
 export const toRowLists = (rows: IndexEntries, others: IndexEntries | undefined): readonly IndexEntries[] => {
   const filler = createFiller()
   for (const kind of INDEX_KINDS) {

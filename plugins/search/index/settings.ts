@@ -1,9 +1,9 @@
-/** What the search of a database was born with. */
+/** Settings that are made once for each database. */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { insertSetting, readSearchSettings } from './tables.ts'
 
-/** The seed of hashes and the key of page tokens: made once per database. */
+/** The seed of the hashes and the secret for page tokens. The first start of the database makes them. */
 export const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
   const read = async (): Promise<Map<string, string>> =>
     new Map(

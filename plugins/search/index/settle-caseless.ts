@@ -1,4 +1,6 @@
-/** Where a package brings or changes a code system without case, what holds its codes is indexed anew. */
+/**
+ * When a package changes whether a code system is case-sensitive, the columns that hold its codes are indexed again.
+ */
 import { type Database, sql } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import { isIn, q, raw } from '../sql/fragment.ts'
@@ -17,13 +19,13 @@ const PLACES = [
   ['ix_comp', 'sys2'],
 ] as const
 
-/** The column that rows lie in, those of contained resources too. */
+/** The column that a row's code belongs to; for contained resources, the column of the same parameter. */
 const columnOf = (param: number): number => {
   const own = param < 0 ? param + CONTAINED_OFFSET : param
   return own - (own % COLUMN_STEP)
 }
 
-/** Puts the columns back that hold codes of systems which have another case now than when they were indexed. */
+/** Resets the columns that hold codes of systems whose case-sensitivity has changed since they were indexed. */
 export const settleCaseless = async (
   database: Database,
   short: (text: string) => number,

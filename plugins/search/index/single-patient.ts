@@ -1,10 +1,10 @@
 /**
- * The one reference to a Patient that most clinical resources hold, read from their JSON without parsing it, which takes
- * several times as long. Exactly what the parsed resource says, or nothing at all.
+ * Reads the one reference to a Patient that most clinical resources hold from their JSON text, because parsing takes
+ * several times as long. Returns what the parsed resource would give, or undefined when that is uncertain.
  */
 
 const NAMED = 'Patient/'
-/** Where these stand there is more than meets the eye: characters that are written as escapes. */
+/** Escapes that may hide the text `Patient/`. JSON with one of them is parsed. */
 const ESCAPES = ['\\/', '\\u'] as const
 const REFERENCE = '{"reference":'
 const DISPLAY = ',"display":"'
@@ -16,7 +16,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** How many objects and arrays are open at a place that lies in no string. */
+/** Counts the objects and arrays that are open at `place`, which is outside any string. */
 const depthAt = (json: string, place: number): number => {
   let depth = 0
   let isInString = false
@@ -31,7 +31,7 @@ const depthAt = (json: string, place: number): number => {
   return depth
 }
 
-/** Does an object that holds a reference end here, with a display or without? */
+/** True when the object that holds the reference ends here, or after a display. */
 const endsAt = (json: string, place: number): boolean => {
   if (json[place] === '}') return true
   if (!json.startsWith(DISPLAY, place)) return false
@@ -42,17 +42,17 @@ const endsAt = (json: string, place: number): boolean => {
 
 const hasEscapes = (json: string): boolean => ESCAPES.some((written) => json.includes(written))
 
-/** True when nothing in it can name a Patient. */
+/** True when the text cannot contain a reference to a Patient. */
 export const namesNoPatient = (json: string): boolean => !json.includes(NAMED) && !hasEscapes(json)
 
 /**
- * `json`: of a resource, valid. `members`: its members that are looked at, each a Reference. Undefined where there is more
- * than one reference that may be meant, where none is, or where it cannot be told from the text alone.
+ * `json`: the valid JSON of a resource. `members`: names of the members in question, each a Reference. Undefined
+ * where there is no such reference, more than one, or where the text alone does not decide.
  */
 export const singlePatientReference = (json: string, members: ReadonlySet<string>): string | undefined => {
   const named = json.indexOf(NAMED)
   if (named === -1 || json.includes(NAMED, named + 1) || hasEscapes(json)) return undefined
-  // What lies between quotes that are no escapes is a string, and all that is compared here begins or ends at one.
+  // Without escapes, text between two quotes is a string, and every comparison below begins or ends at a quote.
   const start = json.lastIndexOf('"', named) + 1
   const end = json.indexOf('"', named)
   const holder = start - 1 - REFERENCE.length
@@ -63,7 +63,7 @@ export const singlePatientReference = (json: string, members: ReadonlySet<string
   const key = json.lastIndexOf('"', holder - 3)
   const member = json.slice(key + 1, holder - 2)
   if (!members.has(member) || !(json[key - 1] === ',' || json[key - 1] === '{')) return undefined
-  // Of a member that is there twice the last one counts.
+  // JSON.parse uses the last of two members with one name, so a second one makes the text alone uncertain.
   if (json.includes(`"${member}"`, holder) || depthAt(json, key) !== 1) return undefined
   return reference
 }

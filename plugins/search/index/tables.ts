@@ -1,6 +1,6 @@
 /**
- * The search index: narrow rows under integer keys, ordered so that the rarest clause is scanned and the others are
- * looked up. `rid` is last where values are found, first where the values of one resource are (sorting, ranges, chains).
+ * Tables of the search index. A search scans the rows of its rarest clause and looks up the others. The resource key
+ * `rid` is last in keys that find resources by value, and first in keys for the values of one resource.
  */
 import type { SchemaChange } from '../../../kernel/index.ts'
 import { type DeferredInsert, type Sql, sql } from '../../database/service.ts'
@@ -15,14 +15,14 @@ import {
 
 const SHARED = [
   'CREATE TABLE search_setting (name varchar(32) PRIMARY KEY, value text NOT NULL)',
-  // What is indexed. `ready` is 0 while resources stored earlier are not all in it.
+  // The index columns. `ready` is 0 until all resources that were stored earlier are in the column.
   'CREATE TABLE search_column (code integer PRIMARY KEY, type varchar(64) NOT NULL, kind varchar(16) NOT NULL, expression text NOT NULL, bit integer NOT NULL, ready integer NOT NULL)',
-  // How far a backfill has come: resources up to this rid are done.
+  // Progress of a backfill: resources up to this resource key are done.
   'CREATE TABLE search_backfill (type varchar(64) PRIMARY KEY, rid bigint NOT NULL)',
 ]
 
 const tables = (suffix: string, real: string, text: string): readonly string[] => [
-  // One row per current resource: what it has values for (bits of m0 to m2), and the hash of Type/id that references hold.
+  // One row for each current resource: bits of the columns it has values in, and the hash of Type/id for references.
   `CREATE TABLE ix_res (type integer NOT NULL, rid bigint NOT NULL, ref bigint NOT NULL, m0 bigint NOT NULL, m1 bigint NOT NULL, m2 bigint NOT NULL, PRIMARY KEY (type, rid))${suffix}`,
   'CREATE INDEX ix_res_ref ON ix_res (ref)',
   `CREATE TABLE ix_token (param integer NOT NULL, val bigint NOT NULL, sys integer NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, val, sys, rid))${suffix}`,
@@ -34,7 +34,7 @@ const tables = (suffix: string, real: string, text: string): readonly string[] =
   'CREATE INDEX ix_qty_rid ON ix_qty (rid, param)',
   `CREATE TABLE ix_str (param integer NOT NULL, val ${text} NOT NULL, exact bigint NOT NULL, tail ${text}, rid bigint NOT NULL, PRIMARY KEY (param, val, exact, rid))${suffix}`,
   'CREATE INDEX ix_str_rid ON ix_str (rid, param)',
-  // The components of a composite, kept together.
+  // All components of a composite in one row.
   `CREATE TABLE ix_comp (param integer NOT NULL, val bigint NOT NULL, sys integer NOT NULL, lo ${real} NOT NULL, hi ${real} NOT NULL, val2 bigint NOT NULL, sys2 integer NOT NULL, lo2 ${real} NOT NULL, hi2 ${real} NOT NULL, txt ${text} NOT NULL, rid bigint NOT NULL, PRIMARY KEY (param, val, sys, rid, lo, hi, val2, sys2, lo2, hi2, txt))${suffix}`,
   // Displays by their text, for `:text`: the token rows of a display hold its hash.
   `CREATE TABLE ix_text (param integer NOT NULL, txt ${text} NOT NULL, val bigint NOT NULL, PRIMARY KEY (param, txt))${suffix}`,
@@ -45,19 +45,19 @@ export const searchMigrations: readonly SchemaChange[] = [
     name: 'fhir/0002-search-index',
     sql: {
       sqlite: [...SHARED, ...tables(' WITHOUT ROWID', 'real', 'text')],
-      // Bytes in order, as SQLite compares: prefixes are ranges.
+      // Compares bytes, as SQLite does, so that a search for a prefix is a range.
       postgres: [...SHARED, ...tables('', 'double precision', 'text COLLATE "C"')],
     },
   },
   {
     name: 'fhir/0003-search-parameters',
     sql: [
-      // How far a column is filled: resources up to this rid are in it, of how many. DIRTY and GONE are no rids.
+      // `reach`: resources up to this key are indexed, or DIRTY or GONE. `indexed` of `expected` resources are done.
       'ALTER TABLE search_column ADD COLUMN reach bigint NOT NULL DEFAULT -1',
       'ALTER TABLE search_column ADD COLUMN indexed bigint NOT NULL DEFAULT 0',
       'ALTER TABLE search_column ADD COLUMN expected bigint NOT NULL DEFAULT 0',
       'DROP TABLE search_backfill',
-      // SearchParameter resources at work: those that are active, and those that retire one of a package.
+      // Posted SearchParameters that are active, or that retire one of a package.
       'CREATE TABLE search_parameter (rid bigint PRIMARY KEY, id varchar(64) NOT NULL, url text NOT NULL, status varchar(16) NOT NULL, body text NOT NULL)',
     ],
   },
@@ -68,7 +68,7 @@ export const displayMigrations: readonly SchemaChange[] = [
     name: 'fhir/0005-displays',
     sql: {
       sqlite: [],
-      // A unique key makes whoever writes a display wait for the transaction that wrote it first; a second row is no harm.
+      // With a unique key, writers of a display would wait for the first one's transaction. Duplicates do no harm.
       postgres: [
         'ALTER TABLE ix_text DROP CONSTRAINT ix_text_pkey',
         'CREATE INDEX ix_text_txt ON ix_text (param, txt, val)',
@@ -77,12 +77,12 @@ export const displayMigrations: readonly SchemaChange[] = [
   },
 ]
 
-/** A table of index rows: how many values its rows have in `Rows`, and its columns in that order before `rid`. */
+/** A table of index rows: the values of a row in `IndexEntries`, and its columns in that order before `rid`. */
 export interface IndexTable {
   readonly name: string
   readonly width: number
   readonly columns: readonly string[]
-  /** Columns that tell rows apart; the rest comes along. */
+  /** Columns that identify a row of a resource; the others follow them. */
   readonly key: readonly string[]
 }
 
@@ -107,17 +107,16 @@ export const TABLES = {
 export type IndexTableKind = keyof typeof TABLES
 export const INDEX_KINDS = Object.keys(TABLES) as readonly IndexTableKind[]
 
-/** Most rows of one statement: each count has a prepared statement of its own. */
+/** Most rows of one insert. There is a prepared statement for each number of rows. */
 export const MAX_ROWS = 24
 
 const insertText = ({ name, columns }: IndexTable, rows: number): { sqlite: string; postgres: string } => {
   const row = `(${columns.map(() => '?').join(', ')}, ?)`
   const text = `INTO ${name} (${columns.join(', ')}, rid) VALUES ${Array(rows).fill(row).join(', ')}`
-  // A statement that cannot fail half-way needs no copies of the pages it touches.
+  // OR IGNORE cannot fail half-way, so SQLite keeps no copies of the pages it changes.
   return { sqlite: `INSERT OR IGNORE ${text}`, postgres: `INSERT ${text} ON CONFLICT DO NOTHING` }
 }
 
-/** Inserts of 1, 2, … rows at once. */
 export const insertIndexRows = Object.fromEntries(
   INDEX_KINDS.map((kind): [IndexTableKind, DeferredInsert] => {
     const { name, width } = TABLES[kind]
@@ -141,10 +140,10 @@ export const deleteRow = Object.fromEntries(
   }),
 ) as unknown as Record<IndexTableKind, Sql>
 
-/** So many rows of a column go in one transaction. */
+/** Most rows of a column that one transaction removes. */
 export const MAX_REMOVED = 500
 
-/** For each table: whether a range of columns has more rows than that, and the removal of them, or of so many. */
+/** For a range of columns: tests for more than MAX_REMOVED rows, removes all, or removes that many. */
 export const removals = INDEX_KINDS.map((kind) => {
   const { name, key } = TABLES[kind]
   const range = 'param >= ? AND param < ?'
@@ -163,12 +162,12 @@ export const removals = INDEX_KINDS.map((kind) => {
 })
 export const removeTexts = sql('search.drop-text', 'DELETE FROM ix_text WHERE param >= ? AND param < ?')
 
-/** The rid `MAX_REMOVED` resources of a type further on. */
+/** The resource key that is MAX_REMOVED resources of a type further on. */
 export const readBatchEnd = sql(
   'search.stride',
   `SELECT rid FROM ix_res WHERE type = ? AND rid > ? ORDER BY rid LIMIT 1 OFFSET ${MAX_REMOVED - 1}`,
 )
-/** Takes a bit out of one mask of the resources in a range: `& ?` is every other bit. */
+/** Removes a bit from one mask of the resources in a range. The parameter of `& ?` has all other bits. */
 export const clearBits = [0, 1, 2].map((mask) =>
   sql(
     `search.clear-bit-${mask}`,
@@ -186,7 +185,7 @@ export const insertResourceRow: DeferredInsert = {
     ),
   ],
 }
-/** The same for some columns of a resource: bits of others stay. */
+/** Adds the bits of some columns to the row of a resource; its other bits stay. */
 export const mergeResourceRow = sql(
   'search.merge-res',
   'INSERT INTO ix_res (type, rid, ref, m0, m1, m2) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (type, rid) DO UPDATE SET m0 = ix_res.m0 | excluded.m0, m1 = ix_res.m1 | excluded.m1, m2 = ix_res.m2 | excluded.m2',
@@ -209,9 +208,9 @@ export const insertSetting = sql(
   'search.setting',
   'INSERT INTO search_setting (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
 )
-/** Of `reach`: rows of an earlier life are still there. */
+/** Value of `reach`: the column still has rows from before and has to be cleared. */
 export const DIRTY = -1
-/** Of `reach`: no parameter uses the column any more; its rows are to be removed. */
+/** Value of `reach`: no parameter uses the column; its rows are to be removed. */
 export const GONE = -2
 
 const COLUMN = 'code, type, kind, expression, bit, ready, reach, indexed, expected'
@@ -220,12 +219,12 @@ export const insertColumn = sql(
   'search.column',
   `INSERT INTO search_column (${COLUMN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
-/** Puts a column that was complete, or on its way, to another state. */
+/** Resets a column to a state in which it is incomplete. */
 export const setBackfilledTo = sql(
   'search.reach',
   'UPDATE search_column SET ready = 0, reach = ?, indexed = 0, expected = 0 WHERE code = ?',
 )
-/** Whoever fills columns of a type holds them until COMMIT: two servers take turns. */
+/** Locks the incomplete columns of a type until COMMIT, so that two servers take turns. */
 export const lockUnready = sql('search.lock-unready', {
   sqlite: `SELECT ${COLUMN} FROM search_column WHERE type = ? AND ready = 0 AND reach >= 0`,
   postgres: `SELECT ${COLUMN} FROM search_column WHERE type = ? AND ready = 0 AND reach >= 0 ORDER BY code FOR UPDATE`,
@@ -242,7 +241,7 @@ export const setExpected = sql('search.expected', 'UPDATE search_column SET expe
 export const setReady = sql('search.ready', 'UPDATE search_column SET ready = 1 WHERE code = ? AND ready = 0')
 export const dropColumn = sql('search.drop-column', `DELETE FROM search_column WHERE code = ? AND reach = ${GONE}`)
 
-/** The highest number a column ever had: numbers are not given again, whatever is still looking at the old one. */
+/** The highest code of any column so far. Codes are not reused: another server may still read the old column. */
 export const readLastColumn = sql(
   'search.last-column',
   "SELECT CAST(value AS bigint) AS code FROM search_setting WHERE name = 'last-column'",
@@ -252,13 +251,13 @@ export const writeLastColumn = sql(
   "INSERT INTO search_setting (name, value) VALUES ('last-column', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 )
 
-/** What has changed in columns and posted parameters since a process looked: it looks again when this is another. */
+/** A counter of changes to columns and posted SearchParameters. A process reads both again when it has increased. */
 export const readGeneration = sql('search.generation', "SELECT value FROM search_setting WHERE name = 'generation'")
 export const nextGeneration = sql(
   'search.generation-next',
   "INSERT INTO search_setting (name, value) VALUES ('generation', '1') ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(search_setting.value AS bigint) + 1 AS text)",
 )
-/** What whoever changes posted parameters, or settles columns by them, holds until COMMIT. */
+/** Name of the lock that a transaction holds when it changes posted SearchParameters or settles columns by them. */
 export const POSTING = 'search-parameters'
 export const readPosted = sql('search.posted', 'SELECT rid, id, url, status, body FROM search_parameter ORDER BY rid')
 export const putPosted = sql(
@@ -271,12 +270,12 @@ export const readUsedTypes = sql(
   'search.types-used',
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM ix_res r WHERE r.type = t.code) ORDER BY t.code',
 )
-/** Resources of a type that others contain, from a place on. */
+/** Contained resources of a type, from a key on. */
 export const readContained = sql(
   'search.contained',
   'SELECT rid FROM ix_res WHERE type = ? AND rid >= ? ORDER BY rid LIMIT ?',
 )
-/** Types that have a resource, or of which a resource contains one: `?` is how far apart those lie. */
+/** Types of which there is a resource or a contained resource. The parameter is CONTAINED_OFFSET. */
 export const readHeldTypes = sql(
   'search.types-held',
   'SELECT t.code FROM resource_type t WHERE EXISTS (SELECT 1 FROM resource r WHERE r.type = t.code) OR EXISTS (SELECT 1 FROM ix_res x WHERE x.type = t.code - CAST(? AS integer))',
@@ -286,12 +285,12 @@ export const countResources = sql(
   'SELECT count(*) AS n FROM resource WHERE type = ? AND (flags & 1) = 0',
 )
 
-/** Rows of resources that are not there any more, of a type in a range. */
+/** Removes rows of deleted resources of a type, in a range of resource keys. */
 export const removeOrphanedRows = sql(
   'search.remove-strays',
   'DELETE FROM ix_res WHERE type = ? AND rid > ? AND rid <= ? AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.rid = ix_res.rid AND (r.flags & 1) = 0)',
 )
-/** What a reindex is about, until it is done. */
+/** The scope of a reindex that has not finished. */
 export const readReindex = sql('search.reindex', "SELECT value FROM search_setting WHERE name = 'reindex'")
 export const writeReindex = sql(
   'search.reindex-write',

@@ -1,6 +1,6 @@
 /**
- * Index rows of the references that no search parameter holds, so that what refers to a resource is found whatever
- * element it stands in: in extensions, in contained resources, in elements nobody searches. Each target is one row.
+ * Adds index rows for references that no search parameter covers, such as those in extensions and in contained
+ * resources. So everything that refers to a resource can be found. Each target has one row.
  */
 
 import { createLocalTargets, type ReferenceWalker, readLiteral } from '../../model/service.ts'
@@ -8,12 +8,12 @@ import { ABSOLUTE } from '../definition/column-codes.ts'
 import { absoluteTarget } from './convert/reference.ts'
 import type { Hasher } from './hash.ts'
 
-/** From so many on a list is searched as a set. */
+/** From this length on a list is searched with a Set. */
 const FEW = 16
 
 /**
- * Adds to `rows` (column, target; column, target; …) what is not in them under one of `counts`. A column that holds
- * canonicals does not count.
+ * Adds to `rows` (column, target; column, target; …) the references that are not yet in it. Rows of a column count
+ * only where `counts` returns true: columns of canonicals do not.
  */
 export const addUnlistedReferences = (
   walker: ReferenceWalker,

@@ -1,6 +1,6 @@
 /**
- * Sorting along an index whose order is the order asked for: a page costs its own rows and what the checks refuse, where
- * sorting would read the values of all matches.
+ * Sorts by scanning an index that is in the order of the sort: a page then reads its own rows and those that the
+ * checks reject, whereas a sort reads the values of all matches.
  */
 import { createAliases } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
@@ -8,7 +8,7 @@ import type { IndexScan, SortValue } from '../query/walk.ts'
 import { and, type Fragment, join, or, q, raw } from '../sql/fragment.ts'
 import type { Direction } from './plan.ts'
 
-/** Where along the index: on from one row in the order asked for, or back from it. */
+/** A scan of an index and its direction: `older` follows the order of the sort, `newer` runs against it. */
 export interface Way {
   readonly walk: IndexScan
   readonly descending: boolean
@@ -17,7 +17,10 @@ export interface Way {
 
 const isFalling = ({ descending, direction }: Way): boolean => descending === (direction === 'older')
 
-/** Behind a row by `order`; of those that are equal in it those behind `rid`, or none. */
+/**
+ * Condition for rows after a position: after the values by `order`, and among rows with equal values after `rid`;
+ * without `rid` rows with equal values are left out.
+ */
 const behind = (way: Way, values: readonly SortValue[], rid: number | undefined): Fragment => {
   const { order } = way.walk
   const further = raw(isFalling(way) ? '<' : '>')
@@ -25,7 +28,8 @@ const behind = (way: Way, values: readonly SortValue[], rid: number | undefined)
     order.slice(0, to).map((column, at) => q`${raw(column)} = ${values[at] as SortValue}`)
   const cases = order.map((column, at) => and([...same(at), q`${raw(column)} ${further} ${values[at] as SortValue}`]))
   const tied = and([...same(order.length), q`w.rid ${raw(way.direction === 'older' ? '<' : '>')} ${rid ?? 0}`])
-  // The index is entered by the first; the rest only tells rows apart that are equal in it.
+  // This condition lets the database seek in the index; the one behind it only sorts out rows with an equal first
+  // value.
   const from = q`${raw(order[0] as string)} ${raw(isFalling(way) ? '<=' : '>=')} ${values[0] as SortValue}`
   return q`${from} AND ${or([...cases, ...(rid === undefined ? [] : [tied])].map((one) => q`(${one})`))}`
 }
@@ -37,7 +41,7 @@ const ordering = (way: Way, columns: readonly string[], rid: string): Fragment =
   )
 }
 
-/** Names of the columns of a walk: `s0` … are the values of keys, `o0` … those of the order. */
+/** Aliases of the selected columns: `s0`, … for sort values, `o0`, … for the columns of the order. */
 const names = (letter: string, columns: readonly string[]): readonly string[] =>
   columns.map((_one, at) => `${letter}${at}`)
 const selectedAs = (letter: string, columns: readonly string[]): Fragment =>
@@ -45,14 +49,14 @@ const selectedAs = (letter: string, columns: readonly string[]): Fragment =>
 
 export interface Stretch {
   readonly pin: number
-  /** Only rows behind these values of the keys: of equal ones those behind `rid`, where it is given. */
+  /** Only rows after these sort values; among equal ones those after `rid`, if it is given. */
   readonly from?: { readonly keys: readonly SortValue[]; readonly rid?: number }
   readonly limit: number
-  /** Of each part, the first so many rows, whether the checks let them through or not. */
+  /** Reads only so many rows of each part, before the checks. */
   readonly near?: number | undefined
 }
 
-/** Matches along an index, the nearest first: `rid`, `s0`, … */
+/** Selects the nearest matches along an index, nearest first: `rid`, `s0`, … */
 export const scanSql = (plan: Plan, way: Way, { pin, from, limit, near }: Stretch): Fragment => {
   const { walk } = way
   const name = createAliases()
@@ -77,7 +81,7 @@ export const scanSql = (plan: Plan, way: Way, { pin, from, limit, near }: Stretc
   return q`SELECT rid, ${shown} FROM (${join(streams, ' UNION ALL ')}) k ORDER BY ${sorted} LIMIT ${limit}`
 }
 
-/** All matches from one value of the first key to another, both included: `rid`, `s0`, … */
+/** Selects all matches whose first value is within `ends`: `rid`, `s0`, … */
 export const between = (
   plan: Plan,
   { walk }: Way,
@@ -102,7 +106,7 @@ export const between = (
   )
 }
 
-/** The same plan for matches without a value. */
+/** The same plan, limited to matches without a sort value. */
 export const lacking = (plan: Plan, lacks: NonNullable<IndexScan['lacks']>): Plan => ({
   ...plan,
   conditions: [...plan.conditions, { text: '', description: '', checkSql: lacks }],

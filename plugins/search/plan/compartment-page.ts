@@ -1,4 +1,7 @@
-/** A record page by page: a resource and its compartment; then, on the pages where they end, what they refer to. */
+/**
+ * Pages of $everything: a resource and its compartment, followed on the last pages by the resources that those refer
+ * to.
+ */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { readDateRange } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
@@ -12,11 +15,11 @@ import type { SearchView } from './search-view.ts'
 export interface CompartmentQuery extends Omit<RecordQuery, 'ownUrl'> {
   readonly context: RequestContext
   readonly ruling: Ruling
-  /** The resource whose record it is; undefined for all of a type. */
+  /** The resource of the compartment. Undefined for all resources of a type. */
   readonly focus: StoredVersion | undefined
-  /** Most of the compartment on a page. */
+  /** Most matches on a page. */
   readonly count: number
-  /** What page tokens are bound to. */
+  /** The address that page tokens are bound to. */
   readonly address: string
   /** Undefined for the first page. */
   readonly page: string | undefined
@@ -24,9 +27,9 @@ export interface CompartmentQuery extends Omit<RecordQuery, 'ownUrl'> {
 
 export interface CompartmentPage {
   readonly matches: readonly StoredVersion[]
-  /** What they refer to; at most as many as a search includes. */
+  /** Resources that the compartment refers to, at most MAX_INCLUDED. */
   readonly included: readonly StoredVersion[]
-  /** The token of the next page; undefined behind the last one. */
+  /** The token of the next page. Undefined on the last page. */
   readonly next: string | undefined
 }
 
@@ -35,18 +38,18 @@ const isWanted = ({ types, since }: CompartmentQuery, { type, versionTime }: Sto
   return types?.includes(type) !== false && (from === undefined || versionTime >= from)
 }
 
-/** A position among what the compartment refers to, as the keys of a page token; the compartment itself has none. */
+/** Marks a position among the resources that the compartment refers to. A position in the compartment has no keys. */
 const REFERRED: readonly string[] = ['referred']
 const isReferred = ({ keys }: PagePosition): boolean => keys.length > 0
 
 interface Found {
   readonly matches: readonly StoredVersion[]
   readonly included: readonly StoredVersion[]
-  /** Where the next page begins; undefined behind the last one. */
+  /** Where the next page begins. Undefined on the last page. */
   readonly next: PagePosition | undefined
 }
 
-/** The resource it is about and its compartment; then, on the page where they end, what they refer to. */
+/** Reads a page: matches, and once these have ended the resources that the compartment refers to. */
 const readPage = async (
   view: SearchView,
   wanted: CompartmentQuery,
@@ -91,7 +94,7 @@ const readPage = async (
   }
 }
 
-/** Throws 400 for a token that was given for another record, or to somebody else. */
+/** Throws what `verifyPageToken` throws for an invalid token. */
 export const findCompartment = async (view: SearchView, query: CompartmentQuery): Promise<CompartmentPage> => {
   const { search, clock } = view
   const { context, ruling, address, page } = query

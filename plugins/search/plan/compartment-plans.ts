@@ -1,6 +1,6 @@
 /**
- * The record that $everything answers with, as searches: the compartment of one resource, or of all of its type, and what
- * those refer to. https://hl7.org/fhir/R4/patient-operation-everything.html
+ * Plans the searches of $everything: the compartment of one resource, or of all resources of a type, and the
+ * resources that it refers to. https://hl7.org/fhir/R4/patient-operation-everything.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { AccessFilter } from '../access/access-filter.ts'
@@ -10,7 +10,7 @@ import type { Plan } from '../query/plan-contract.ts'
 import type { SearchContext } from '../query/search-context.ts'
 import type { SearchView } from './search-view.ts'
 
-/** The search parameter of a type that tells when care was given: the first of these it has. */
+/** Search parameters that give the date of care. The first one that a type has is used. */
 const CARE_DATES = [
   'date',
   'onset-date',
@@ -26,7 +26,7 @@ const CARE_DATES = [
   'issued',
 ]
 
-/** Whose record: of one resource, or without an id of all of the type. */
+/** The parameters of $everything. Without an `id`, all resources of the type. */
 export interface RecordQuery {
   readonly root: { readonly type: string; readonly id: string | undefined }
   readonly ownUrl: OwnUrl | undefined
@@ -37,15 +37,18 @@ export interface RecordQuery {
 }
 
 export interface RecordPlans {
-  /** What is answered of the compartment. */
+  /** Plans of the compartment's resources that are returned. */
   readonly shown: readonly Plan[]
-  /** Whose references are followed: also what `_type` and `_since` leave out of the answer. */
+  /**
+   * Plans of the resources whose references are followed. They include those that `_type` and `_since` leave out of
+   * the result.
+   */
   readonly followed: readonly Plan[]
-  /** What may be answered beside the compartment, by type. */
+  /** Conditions, by type, on the referenced resources that are returned. */
   readonly targets: readonly TypeConditions[]
 }
 
-/** Dates of care within a range, or none at all: what has no date cannot be told to lie outside. */
+/** Matches care within the period, and resources without a date of care, which may belong to it. */
 const careConditions = async (
   { search }: SearchView,
   type: string,
@@ -66,7 +69,7 @@ const careConditions = async (
   return made
 }
 
-/** In the compartment of one resource, or of any of its type; undefined when the type never is. */
+/** Matches the compartment of one resource, or of any resource of the type. Undefined when this type is never in it. */
 const insideConditions = async (
   { search }: SearchView,
   { root, ownUrl }: RecordQuery,
@@ -87,7 +90,7 @@ const insideConditions = async (
   return conditions.length > 1 ? anyClause(named, conditions) : only
 }
 
-/** Others of the type it is about: a Patient that names this one in `link` lies in its compartment. */
+/** Other resources of the compartment's own type: a Patient that refers to this one in `link` is in its compartment. */
 const othersConditions = (
   { search: { registry } }: SearchView,
   { root: { type: root, id = '' } }: RecordQuery,
@@ -106,7 +109,7 @@ const outside = (inside: SearchClause | undefined): readonly SearchClause[] =>
     ? []
     : [notClause({ text: `not in the ${inside.text}`, description: `not ${inside.description}` }, inside)]
 
-/** Only what `access` lets be seen is answered, and only that is followed. */
+/** Returns and follows only resources that `access` lets the caller see. */
 export const planRecord = async (
   view: SearchView,
   query: RecordQuery,
@@ -130,11 +133,11 @@ export const planRecord = async (
         : [await search.criteria.toClause(type, '_lastUpdated', `ge${query.since}`, context)]
     const isEvery = type === root && id === undefined
     const inside = isEvery ? undefined : await insideConditions(view, query, type, context)
-    // Somebody else's record is no part of this one, even where it is pointed at.
+    // Other Patients are not returned, even if a resource of the compartment refers to them.
     if (isWanted && read !== undefined && !isEvery && !(root === 'Patient' && type === 'Patient'))
       targets.push({ type: code, conditions: [...outside(inside), ...since, ...read] })
 
-    // The one it is about is shown first, and followed by itself.
+    // The resource itself is returned first and followed separately, so it is left out here.
     const others = type === root && !isEvery ? othersConditions(view, query, type, code) : []
     const isMember = others !== undefined && (isEvery || (members[type] !== undefined && inside !== undefined))
     if (!isMember || seen === undefined) continue

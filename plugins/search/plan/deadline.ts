@@ -1,20 +1,20 @@
-/** How long a search is worked on: until the client goes away, or its deadline. */
+/** Ends a search when the client disconnects or its deadline is reached. */
 import type { Clock, OwnUrl, RequestContext } from '../../../kernel/index.ts'
 import { SearchTooLong } from '../errors.ts'
 import type { Fragment } from '../sql/fragment.ts'
 
-/** From the first statement that may be slow. */
+/** Milliseconds, from the first statement that may be slow. */
 export const SEARCH_MS = 30_000
 
-/** Who waits. */
+/** What statements need to know of the request. */
 export interface Deadline {
-  /** Made when there is slow work to stop. */
+  /** Created at its first use, which starts the deadline. */
   readonly signal: AbortSignal
-  /** For `_explain`. */
+  /** Only for `_explain`. */
   readonly trace?: Trace | undefined
 }
 
-/** Is told of each statement with its time in milliseconds, by the clock it gives. */
+/** Records each statement with its duration in milliseconds, measured with `now`. */
 export interface Trace {
   now(): number
   note(statement: Fragment, ms: number, isSlow: boolean): void
@@ -22,7 +22,7 @@ export interface Trace {
 
 export interface SearchDeadline extends Deadline {
   readonly ownUrl: OwnUrl | undefined
-  /** The error that the deadline makes of another one. */
+  /** Returns the error for the deadline if it has passed, otherwise the given error. */
   refusal(error: unknown): unknown
 }
 

@@ -1,4 +1,4 @@
-/** Runs a planned search: the matches of one page, their number, what refers to them and what they refer to. */
+/** Runs planned searches: reads pages of matches, counts them, and reads resources by their keys. */
 import type { MaybePromise, SqlParam } from '../../database/service.ts'
 import {
   type RowSource,
@@ -18,12 +18,18 @@ import { createFindNearest, type SearchMatch } from './nearest-matches.ts'
 import { type Direction, NEAR_ROWS, nextTo } from './plan.ts'
 import { isLong, type PlanRefiner } from './refine.ts'
 
-/** Up to so many rows of a driver are gone through on the main thread (a millisecond); more in a thread of the lane. */
+/**
+ * Up to so many rows of a driving clause are read on the main thread, which takes a millisecond; more are read in a
+ * worker thread.
+ */
 const SMALL = 500
 
 const COLUMNS = raw('r.rid, r.type, r.id, r.ver, r.upd, r.flags, r.body')
 
-/** `store`: versions on pages that are asked for again need not be unpacked again. Undefined where some may be undone. */
+/**
+ * `store`: caches versions, so that a repeated page need not decompress them again. Undefined inside a transaction,
+ * which may be rolled back.
+ */
 export const createExecutor = (
   source: RowSource,
   types: TypeCodes,
@@ -51,7 +57,7 @@ export const createExecutor = (
 
   const refined = (plan: Plan, asking: Deadline, isSorted = false): Promise<Plan> =>
     refine(plan, (statement) => all<Record<string, number>>(statement, false, asking), isSorted)
-  /** Every match of some plans, in no order. */
+  /** SQL that selects all matches of some plans, unsorted. */
   const union = async (plans: readonly Plan[], pin: number, asking: Deadline): Promise<Fragment> => {
     const parts: Fragment[] = []
     for (const plan of plans) parts.push(matchesSql(await refined(plan, asking), pin))
@@ -59,11 +65,11 @@ export const createExecutor = (
   }
 
   const hasFewRows = ({ isEstimate, size }: Plan): boolean => !isEstimate && size <= SMALL
-  /** Quick for sure: few rows to go through, or read in order with nothing to check. */
+  /** True when a statement is certainly fast: it reads few rows, or reads in order without checks. */
   const isSmall = (plan: Plan): boolean =>
     hasFewRows(plan) || (plan.isOrdered && plan.conditions.length <= (plan.drivingClause === undefined ? 0 : 1))
 
-  /** Rows of current resources, in no order. */
+  /** SQL for the rows of current resources, unsorted. */
   const byRids = (rids: readonly number[]): Fragment =>
     q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly SqlParam[])} AND (r.flags & 1) = 0`
   const rowsOf = (
@@ -75,15 +81,16 @@ export const createExecutor = (
       return all<VersionRow>(byRids(rids), rids.length <= SMALL, asking)
     return all<VersionRow>(q`${byRids(rids)} AND ${meets('r', required)}`, false, asking)
   }
-  /** A few, at once where the database answers at once. */
+  /** Reads a few resources. Synchronous where the database is. */
   const fetch = (rids: readonly number[]): MaybePromise<VersionRow[]> => {
     const { text, params } = byRids(rids)
     return source.all<VersionRow>(statements(text), params)
   }
 
   /**
-   * Content of what was found before, in the order given. What was deleted since is left out; so is what no longer meets
-   * `required`, which is judged and read in one statement: no content is shown of a version that was not judged.
+   * Reads the resources with these keys, in the same order. Leaves out those that were deleted since, or that no
+   * longer match `required`; that condition is in the same statement, so it applies to exactly the versions that are
+   * returned.
    */
   const versions = async (
     rids: readonly number[],
@@ -99,7 +106,7 @@ export const createExecutor = (
     })
   }
 
-  /** What is next to `position` by the order of resources, from one plan; `rowsOf` reads the rows of what is found. */
+  /** Reads the rows next to `position` for one plan, in the order of resource keys. `rowsOf` runs the statement. */
   const nextRows = async <R>(
     plan: Plan,
     position: PagePosition,
@@ -109,7 +116,7 @@ export const createExecutor = (
     rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
   ): Promise<R[]> => {
     if (!isLong(plan)) return rowsOf(nextTo(plan, position, limit, direction), isSmall(plan))
-    // Mostly a page lies among the newest.
+    // Mostly the newest rows already fill the page.
     const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR_ROWS), false) : []
     if (near.length === limit) return near
     return rowsOf(nextTo(await refined(plan, asking), position, limit, direction), false)
@@ -121,7 +128,7 @@ export const createExecutor = (
   })
 
   return {
-    /** One page: at most `limit` matches after `position`. Several plans: several types. */
+    /** A page of at most `limit` matches after `position`. With several plans, of several types. */
     page: (
       plans: readonly Plan[],
       position: PagePosition,
@@ -129,7 +136,7 @@ export const createExecutor = (
       limit: number,
       asking: Deadline,
     ): Promise<readonly SearchMatch[]> => nearest(plans, position, keys, limit, 'older', asking),
-    /** The same before `position`: the nearest first. */
+    /** The matches before `position`, nearest first. */
     pageBefore: (
       plans: readonly Plan[],
       position: PagePosition,
@@ -137,7 +144,7 @@ export const createExecutor = (
       limit: number,
       asking: Deadline,
     ): Promise<readonly SearchMatch[]> => nearest(plans, position, keys, limit, 'newer', asking),
-    /** Numbers of the matches behind `position`, newest first, with the bytes that each has in the database. */
+    /** Resource keys of the matches after `position`, newest first, with the size of each in the database, in bytes. */
     places: (
       plan: Plan,
       position: PagePosition,
@@ -151,7 +158,7 @@ export const createExecutor = (
           asking,
         ),
       ),
-    /** All matches, or `most` of them. */
+    /** The number of matches, or `most` if there are more. */
     async count(plans: readonly Plan[], pin: number, most: number | undefined, asking: Deadline): Promise<number> {
       const set = await union(plans, pin, asking)
       const limited = most === undefined ? set : q`SELECT rid FROM (${set}) l LIMIT ${most}`
@@ -162,7 +169,7 @@ export const createExecutor = (
       )
       return Number(row?.n ?? 0)
     },
-    /** Those of some resources that a plan's conditions let through. */
+    /** Returns those of the resource keys that match the conditions of a plan. */
     async filter(
       plan: Pick<Plan, 'type' | 'conditions'>,
       rids: readonly number[],
@@ -181,14 +188,14 @@ export const createExecutor = (
       return rows.map(({ rid }) => rid)
     },
     matches: union,
-    /** Rows of any statement, read off the main thread. */
+    /** Runs any statement off the main thread. */
     select: <R>(statement: Fragment, asking: Deadline): Promise<R[]> => all<R>(statement, false, asking),
     version: heldOrVersion,
-    /** The same of a row whose version is known not to be held. */
+    /** Makes a version from a row, without looking for it in the cache. */
     unheld: toVersion,
     fetch,
     versions,
-    /** The same without keeping them in memory: of many that are read once. Newest first; what is deleted by now is left out. */
+    /** Like `versions`, but adds nothing to the cache: for many resources that are read once. Newest first. */
     async passing(
       rids: readonly number[],
       asking: Deadline,

@@ -1,6 +1,6 @@
 /**
- * `_explain=true`: what each clause was understood as and which index serves it, the plan, what the database makes of it.
- * Counts, plans and times speak of all resources: only for callers who may search everything.
+ * `_explain=true`: how each clause was understood and which index it uses, the plan, and the database's own query
+ * plan. Counts, plans and times depend on all resources, so only callers who may search everything get them.
  */
 import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
 import type { RowSource } from '../../storage/service.ts'
@@ -15,11 +15,11 @@ import { NEAR_ROWS } from './plan.ts'
 import { isLong } from './refine.ts'
 import { walkFor } from './walked-page.ts'
 
-const MAX_LINES = 60 // of one statement's plan
+const MAX_LINES = 60 // most lines of one statement's plan
 
 const note = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
 
-/** Tables of the index that a clause reads; `resource` for what the resource row itself answers. */
+/** Names of the index tables that a clause reads; `resource` where it reads the table of resources. */
 const indexesOf = ({ sources, checkSql }: SearchClause): string => {
   const text =
     sources === undefined ? checkSql('d', createAliases()).text : sources.map(({ keysSql }) => keysSql.text).join(' ')
@@ -39,7 +39,7 @@ const why = (plan: Plan): string => {
   return start(plan) + further
 }
 
-/** How the order is come by: only one type of many matches goes along an index. */
+/** Describes how the order is produced. Only a search of one type with many matches scans an index. */
 const how = ({ isEstimate }: Plan, keys: readonly SortKey[]): string =>
   isEstimate && walkFor(keys) !== undefined
     ? `: along the index of ${keys[0]?.name}, or where that would pass over much and few match, by collecting them`
@@ -59,7 +59,7 @@ const start = ({ conditions, drivingClause, size, isEstimate, isOrdered }: Plan)
   return `starts from "${drivingClause.text}" (${sized}), ${isOrdered ? 'read newest first' : 'collected and sorted'}; ${others === 1 ? '1 other clause is' : `${others} other clauses are`} checked by key`
 }
 
-/** What was understood and how it will be searched. */
+/** Describes the clauses and the plan, before the search. */
 export const explainPlans = ({ plans, keys, typeName }: ExplainedPlans): readonly Issue[] =>
   plans.flatMap((plan) => {
     const type = typeName(plan.type)
@@ -86,7 +86,7 @@ interface Traced {
   readonly isSlow: boolean
 }
 
-/** Notes the statements of one search, and asks the database about them afterwards. */
+/** Records the statements of one search, and afterwards reads their query plans from the database. */
 export const createQueryTrace = (
   source: RowSource,
   statements: StatementCache,

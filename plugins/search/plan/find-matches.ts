@@ -1,6 +1,6 @@
 /**
- * What criteria match, asked twice: of what is committed, and again inside a transaction, of what is there by then.
- * https://hl7.org/fhir/R4/http.html#cond-update
+ * Finds the matches of a conditional interaction, twice: on committed data before the transaction, and again inside
+ * it. https://hl7.org/fhir/R4/http.html#cond-update
  */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { Contended, type StoredVersion } from '../../storage/service.ts'
@@ -11,15 +11,15 @@ import { createExpansions } from '../query/expansions.ts'
 import type { SearchView } from './search-view.ts'
 
 export interface ConditionalSearch {
-  /** As they were built from what was committed then; good for judging versions that are not stored. */
+  /** The clauses, built on committed data; they can also check versions that are not stored. */
   readonly conditions: readonly SearchClause[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(reads: { readonly view: SearchView }, limit: number): Promise<readonly StoredVersion[]>
-  /** False when the conditions hold codes of a value set, and one has changed since. */
+  /** False when the clauses contain codes of a ValueSet and a ValueSet has changed since. */
   areCurrent(): boolean
 }
 
-/** Resources of a type, within what the ruling lets be seen. There may be no criteria. Throws 400, 403. */
+/** Prepares the search for resources of a type that the caller may see. The criteria may be empty. Throws 400, 403. */
 export const findMatches = async (
   view: SearchView,
   { ownUrl, signal }: Pick<RequestContext, 'ownUrl' | 'signal'>,
@@ -38,7 +38,7 @@ export const findMatches = async (
       built.push(await criteria.toClause(type, name, value, { ...base, ...linkedBy(access) }))
     return [...built, ...seen]
   }
-  // A filter names its parameters in its value.
+  // The value of a `_filter` contains names of parameters.
   const names = asked.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name]))
   if (view.transaction === undefined) await view.search.refreshDefinitions?.(names)
   const conditions = await build(view).catch((error) => {

@@ -1,6 +1,6 @@
 /**
- * `_include` and `_revinclude`: what the matches refer to and what refers to them, found in the index, never by parsing.
- * https://hl7.org/fhir/R4/search.html#revinclude
+ * `_include` and `_revinclude`, which add resources that the matches refer to or that refer to them. They are found
+ * in the index, without parsing resources. https://hl7.org/fhir/R4/search.html#revinclude
  */
 import type { OwnUrl, Right } from '../../../kernel/index.ts'
 import type { StoredVersion, TypeCodes } from '../../storage/service.ts'
@@ -16,15 +16,15 @@ import { and, type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { Deadline } from './deadline.ts'
 import type { Executor } from './executor.ts'
 
-/** Resources a page may hold beside its matches; a warning says when there were more. */
+/** Most included resources on a page. A warning in the Bundle says when there were more. */
 export const MAX_INCLUDED = 1_000
 const MAX_ROUNDS = 10
-const MAX_FOUND = MAX_INCLUDED * 2 // by one statement, of what refers to a page
+const MAX_FOUND = MAX_INCLUDED * 2 // most rows of one statement of a `_revinclude`
 const NEWEST_FIRST = raw(' ORDER BY rid DESC')
 
 export interface Included {
   readonly versions: readonly StoredVersion[]
-  /** There were more than may be sent. */
+  /** True when resources were left out because of a limit. */
   readonly isTruncated: boolean
 }
 
@@ -43,14 +43,14 @@ interface IncludedKey {
 
 interface Found {
   readonly held: ReadonlyMap<number, IncludedKey>
-  /** A statement has found as many as it may. */
+  /** True when a statement has returned as many rows as it may. */
   readonly isFull: boolean
 }
 
-/** What is the same for all rounds. */
+/** Parameters that are the same in all rounds. */
 interface Including {
   readonly access: AccessFilter
-  /** Types. */
+  /** Names of all types that may be included. */
   readonly all: readonly string[]
   readonly asking: Deadline & { readonly ownUrl: OwnUrl | undefined }
 }
@@ -58,7 +58,7 @@ interface Including {
 export const createIncluder = ({ registry, criteria, executor, types, referenceJoins: linksOf }: IncludeParts) => {
   const codeOf = (type: string): number => types.code(type) ?? 0
 
-  /** Reference columns an include names on one type. Throws 400 for a parameter that is none. */
+  /** The reference columns that an include names on one type. Throws 400 when its parameter is not a reference. */
   const columnsOf = ({ parameter, text }: Include, type: string): readonly ParameterColumn[] => {
     if (parameter !== '*') {
       const found = criteria.parameterOf(type, parameter)
@@ -78,7 +78,7 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
     columnsOf(include, include.source)
   }
 
-  /** Ends of the types that are meant: one, or all. */
+  /** The targets of a join: one type, or all. */
   const endsOf = (only: string | undefined, all: readonly string[]): JoinTargets => ({
     types: only === undefined ? undefined : [codeOf(only)],
     canonicals: (only === undefined ? all : [only]).flatMap((type) => registry.canonicalColumn(type) ?? []),
@@ -108,7 +108,7 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
     }
     return statements
   }
-  /** `where` narrows what refers, `s`. */
+  /** `where`: a condition on the referring resources, alias `s`. */
   const backward = async (
     include: Include,
     from: readonly IncludedKey[],
@@ -151,9 +151,10 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
     return { held, isFull }
   }
   /**
-   * What refers to the page. The first statements are not sorted: mostly they find everything. Where one is full, the newest
-   * are asked for, so that the same page always has the same resources. Hidden resources must not take the room of others:
-   * where access is limited, each type is then asked for by itself, with what its resources have to meet.
+   * Finds resources that refer to the page. The first statements are not sorted, because they mostly return
+   * everything. When one reaches its limit, the newest are read instead, so that the same page always includes the
+   * same resources. With limited access each type is then read separately with its access conditions, so that hidden
+   * resources do not count towards the limit.
    */
   const referring = async (
     include: Include,
@@ -178,7 +179,7 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
     }
     return (await select(statements, seen, asking)).held
   }
-  /** Rids of those on which the right holds. */
+  /** Resource keys of those that the right applies to. */
   const filter = async (
     held: ReadonlyMap<number, IncludedKey>,
     right: Right,
@@ -197,7 +198,10 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
     return allowed
   }
 
-  /** Content of what is shown, judged anew as it is read: it may have changed since it was found. */
+  /**
+   * Reads the resources to return. Access is checked again in that statement, because they may have changed since
+   * they were found.
+   */
   const contentOf = async (
     shown: readonly { readonly held: IncludedKey; readonly right: Right }[],
     access: AccessFilter,
@@ -220,7 +224,7 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
 
   return {
     check,
-    /** `matches` are not included again. Only what the access lets through is. */
+    /** Finds the resources to include that the caller may see. `matches` themselves are not included again. */
     async include(
       request: { readonly includes: readonly Include[]; readonly revincludes: readonly Include[] },
       matches: readonly IncludedKey[],
@@ -237,7 +241,7 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
           list.filter(({ iterate }) => round === 0 || iterate)
         const forwards: Fragment[] = []
         for (const one of active(request.includes)) forwards.push(...(await forward(one, from, all, asking.ownUrl)))
-        // What is referred to may be read; what refers here is found, as by a search.
+        // For referenced resources the caller needs the right to read, for referring ones the right to search.
         const { held: referred } = await select(forwards, seen, asking)
         const found = new Map<number, IncludedKey>()
         for (const one of active(request.revincludes))
@@ -246,7 +250,8 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
         for (const rid of await filter(found, 's', access, asking)) rights.set(rid, 's')
         for (const rid of await filter(referred, 'r', access, asking)) rights.set(rid, 'r')
         const next = new Map([...referred, ...found])
-        // Newest first, as matches are. The order in which a database finds them depends on its plan, so on hidden data.
+        // Newest first, like matches. The order of the statements' rows depends on the query plan, and thus on hidden
+        // resources.
         const allowed = [...next.values()]
           .filter(({ rid }) => rights.has(rid))
           .sort((one, other) => other.rid - one.rid)

@@ -6,7 +6,7 @@ import type { SearchView } from './search-view.ts'
 /** The search parameters that find labels. */
 const CODES = ['_profile', '_tag', '_security'] as const
 
-/** Their rids, at most `most` and one: one resource for each label there is. */
+/** Returns the key of one resource for each label, at most `most` + 1 keys. */
 export const findLabelled = async (
   { search: { registry, executor } }: Pick<SearchView, 'search'>,
   types: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * The matches next to a position, in any order. Where content is read after the places are found, a match that is deleted
- * or changed so that it matches no longer is replaced by the next one: a page that is short for that reason must not be
- * taken for the last.
+ * Reads the matches next to a position, in any order. Where their content is read in a second step, a match may be
+ * deleted or changed in between. The next match then takes its place, because a page that is not full would be taken
+ * for the last one.
  */
 import type { RowSource, StoredVersion, VersionRow } from '../../storage/service.ts'
 import type { TypeConditions } from '../query/clause-sql.ts'
@@ -20,30 +20,30 @@ import { type Placing, walkedPage, walkFor } from './walked-page.ts'
 export interface SearchMatch {
   readonly version: StoredVersion
   readonly keys: readonly (string | number)[]
-  /** Its number in the order of the page, when that is not its rid. */
+  /** Its key in the order of the page, when that is not its resource key. */
   readonly sortPosition?: number
-  /** Place in `contained` of its version, when that is what was found. */
+  /** Index in `contained`, when the match is that contained resource. */
   readonly contained?: number | undefined
 }
 
-/** What one search for a page gave. */
+/** Result of one attempt to read a page. */
 interface Nearest {
   readonly matches: readonly SearchMatch[]
-  /** How many were found, before their content was read. */
+  /** Number of matches that were found, before their content was read. */
   readonly places: number
-  /** The last of those, where content is read later than they are found. */
+  /** The last of these. Undefined when the content was read in the same statement. */
   readonly last?: SortedMatch | undefined
 }
 
-/** What a page is read with: parts of the executor. */
+/** Functions of the executor that read a page. */
 export interface NearestParts {
   readonly source: RowSource
   readonly statements: StatementCache
-  /** Columns of a row of `r`, a current resource. */
+  /** Columns of the table of resources, alias `r`. */
   readonly columns: Fragment
-  /** Rows of a statement: on the main thread where it is small. */
+  /** Runs a statement; on the main thread when `small` is true. */
   readonly all: <R>(statement: Fragment, small: boolean, asking: Deadline) => Promise<R[]>
-  /** Those that are not deleted by now and still meet what is required, in the order given. */
+  /** Reads the resources that still exist and match `required`, in the order of the keys. */
   readonly versions: (
     rids: readonly number[],
     asking: Deadline,
@@ -51,9 +51,9 @@ export interface NearestParts {
   ) => Promise<readonly StoredVersion[]>
   readonly toVersion: (row: VersionRow) => StoredVersion
   readonly refined: (plan: Plan, asking: Deadline, isSorted?: boolean) => Promise<Plan>
-  /** Every match of some plans, in no order. */
+  /** SQL that selects all matches of some plans, unsorted. */
   readonly union: (plans: readonly Plan[], pin: number, asking: Deadline) => Promise<Fragment>
-  /** What is next to a position by the order of resources, from one plan. */
+  /** Reads the rows next to a position for one plan, in the order of resource keys. */
   readonly nextRows: <R>(
     plan: Plan,
     position: PagePosition,
@@ -62,11 +62,11 @@ export interface NearestParts {
     asking: Deadline,
     rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
   ) => Promise<R[]>
-  /** True of a plan that goes through few rows for sure. */
+  /** True when the plan certainly reads few rows. */
   readonly hasFewRows: (plan: Plan) => boolean
 }
 
-/** At most `limit` matches next to `position`, the nearest first; fewer only where there are no more. */
+/** Reads at most `limit` matches next to `position`, nearest first. Fewer only when there are no more. */
 export type FindNearest = (
   plans: readonly Plan[],
   position: PagePosition,
@@ -79,7 +79,7 @@ export type FindNearest = (
 export const createFindNearest = (parts: NearestParts): FindNearest => {
   const { source, statements, columns, all, versions, toVersion, refined, union, nextRows, hasFewRows } = parts
 
-  /** Matches whose content is read after they were found. */
+  /** Reads the content of matches that were found before. */
   const contentOf = async (
     places: readonly SortedMatch[],
     plans: readonly Plan[],
@@ -95,7 +95,7 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
   }
   const allThere = (matches: readonly SearchMatch[]): Nearest => ({ matches, places: matches.length })
 
-  /** The values behind which a page begins, where its link holds only the beginning of some. */
+  /** The whole sort values of a position whose link holds only the beginning of some. */
   const valuesNow = async (
     { rid, keys: held }: PagePosition,
     keys: readonly SortKey[],
@@ -111,7 +111,10 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
     return wholeKeys(held, last?.keys ?? [], (at) => isFalling(keys[at] as SortKey))
   }
 
-  /** At most `limit` matches next to `position`, the nearest first; fewer where some are deleted before they are read. */
+  /**
+   * Reads at most `limit` matches next to `position`, nearest first. Fewer also when some are deleted before they are
+   * read.
+   */
   const findNearest = async (
     plans: readonly Plan[],
     position: PagePosition,
@@ -195,7 +198,7 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
       const wanted = limit - found.length
       const { matches, places, last } = await findNearest(plans, from, keys, wanted, direction, asking)
       found.push(...matches)
-      // A page that is short because others delete must not be taken for the last one.
+      // Continues after matches that were deleted meanwhile, until the page is full or there are no more.
       if (found.length === limit || places < wanted || last === undefined) return found
       from = { snapshotKey: position.snapshotKey, ...last }
     }

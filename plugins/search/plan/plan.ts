@@ -1,6 +1,6 @@
 /**
- * Which clause a search starts from. Short counts decide: the rarest clause is scanned, the others are checked one
- * resource at a time, and the text of the statement leaves the database no other order.
+ * Chooses the clause that a search starts from. Short counts decide: the clause with the fewest rows is scanned, and
+ * the others are checked for each resource. The SQL is written so that the database cannot choose another order.
  */
 
 import type { RowSource as Queries } from '../../storage/service.ts'
@@ -12,24 +12,24 @@ import { type Fragment, join, q, raw } from '../sql/fragment.ts'
 import type { StatementCache } from '../sql/statements.ts'
 import type { RowEstimates } from './row-estimates.ts'
 
-/** Counting stops here: first among few, then among many. */
+/** Limits of counts: counting stops at FEW rows, and if all clauses have that many, at MANY. */
 const FEW = 64
 const MANY = 2_000
-/** What a count that ended early says. */
+/** Counts that may be the limit rather than the number of rows. */
 export const SHORT_COUNTS: readonly number[] = [FEW, MANY]
-/** Where all is long: of the newest rows, how many are gone through before another way is looked for. */
+/** Where all clauses have many rows: so many of the newest are read before another plan is tried. */
 export const NEAR_ROWS = 5_000
-/** Sources read in order and merged; more are collected and sorted. */
+/** Most sources that are read in order and merged. The rows of more sources are collected and sorted. */
 const MAX_STREAMS = 8
 export const isOrdered = ({ sources }: SearchClause): boolean =>
   sources !== undefined && sources.length <= MAX_STREAMS && sources.every(({ isOrdered: ordered }) => ordered)
 
-/** Which way matches are read: from the newest on, or back up to it. */
+/** `older` reads matches from the newest on, `newer` reads back towards the newest. */
 export type Direction = 'older' | 'newer'
 
 /**
- * The `limit` matches next to `from`: below it the newest, newest first, or above it the oldest, oldest first. `near`: of
- * the first so many rows of where it starts.
+ * Selects the `limit` matches next to `from`: for `older` the newest below it, newest first; for `newer` the oldest
+ * above it, oldest first. `near`: reads only so many rows of the driving clause.
  */
 export const nextTo = (
   plan: Plan,
@@ -41,7 +41,7 @@ export const nextTo = (
   const name = createAliases()
   const [beyond, order] = direction === 'older' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')]
   const within = (d: string): Fragment => q`${raw(d)}.rid <= ${snapshotKey} AND ${raw(d)}.rid ${beyond} ${from}`
-  /** `rows`: alias and condition of where it starts. */
+  /** `rows` returns the table and condition of the driving clause for an alias. */
   const range = (d: string, rows: (n: string) => Fragment): Fragment =>
     near === undefined
       ? within(d)
@@ -52,7 +52,7 @@ export const nextTo = (
     return q`SELECT d.rid AS rid FROM ${ofType('d')} AND ${range('d', ofType)}${checks(plan, 'd', name)} ORDER BY d.rid ${order} LIMIT ${limit}`
   }
   if (!plan.isOrdered)
-    // The plus keeps the range of rids from being what is scanned: the rarest clause is.
+    // The plus keeps the database from scanning the range of resource keys: the driving clause has fewer rows.
     return q`SELECT rid FROM (SELECT DISTINCT d.rid AS rid FROM (${unite(drivingClause.sources)}) d WHERE +d.rid <= ${snapshotKey} AND +d.rid ${beyond} ${from}${checks(plan, 'd', name)}) u ORDER BY rid ${order} LIMIT ${limit}`
   const streams = drivingClause.sources.map(
     ({ keysSql }) =>
@@ -63,17 +63,17 @@ export const nextTo = (
   return q`SELECT rid FROM (${join(parts, ' UNION ')}) u ORDER BY rid ${order} LIMIT ${limit}`
 }
 
-/** How many rows a clause gives, up to `most`, as the column `n0`, `n1`, … */
+/** Counts the rows of a clause, up to `most`, as the column `n0`, `n1`, … */
 export const countOf = (clause: Fragment, most: number, at: number): Fragment =>
   q`(SELECT count(*) FROM (SELECT 1 AS one FROM (${clause}) y LIMIT ${most}) z) AS ${raw(`n${at}`)}`
 
-/** `sizes`: what was counted before; undefined inside a transaction, where nothing is kept. */
+/** `rowEstimates`: earlier counts. Undefined inside a transaction, where nothing is cached. */
 export const createPlanner = (
   source: Queries,
   statements: StatementCache,
   rowEstimates: RowEstimates | undefined,
 ): Planner => {
-  /** How many rows each clause gives, up to `most`. */
+  /** Counts the rows of each clause, up to `most`. */
   const count = async (clauses: readonly Fragment[], most: number): Promise<readonly number[]> => {
     const counts = clauses.map((clause, at) => countOf(clause, most, at))
     const { text, params } = q`SELECT ${join(counts, ', ')}`
@@ -84,7 +84,7 @@ export const createPlanner = (
       return rows
     })
   }
-  /** Counts those of which `isOpen` is true, and puts their numbers in place. */
+  /** Counts the clauses for whose size `isOpen` returns true, and sets their sizes. */
   const fill = async (
     found: (number | undefined)[],
     clauses: readonly Fragment[],
@@ -103,7 +103,7 @@ export const createPlanner = (
     const clauses = conditions.map(({ sources }) => unite(sources as readonly KeySource[]))
     const found = clauses.map((clause) => rowEstimates?.get(clause))
     await fill(found, clauses, FEW, (size) => size === undefined)
-    // All are long: which is the shortest?
+    // All clauses have at least FEW rows: count further to find the shortest.
     if (found.every((size) => (size as number) >= FEW)) await fill(found, clauses, MANY, (size) => size === FEW)
     return found as number[]
   }
@@ -135,7 +135,7 @@ export const createPlanner = (
     )
     const { condition: driver, size } = ranked[0] as (typeof ranked)[number]
     const isEstimate = size >= MANY
-    // What was counted further costs too much to be checked for each resource.
+    // A clause with so many rows is too expensive to check for each resource, so the search starts from it.
     const dear = isEstimate ? sized.find((one) => (one.size as number) >= MANY) : undefined
     if (dear !== undefined)
       return {
@@ -148,7 +148,7 @@ export const createPlanner = (
         isOrdered: false,
       }
     const ordered = isOrdered(driver)
-    // Where all are long, one that has to be sorted first costs more than going through the newest.
+    // Where all clauses have many rows, sorting those of one costs more than scanning the newest resources.
     return isEstimate && !ordered
       ? none
       : { type, conditions, candidates, drivingClause: driver, size, isEstimate, isOrdered: ordered }

@@ -1,4 +1,4 @@
-/** What searches of one source are understood, planned and performed with. */
+/** The parts that understand, plan and perform searches on one source: committed data or a transaction. */
 import type { Transaction } from '../../database/service.ts'
 import type { Registry } from '../index/registry.ts'
 import type { CodeExpander } from '../query/code-expander.ts'
@@ -13,25 +13,25 @@ import type { Referred } from './referred.ts'
 export interface PlannedSearch {
   readonly registry: Registry
   readonly criteria: Criteria
-  /** Undefined in a transaction, and where no plugin offers it. */
+  /** Undefined in a transaction, and when no plugin provides a terminology. */
   readonly terminology: CodeExpander | undefined
-  /** The same for contained resources. */
+  /** The criteria for contained resources. */
   readonly containedCriteria: ContainedCriteria
   readonly planner: Planner
   readonly executor: Executor
   readonly includer: Includer
   readonly referred: Referred
-  /** Largest rid there is now: what a first page may see. */
+  /** The largest resource key now: the snapshot of a first page. */
   snapshotKey(): Promise<number>
-  /** Types that have resources. */
+  /** Names of the types that have resources. */
   usedTypes(): Promise<readonly string[]>
-  /** The same search inside a transaction: it finds what was written there. */
+  /** The search inside a transaction, which also finds what the transaction has written. */
   within(transaction: Transaction): PlannedSearch
-  /** For `_explain`: notes the statements of one search. */
+  /** Records the statements of one search, for `_explain`. */
   tracer(): ReturnType<typeof createQueryTrace>
   /**
-   * Before a search by these names is understood: true when another server has changed what they mean. Undefined where
-   * there is no other server.
+   * Called with the parameter names of a search before they are resolved. Resolves to true when another server has
+   * changed the definitions. Undefined where there are no other servers.
    */
   readonly refreshDefinitions: ((names: readonly string[]) => Promise<boolean>) | undefined
 }

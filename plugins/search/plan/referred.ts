@@ -1,6 +1,7 @@
 /**
- * What a set of resources refers to, page by page, newest first: found in the index, where every Reference of a resource
- * stands, also one that no search parameter names (index/unlisted-references.ts). https://hl7.org/fhir/R4/references.html
+ * Finds the resources that a set of resources refers to, page by page, newest first. The index has every Reference of
+ * a resource, including those that no search parameter covers (index/unlisted-references.ts).
+ * https://hl7.org/fhir/R4/references.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { CANONICAL, COLUMN_STEP } from '../definition/column-codes.ts'
@@ -14,11 +15,11 @@ import type { Deadline } from './deadline.ts'
 import type { Executor } from './executor.ts'
 
 export interface ReferredQuery {
-  /** Whose references are followed: the matches of these plans, */
+  /** References of the matches of these plans are followed, */
   readonly plans: readonly Plan[]
-  /** and these resources. */
+  /** and those of these resources. */
   readonly rids: readonly number[]
-  /** What may be answered with. */
+  /** Conditions, by type, on the resources that are returned. */
   readonly targets: readonly TypeConditions[]
   readonly position: Pick<PagePosition, 'snapshotKey' | 'rid'>
   readonly limit: number
@@ -32,16 +33,19 @@ export interface ReferredParts {
   readonly typeNames: readonly string[]
 }
 
-/** The statement leaves nothing in memory but the page: the database keeps each target of a reference once. */
+/** The statement removes duplicates in the database, so only one page is in memory. */
 export const createReferred = ({ registry, executor, typeNames }: ReferredParts) => {
-  /** `type/id` under this server, relative or absolute. Throws 503 while not every reference is in the index. */
+  /**
+   * Selects the targets of literal references under this server, relative or absolute. Throws 503 while a reference
+   * column is incomplete.
+   */
   const literals = (ownUrl: OwnUrl | undefined): Fragment => {
     const others = registry.canonicalColumns.join(', ') || '-1'
     const place = `r.param % ${COLUMN_STEP}`
     const base = ownBase(place, ownUrl === undefined ? undefined : registry.hasher.short(ownUrl))
     return q`SELECT t.rid AS rid, t.type AS type FROM (SELECT DISTINCT r.target - ${base} AS ref FROM s CROSS JOIN ix_ref r WHERE r.rid = s.rid AND r.param > 0 AND ${raw(place)} <> ${raw(String(CANONICAL))} AND r.param - ${raw(place)} NOT IN (${raw(others)})) g CROSS JOIN ix_res t WHERE t.ref = g.ref`
   }
-  /** Resources by their canonical names. */
+  /** Selects the targets of canonicals. */
   const canonicals = (): Fragment => {
     const own = typeNames.flatMap((type) => registry.canonicalColumn(type) ?? [])
     return q`SELECT t.rid AS rid, t.type AS type FROM (SELECT DISTINCT r.target AS target FROM s CROSS JOIN ix_ref r WHERE r.rid = s.rid AND r.param > 0 AND r.param % ${raw(String(COLUMN_STEP))} = ${raw(String(CANONICAL))}) g CROSS JOIN ix_ref o CROSS JOIN resource t WHERE ${isIn('o.param', own)} AND o.target = g.target AND t.rid = o.rid`
@@ -52,7 +56,7 @@ export const createReferred = ({ registry, executor, typeNames }: ReferredParts)
     return join([...given, ...found], ' UNION ALL ')
   }
 
-  /** Numbers of at most `limit` resources below the position, each once. */
+  /** Returns the keys of at most `limit` resources below the position, without duplicates. */
   return async (query: ReferredQuery, asking: Deadline): Promise<readonly number[]> => {
     const { plans, rids, targets, position, limit, ownUrl } = query
     if (targets.length === 0 || plans.length + rids.length === 0) return []

@@ -1,7 +1,7 @@
 /**
- * Where all clauses of a search are long, its newest matches are found soonest by going through the newest resources. All
- * matches are not, nor those that lie far back: then it is worth some milliseconds, beside the main thread, to count on
- * and to start from the clause that is the shortest after all.
+ * Improves a plan in which all clauses have many rows. A scan of the newest resources finds the newest matches
+ * fastest, but it is slow for all matches or for old ones. Then it is worth some milliseconds in a worker thread to
+ * count further and to start from the shortest clause.
  */
 
 import { unite } from '../query/clause-sql.ts'
@@ -10,19 +10,19 @@ import { type Fragment, join, q } from '../sql/fragment.ts'
 import { countOf, isOrdered, SHORT_COUNTS } from './plan.ts'
 import type { RowEstimates } from './row-estimates.ts'
 
-/** Rows of a clause are counted up to so many: some tens of milliseconds where they have to be read from the disk. */
+/** Limit of these counts. Reading so many rows from the disk takes some tens of milliseconds. */
 const MAX_COUNTED_KEYS = 50_000
-/** A row of a clause, collected and looked up, takes about as long as so many resources of the type in their order. */
+/** Cost of one row of a clause, which is collected and looked up, in rows of a scan of the type. */
 const WORTH = 2
 
-/** Asks the database beside the main thread. */
+/** Runs a statement in a worker thread. */
 export type CountInBackground = (statement: Fragment) => Promise<readonly Record<string, number>[]>
 
-/** Could it start from a clause that was only found to be long? */
+/** True when the search could start from another clause whose exact size is unknown. */
 export const isLong = ({ isEstimate, drivingClause, candidates }: Plan): boolean =>
   isEstimate && candidates.some((one) => one !== drivingClause)
 
-/** `sizes`: what was counted before; undefined inside a transaction, where nothing is kept. */
+/** `rowEstimates`: earlier counts. Undefined inside a transaction, where nothing is cached. */
 export const createPlanRefiner = (rowEstimates: RowEstimates | undefined) => {
   const count = async (
     clauses: readonly Fragment[],
@@ -31,7 +31,7 @@ export const createPlanRefiner = (rowEstimates: RowEstimates | undefined) => {
   ): Promise<readonly number[]> => {
     const found = clauses.map((clause) => {
       const rows = rowEstimates?.get(clause)
-      // Where a short count ended there may be more.
+      // A count that stopped at its limit has to be repeated.
       return rows !== undefined && SHORT_COUNTS.includes(rows) ? undefined : rows
     })
     const open = found.flatMap((rows, at) => (rows === undefined ? [at] : []))
@@ -47,8 +47,8 @@ export const createPlanRefiner = (rowEstimates: RowEstimates | undefined) => {
   }
 
   /**
-   * The same plan, or one from a shorter clause. `isWhole`: all matches are needed together, so it is worth counting a
-   * clause too that it starts from already.
+   * Returns the same plan, or one with a shorter driving clause. `isWhole`: all matches are needed, so the present
+   * driving clause is counted, too.
    */
   return async (plan: Plan, ask: CountInBackground, isWhole = false): Promise<Plan> => {
     if (isWhole ? !plan.isEstimate || plan.candidates.length === 0 : !isLong(plan)) return plan

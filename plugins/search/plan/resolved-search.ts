@@ -1,4 +1,4 @@
-/** A search that was understood: what is asked for, of whom, and where its page begins. */
+/** A search whose parameters are resolved, with the caller's access and the position of its page. */
 import { type AccessFilter, createAccessFilter, linkedBy, UNRESTRICTED } from '../access/access-filter.ts'
 import { type PagePosition, verifyPageToken } from '../query/page-token.ts'
 import { type ResolvedParameters, resolveParameters } from '../query/resolve-parameters.ts'
@@ -14,30 +14,30 @@ import type { SearchView } from './search-view.ts'
 
 export type Tracer = ReturnType<PlannedSearch['tracer']>
 
-/** A search that was understood. */
+/** A search whose parameters are resolved. */
 export interface ResolvedSearch {
   readonly view: SearchView
   readonly query: SearchQuery
   readonly deadline: SearchDeadline
   readonly tracer: Tracer | undefined
-  /** Types to look among. */
+  /** Names of the types to search. */
   readonly types: readonly string[]
   readonly context: SearchContext
   readonly access: AccessFilter
   readonly resolved: ResolvedParameters
-  /** Nothing but the number of matches is asked for. */
+  /** True when only the number of matches is requested. */
   readonly countOnly: boolean
 }
 
-/** Whatever in a search may name a parameter. */
+/** All parts of a search that may contain names of parameters. */
 const namesOf = ({ criteria, includes, revincludes, sort = '' }: SearchRequest): readonly string[] => [
-  // A filter names its parameters in its value.
+  // The value of a `_filter` contains names of parameters.
   ...criteria.flatMap(([name, value]) => (name.endsWith('_filter') ? [name, value] : [name])),
   ...[...includes, ...revincludes].map(({ text }) => text.slice(text.indexOf('=') + 1)),
   sort,
 ]
 
-/** Throws 400 for what is not understood. */
+/** Throws 400 for unsupported parameters. */
 export const resolveSearch = async (
   asks: Pick<ResolvedSearch, 'view' | 'query' | 'deadline' | 'tracer'>,
 ): Promise<ResolvedSearch> => {
@@ -50,24 +50,24 @@ export const resolveSearch = async (
   const access: AccessFilter =
     ruling.restrictions.length === 0 ? UNRESTRICTED : createAccessFilter(ruling, search.criteria, base)
   const asking: SearchContext = { ...base, ...linkedBy(access) }
-  // With nothing stored there is still a right and a wrong way to ask.
+  // With no types to search, the parameters are still checked, against one type.
   const meant = types.length > 0 ? types : [...catalog.types.keys()].slice(0, 1)
   const resolved = await resolveParameters(view, query, meant, asking)
   const countOnly = resolved.count === 0 || shown.countOnly
   return { ...asks, types, context: asking, access, resolved, countOnly }
 }
 
-/** Throws 400. */
+/** Throws 400 for an include of an unknown type or parameter. */
 export const checkIncludes = ({ view: { search, catalog }, resolved: { request } }: ResolvedSearch): void => {
   for (const include of [...request.includes, ...request.revincludes])
     search.includer.check(include, (type) => catalog.types.has(type))
 }
 
-/** Path and parameters as they were understood, which pages are bound to. */
+/** The path and parameters as they were understood. Page tokens are bound to this text. */
 export const pageAddressOf = ({ query: { scope }, resolved: { request, shown, count } }: ResolvedSearch): string =>
   `${scope.path}?${selfLinkParameters(request, shown, count)}`
 
-/** Where a page begins; or, read towards what is newer, what it ends before. */
+/** The position after which a page begins; for direction `newer`, before which it ends. */
 export interface Start {
   readonly position: PagePosition
   readonly direction: Direction
@@ -75,13 +75,13 @@ export interface Start {
 
 const BEFORE = 'before'
 
-/** What a link holds. One for a page that ends before a match has a value more than there are keys to sort by. */
+/** The position as a page token holds it. For a page that ends before a match, an extra key marks the direction. */
 export const toStart = ({ keys, ...rest }: PagePosition, direction: Direction): PagePosition => ({
   ...rest,
   keys: direction === 'older' ? keys : [...keys, BEFORE],
 })
 
-/** Throws 400 for a link that was given for another search, or to somebody else. */
+/** Throws what `verifyPageToken` throws for an invalid token. */
 export const startOf = ({ view, query, context, resolved }: ResolvedSearch, address: string): Start => {
   const { page } = resolved.request
   if (page === undefined)

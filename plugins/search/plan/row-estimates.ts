@@ -1,26 +1,26 @@
 /**
- * How many rows the clauses of searches have, as last counted. A plan made with a number that is a little old is as right
- * as any other, only perhaps slower: so a number is good until about as many resources were added.
+ * Caches how many rows the clauses of searches have. An old count can make a plan slower but never wrong, so a count
+ * stays valid until about as many resources were added.
  */
 import { LRUCache } from 'lru-cache'
 import type { Fragment } from '../sql/fragment.ts'
 
 const MAX_KEPT = 20_000
-const MIN_GROWTH = 64 // resources added before a small number is counted again
+const MIN_GROWTH = 64 // a small count stays valid until so many resources were added
 
 interface Counted {
   readonly rows: number
-  /** The newest resource when it was counted. */
+  /** The newest resource key at the time of the count. */
   readonly at: number
 }
 
 export interface RowEstimates {
-  /** Rows counted, up to the bound they were counted to; undefined when that is too long ago. */
+  /** The number of rows, or the limit of the count. Undefined when there is no valid count. */
   get(clause: Fragment): number | undefined
   set(clause: Fragment, rows: number): void
 }
 
-/** `newest`: number of the newest resource. */
+/** `newest` returns the newest resource key. */
 export const createRowEstimates = (newest: () => number): RowEstimates => {
   const kept = new LRUCache<string, Counted>({ max: MAX_KEPT })
   const keyOf = ({ text, params }: Fragment): string => `${text}\u0000${params.join('\u0001')}`

@@ -1,4 +1,4 @@
-/** Any search, understood and planned, page by page. https://hl7.org/fhir/R4/search.html */
+/** Performs a search of any shape and returns a page of it. https://hl7.org/fhir/R4/search.html */
 import type { Issue, ServerError } from '../../../kernel/index.ts'
 import { withProgress } from '../access/with-progress.ts'
 import { ExplainRestricted } from '../errors.ts'
@@ -30,11 +30,11 @@ const refuse = (error: ServerError): never => {
   throw error
 }
 
-/** Throws 400 for what is not understood; a search that takes too long is refused as what it is. */
+/** Throws 400 for unsupported parameters, 403 for a forbidden type or a search that takes too long. */
 export const findPage = async (view: SearchView, query: SearchQuery): Promise<SearchPage> => {
   const { search, clock } = view
   const { context, request, ruling } = query
-  // What a plan names and how long it takes depend on what is stored, hidden resources included.
+  // Plans and durations depend on all stored resources, including hidden ones.
   if (request.explain && !ruling.covers(['r', 's'])) throw ExplainRestricted()
   const tracer = request.explain ? search.tracer() : undefined
   const deadline = createDeadline(context, clock, tracer?.trace)
@@ -66,7 +66,10 @@ const find = async (resolved: ResolvedSearch): Promise<SearchPage> => {
   return { entries, total, links, issues: notes }
 }
 
-/** One for each type that may be seen and can have matches. Throws 403 when the one type asked for may not. */
+/**
+ * One plan for each type that the caller may see and that can have matches. Throws 403 when the only requested type
+ * is forbidden.
+ */
 const plansOf = async (resolved: ResolvedSearch): Promise<readonly Plan[]> => {
   const { view, query, types, access, resolved: understood } = resolved
   const { context, scope } = query
@@ -89,15 +92,15 @@ const plansOf = async (resolved: ResolvedSearch): Promise<readonly Plan[]> => {
   return plans
 }
 
-/** How matches are come by. */
+/** How the matches of a search are read. */
 interface Matches {
-  /** Next to where the page begins, or ends: the nearest first. */
+  /** The matches next to the start of the page, nearest first. */
   page(limit: number): Promise<readonly SearchMatch[]>
-  /** All, or `most` of them. */
+  /** The number of all matches, or `most` if there are more. */
   count(most: number | undefined): Promise<number>
 }
 
-/** Resources by themselves, or those that others contain. */
+/** Reads whole resources, or contained ones. */
 const matchesOf = async (
   resolved: ResolvedSearch,
   plans: readonly Plan[],
@@ -130,7 +133,7 @@ const matchesOf = async (
   }
 }
 
-/** Counted where that is asked for. A first page that holds all matches tells their number by itself. */
+/** The total where it was requested. A first page that holds all matches gives it without counting. */
 const totalOf = async (
   { resolved, countOnly }: ResolvedSearch,
   matches: Matches,
@@ -156,7 +159,7 @@ const includedBy = (
     deadline,
   )
 
-/** What was passed over, and for `_explain` what is about to be done. */
+/** Notes on ignored parameters, and for `_explain` on the plans. */
 const notesBefore = ({ view, tracer, resolved }: ResolvedSearch, plans: readonly Plan[]): Issue[] => {
   const notes: Issue[] = resolved.ignored.map(({ name, reason }) => ({
     severity: 'warning',
@@ -167,7 +170,7 @@ const notesBefore = ({ view, tracer, resolved }: ResolvedSearch, plans: readonly
   return notes
 }
 
-/** For `_explain` what was done, and what was left out. */
+/** Notes of `_explain` on the statements, and a warning when includes were left out. */
 const notesAfter = async ({ tracer }: ResolvedSearch, included: Included): Promise<readonly Issue[]> => {
   const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.report())]
   if (included.isTruncated)
@@ -179,7 +182,7 @@ const notesAfter = async ({ tracer }: ResolvedSearch, included: Included): Promi
   return notes
 }
 
-/** Matches come before a page that was asked for by a link, and after one that was asked for backwards. */
+/** A page that was reached by a link has a previous page; one that was read backwards has a next page. */
 const linksOf = (
   { view: { search, clock }, query: { context }, resolved: { request } }: ResolvedSearch,
   address: string,

@@ -4,14 +4,14 @@ import type { TypeCatalog } from '../../model/service.ts'
 import type { VersionStore } from '../../storage/service.ts'
 import type { PlannedSearch } from './planned-search.ts'
 
-/** What searches are performed with. */
+/** The view that a search runs on. */
 export interface SearchView {
-  /** Set where all is read inside of one. */
+  /** Set when everything is read inside a transaction. */
   readonly transaction?: Transaction
   readonly search: PlannedSearch
   readonly store: Pick<VersionStore, 'types'>
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock
-  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  /** The default number of entries on a page, and the most that `_count` may request. */
   readonly page: { readonly default: number; readonly max: number }
 }

@@ -1,6 +1,6 @@
 /**
- * `_sort` by what the index holds as hashes: the keys of all matches are read from the resources themselves, some
- * hundred at a time, and put in order here. Pages go on behind a key and a rid as those of other orders do.
+ * `_sort` by values that the index holds only as hashes: reads the sort texts of all matches from the resources, in
+ * chunks, and sorts them in memory. A page continues after a sort text and a resource key.
  */
 
 import { decompressBody, type RowSource } from '../../storage/service.ts'
@@ -11,9 +11,9 @@ import type { StatementCache } from '../sql/statements.ts'
 import type { Direction } from './plan.ts'
 import { selected } from './sort.ts'
 
-/** Matches that may be sorted so: half a second of reading, shared with others. */
+/** Most matches that are sorted so. Reading them takes half a second, with other work in between. */
 export const MAX_SORTED = 20_000
-const CHUNK = 200 // resources read at once: some milliseconds
+const CHUNK = 200 // resources read at once, which takes some milliseconds
 
 export interface SortedMatch {
   readonly rid: number
@@ -26,7 +26,7 @@ interface BodyRow {
   readonly body: Buffer
 }
 
-/** Least of several ascending, greatest descending. */
+/** Of several texts the least for an ascending sort, the greatest for a descending one. */
 const bestOf = (texts: readonly string[], descending: boolean): string => {
   let best: string | undefined
   for (const text of texts) if (best === undefined || (descending ? text > best : text < best)) best = text
@@ -41,7 +41,7 @@ const compare = (keys: readonly SortKey[], one: SortedMatch, other: SortedMatch)
   return other.rid - one.rid
 }
 
-/** Values in the order asked for, of matches with those that the database tells. */
+/** Adds the sort texts of matches to the sort values from the database. */
 export const placeAll = async (
   found: readonly Record<string, string | number>[],
   keys: readonly SortKey[],
@@ -65,7 +65,10 @@ export const placeAll = async (
   })
 }
 
-/** The `limit` matches behind a position, or those before it, nearest first. `set` selects the rids of all matches. Throws 400 when there are too many. */
+/**
+ * The `limit` matches after a position, or those before it, nearest first. `set` selects the resource keys of all
+ * matches. Throws 400 when there are too many.
+ */
 export const sortInMemory = async (
   source: RowSource,
   statements: StatementCache,

@@ -1,9 +1,9 @@
-/** The order of `_sort` in a statement: after and before a match, and the values that are sorted by. */
+/** SQL for `_sort`: conditions for matches after or before another one, the order, and the sort values. */
 import type { SortKey } from '../query/sort-order.ts'
 import { and, type Fragment, join, or, q, raw } from '../sql/fragment.ts'
 import type { Direction } from './plan.ts'
 
-/** Behind the last match of the page before (`older`), or before the first one of the page after. */
+/** Condition for matches after the last one of a page (`older`), or before the first one (`newer`). */
 export const beyond = (
   keys: readonly SortKey[],
   values: readonly (string | number)[],
@@ -22,7 +22,7 @@ export const beyond = (
   return or([...cases, and([...same, q`k.rid ${raw(isOnward ? '<' : '>')} ${rid}`])].map((one) => q`(${one})`))
 }
 
-/** As asked for (`older`), or the other way around. */
+/** The requested order (`older`), or the reverse. */
 export const orderBy = (keys: readonly SortKey[], direction: Direction): Fragment => {
   const isOnward = direction === 'older'
   const parts = keys.map(({ descending }, at) => `k.s${at} ${descending === isOnward ? 'DESC' : 'ASC'}`)

@@ -1,4 +1,7 @@
-/** A part of all matches, in the order of resources: found by the number behind which it begins, bounded in bytes. */
+/**
+ * Reads all matches in parts of limited size, in the order of resource keys. Each part continues below the last key
+ * of the one before.
+ */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { SearchClause } from '../query/clause.ts'
@@ -6,24 +9,24 @@ import { createDeadline } from './deadline.ts'
 import type { SearchView } from './search-view.ts'
 
 const PAGE = 500 // resources read at once
-const PAGE_BYTES = 16 * 1024 * 1024 // of them, as they lie in the database
+const PAGE_BYTES = 16 * 1024 * 1024 // most bytes of these, as they are stored
 
 export interface StreamQuery {
   readonly context: RequestContext
   readonly type: string
-  /** What parameters and ruling stand for. Throws 4xx. */
+  /** Returns the clauses of the query and the ruling. Throws 4xx. */
   conditions(): Promise<readonly SearchClause[]>
-  /** Largest number that there was when it began. */
+  /** The largest resource key when the stream began. */
   readonly pin: number
-  /** Only smaller numbers than this, and larger ones than `above`. */
+  /** Only resource keys smaller than this and larger than `above`. */
   readonly below: number
   readonly above: number
 }
 
 export interface StreamPage {
-  /** Newest first; what is deleted by now is left out. */
+  /** Newest first. Resources that were deleted meanwhile are left out. */
   readonly versions: StoredVersion[]
-  /** Where the next page begins; undefined behind the last one. */
+  /** The resource key below which the next part begins. Undefined after the last part. */
   readonly next: number | undefined
 }
 
@@ -32,7 +35,7 @@ interface Place {
   readonly bytes: number
 }
 
-/** As many of the first as fit, one at least. */
+/** The first resources that fit into PAGE_BYTES, at least one. */
 const fitting = (places: readonly Place[]): readonly Place[] => {
   let bytes = 0
   const cut = places.findIndex((one, at) => {

@@ -1,5 +1,6 @@
 /**
- * A page of a sorted search along the index of its first key. Only where many match: few are sooner collected and sorted.
+ * Reads a page of a sorted search by scanning the index of its first sort key. Only for searches with many matches:
+ * few are faster to collect and sort.
  */
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
@@ -9,35 +10,35 @@ import { between, lacking, type Stretch, scanSql, type Way } from './along.ts'
 import { type Direction, NEAR_ROWS, nextTo } from './plan.ts'
 import { beyond, orderBy, selected } from './sort.ts'
 
-/** A match: `rid`, and the values of the keys as `s0`, … */
+/** A match: `rid`, and its sort values as `s0`, … */
 export type Placing = { readonly rid: number } & Readonly<Record<string, SortValue>>
 
 export interface Walking {
-  /** With many matches. */
+  /** A plan with many matches. */
   readonly plan: Plan
   readonly keys: readonly SortKey[]
   readonly walk: IndexScan
   readonly pin: number
   readonly rid: number
-  /** Values of the keys behind which the page begins; none: it is the first page. */
+  /** Sort values after which the page begins. Empty for the first page. */
   readonly values: readonly SortValue[]
   readonly limit: number
   readonly direction: Direction
-  /** The same plan, or one from a clause that was counted and found to have few rows. */
+  /** Returns the same plan, or one whose driving clause was counted and has few rows. */
   readonly refine: (plan: Plan) => Promise<Plan>
   readonly run: (statement: Fragment) => Promise<readonly Placing[]>
 }
 
-/** The walk for some keys. Undefined where what follows the keys it tells lies in the resources. */
+/** The index to scan for these sort keys. Undefined when a value has to be read from the resources. */
 export const walkFor = (keys: readonly SortKey[]): IndexScan | undefined => {
   const walk = keys[0]?.walk
   return keys.every(({ value }) => value !== undefined) ? walk : undefined
 }
 
-/** What the walk finds, or the plan that few matches are collected by. */
+/** The rows of the scan, or a plan with few matches to collect instead. */
 type Found = { readonly rows: readonly Placing[] } | { readonly few: Plan }
 
-/** Rows along the index: the first some thousand, then all, unless there turn out to be few. */
+/** Scans the first NEAR_ROWS rows, then all of them unless counting shows that few match. */
 const step = async (walking: Walking, stretch: Stretch): Promise<Found> => {
   const { plan, walk, keys, direction, refine, run } = walking
   const way: Way = { walk, direction, descending: keys[0]?.descending === true }
@@ -50,7 +51,7 @@ const step = async (walking: Walking, stretch: Stretch): Promise<Found> => {
   return { rows: await run(scanSql(plan, way, stretch)) }
 }
 
-/** By what the index tells, page after page: then those without a value, the newest first. */
+/** A page when the scan gives all sort values: matches with a value, then those without one, the newest first. */
 const byWalk = async (walking: Walking): Promise<Found> => {
   const { plan, walk, pin, rid, values, limit, direction, run } = walking
   const isOnward = direction === 'older'
@@ -76,8 +77,9 @@ const byWalk = async (walking: Walking): Promise<Found> => {
 }
 
 /**
- * Further keys only order what is equal in the first: the page lies among the matches up to the first value by which
- * there are enough. Undefined where they end before that: those without a value belong to the page.
+ * A page when further keys sort matches with equal first values. The scan finds the value up to which there are
+ * enough matches; all matches up to it are read and sorted. Undefined when the matches with a value do not fill the
+ * page.
  */
 const byRange = async (walking: Walking): Promise<Found | undefined> => {
   const { plan, keys, walk, pin, rid, values, limit, direction, run } = walking
@@ -105,7 +107,7 @@ const byRange = async (walking: Walking): Promise<Found | undefined> => {
   }
 }
 
-/** The nearest matches, nearest first; or the plan by which all of them are to be sorted. */
+/** Returns the nearest matches, nearest first, or the plan by which all matches have to be collected and sorted. */
 export const walkedPage = async (walking: Walking): Promise<Found> => {
   const { keys, walk, plan } = walking
   const found = keys.length === walk.keys.length ? await byWalk(walking) : await byRange(walking)

@@ -1,13 +1,13 @@
-/** Conditions on other resources: what a resource refers to (a chain), what refers to it (`_has`). */
+/** Clauses about other resources: those that a resource refers to (chains), and those that refer to it (`_has`). */
 
 import { type Fragment, join, or, q, raw } from '../sql/fragment.ts'
 import { type ClauseText, neverClause, type SearchClause } from './clause.ts'
 import type { ReferenceJoin } from './reference-join.ts'
 
-/** What the resource at the other end has to meet. */
+/** The conditions that the resource at the other end must match. */
 export interface ChainEnd {
   readonly conditions: readonly SearchClause[]
-  /** Selects their rids, where they are few enough to start from. */
+  /** Selects the resource keys of that end, where they are few enough to start from. */
   readonly found: Fragment | undefined
   readonly size: number
 }
@@ -20,7 +20,7 @@ const met = ({ conditions }: ChainEnd, d: string, name: () => string): Fragment 
 
 const exists = (statement: Fragment): Fragment => q`(SELECT 1 FROM ${statement} LIMIT 1) IS NOT NULL`
 
-/** Resources that refer to one that meets the conditions. */
+/** Matches resources that refer to one which matches the conditions. */
 export const chainClause = (named: ClauseText, links: readonly ReferenceJoin[], target: ChainEnd): SearchClause => {
   if (links.length === 0) return neverClause(named)
   const { found, size } = target
@@ -47,7 +47,7 @@ export const chainClause = (named: ClauseText, links: readonly ReferenceJoin[], 
   }
 }
 
-/** Resources that one which meets conditions refers to. */
+/** Matches resources that one which matches the conditions refers to. */
 export const hasClause = (named: ClauseText, links: readonly ReferenceJoin[], source: ChainEnd): SearchClause => {
   if (links.length === 0) return neverClause(named)
   const { found, size } = source

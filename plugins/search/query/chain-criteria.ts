@@ -1,4 +1,7 @@
-/** Chains along references, and `_has` against them. https://hl7.org/fhir/R4/search.html#chaining */
+/**
+ * Chains, which follow references, and `_has`, which follows them backwards.
+ * https://hl7.org/fhir/R4/search.html#chaining
+ */
 import { withArticle } from '../../../kernel/index.ts'
 import type { Parameter } from '../definition/parameter.ts'
 import { SearchChain, SearchParameterUnknown, SearchTooCostly } from '../errors.ts'
@@ -10,9 +13,9 @@ import { type Name, short } from './parameter-name.ts'
 import type { JoinTargets } from './reference-join.ts'
 import type { SearchContext } from './search-context.ts'
 
-export const MAX_DEPTH = 8 // links of a chain, `_has` in `_has`
+export const MAX_DEPTH = 8 // links of a chain, nested `_has`
 
-/** The condition of one parameter; `depth` counts the links that lead to it. */
+/** Makes the clause of one parameter. `depth`: the number of links followed so far. */
 export type ToClause = (
   type: string,
   name: string,
@@ -21,7 +24,10 @@ export type ToClause = (
   depth?: number,
 ) => Promise<SearchClause>
 
-/** References of a parameter to some types, whose resources meet what `make` says of each type. */
+/**
+ * Makes a clause that follows a reference parameter to the types `targets`. `make` returns the conditions for
+ * resources of each type.
+ */
 export type FollowReference = (
   parameter: Parameter,
   targets: readonly string[],
@@ -44,8 +50,9 @@ export const createChainCriteria = (
   }
 
   /**
-   * What the resource at the other end has to meet; undefined when nobody may look there. `refers`: it refers to what is
-   * looked for. Any number may refer to one, so checking one may cost as much as starting from all that meet it.
+   * The conditions on the resource at the other end. Undefined when the caller may not see that type. `refers`: that
+   * end refers to the resource that is searched, as in `_has`. Any number may refer to one resource, so a check may
+   * cost as much as a search that starts from all matches; their number is therefore counted.
    */
   const otherEnd = async (
     type: string,
@@ -79,14 +86,15 @@ export const createChainCriteria = (
         if (end === undefined) closed = target
         else links.push(chainClause(named, await linksOf(columns, endsOf(target), context.ownUrl), end))
       } catch (error) {
-        // Of several possible targets only those that know the parameter are meant.
+        // With several target types, those that do not have the parameter are skipped.
         if (targets.length === 1 || (error as { key?: string }).key !== SearchParameterUnknown.key) throw error
         failure = error
       }
     }
     if (links.length > 0) return links.length === 1 ? (links[0] as SearchClause) : anyClause(named, links)
     if (failure !== undefined) throw failure
-    // Of several possible targets the open ones are followed; where there is none, the search is not for this caller.
+    // With several target types, those that the caller may see are followed. Where there is none, the search is
+    // refused.
     if (closed !== undefined) throw context.forbidden(closed)
     return neverClause(named)
   }
@@ -114,7 +122,7 @@ export const createChainCriteria = (
     ])
   }
 
-  /** `_has:Observation:patient:code` */
+  /** The clause of a name such as `_has:Observation:patient:code`. */
   const reverse = async (
     type: string,
     name: string,

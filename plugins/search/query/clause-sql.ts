@@ -1,4 +1,4 @@
-/** Conditions that are planned → SQL that selects the rids of every match. */
+/** Turns planned clauses into SQL that selects the resource keys of all matches. */
 
 import { and, type Fragment, join, q, raw } from '../sql/fragment.ts'
 import type { KeySource, SearchClause } from './clause.ts'
@@ -12,7 +12,7 @@ export const createAliases = (): (() => string) => {
   }
 }
 
-/** The rows of them all. */
+/** The rows of all sources. */
 export const unite = (sources: readonly KeySource[]): Fragment =>
   sources.length === 1
     ? (sources[0] as KeySource).keysSql
@@ -21,7 +21,7 @@ export const unite = (sources: readonly KeySource[]): Fragment =>
         ' UNION ALL ',
       )
 
-/** `AND` before each check but the driver's. */
+/** `AND` and the check of each clause but the driving one. */
 export const checks = (
   { conditions, drivingClause }: Pick<Plan, 'conditions' | 'drivingClause'>,
   d: string,
@@ -32,7 +32,7 @@ export const checks = (
     '',
   )
 
-/** Every match, each once, in no order: for sorting, counting, and as the inner part of chains. */
+/** Selects every match once, unsorted: for sorting, counting, and inside chains. */
 export const matchesSql = (plan: Plan, pin: number): Fragment => {
   const name = createAliases()
   if (plan.drivingClause?.sources === undefined)
@@ -40,15 +40,15 @@ export const matchesSql = (plan: Plan, pin: number): Fragment => {
   return q`SELECT DISTINCT d.rid AS rid FROM (${unite(plan.drivingClause.sources)}) d WHERE +d.rid <= ${pin}${checks(plan, 'd', name)}`
 }
 
-/** Resources of one type, and what they have to meet. */
+/** The conditions on resources of one type. */
 export interface TypeConditions {
-  /** Number of the type. */
+  /** Code of the type. */
   readonly type: number
-  /** All of these have to hold. */
+  /** All of these must match. */
   readonly conditions: readonly SearchClause[]
 }
 
-/** True of a resource, a row of `alias`, of one of the types that meets its conditions. */
+/** True for a row of `alias` whose type is in the list and which matches the conditions of that type. */
 export const meets = (alias: string, types: readonly TypeConditions[]): Fragment => {
   const name = createAliases()
   const branches = types.map(

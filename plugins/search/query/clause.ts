@@ -1,44 +1,49 @@
-/** One clause of a search at work: how it finds resources, how it checks one, and how it judges a version in memory. */
+/**
+ * One clause of a search: how it selects resources, how it checks one in SQL, and how it checks a version in memory.
+ */
 
 import type { IndexEntries } from '../index/index-entries.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from '../sql/fragment.ts'
 import { existsSql, type IndexLookup, keysSql } from './index-lookup.ts'
 import { idKey, type MatchKey, mostTelling } from './match-key.ts'
 
-/** A version judged without the index. */
+/** A version that is checked in memory, without the index. */
 export interface ClauseSubject {
   readonly type: string
   readonly id: string
-  /** Microseconds. */
+  /** Microseconds since the epoch. */
   readonly versionTime: number
   readonly rows: IndexEntries
 }
 
-/** A statement that selects `rid`, perhaps several times. */
+/** A statement that selects `rid`, possibly with repeats. */
 export interface KeySource {
   readonly keysSql: Fragment
-  /** Each rid once, in order when read along its key. */
+  /** True when it gives each key once, in ascending or descending order as it is read. */
   readonly isOrdered: boolean
 }
 
 export interface SearchClause {
-  /** As it was asked: `name:exact=Smith`. */
+  /** The clause as the client wrote it: `name:exact=Smith`. */
   readonly text: string
-  /** What was understood, for `_explain`. */
+  /** How the server understood it, for `_explain`. */
   readonly description: string
-  /** Fresh alias names come from `name`. */
+  /** SQL that checks a resource, a row of alias `d`. `name` returns an unused alias. */
   readonly checkSql: (d: string, name: () => string) => Fragment
-  /** Together they find all; undefined when the clause cannot be where a search starts. */
+  /** Statements that together select all matches. Undefined when a search cannot start from this clause. */
   readonly sources?: readonly KeySource[]
-  /** Known size of the sources, when counting them would not tell it. */
+  /** Number of rows of the sources, where it is known and need not be counted. */
   readonly size?: number
-  /** Undefined when it takes the index to tell. */
+  /** Checks a version in memory. Undefined when the check needs the index. */
   readonly matches?: (subject: ClauseSubject) => boolean
-  /** Where `test` is undefined: true when the parts that can be tested decide that it holds; false decides nothing. */
+  /**
+   * Only where `matches` is undefined: true when the parts that can be checked in memory already show a match; false
+   * leaves it open.
+   */
   readonly certain?: (subject: ClauseSubject) => boolean
-  /** What meets it has one of these keys. Undefined where no such list can be given. */
+  /** Every match has at least one of these keys. Undefined where no such list exists. */
   readonly keys?: readonly MatchKey[]
-  /** It is all of these together: a search takes them apart. */
+  /** Set when the clause is a conjunction: the search plans its parts separately. */
   readonly all?: readonly SearchClause[]
 }
 
@@ -47,11 +52,11 @@ export interface ClauseText {
   readonly description: string
 }
 
-/** The keys of alternatives: none where one of them has none. */
+/** The keys of an alternative: those of all parts, or none when one part has none. */
 const keysOfAny = (parts: readonly { readonly keys?: readonly MatchKey[] }[]): Pick<SearchClause, 'keys'> =>
   parts.every(({ keys }) => keys !== undefined) ? { keys: parts.flatMap(({ keys = [] }) => keys) } : {}
 
-/** Any of the lookups hits. */
+/** Matches when one of the lookups does. */
 export const lookupClause = (named: ClauseText, lookups: readonly IndexLookup[]): SearchClause => ({
   ...named,
   ...keysOfAny(lookups),
@@ -60,7 +65,7 @@ export const lookupClause = (named: ClauseText, lookups: readonly IndexLookup[])
   matches: ({ rows }) => lookups.some(({ matches }) => matches(rows)),
 })
 
-/** None of them hits: also where there is no value at all. */
+/** Matches when the other clause does not, so also resources without any value. */
 export const notClause = (named: ClauseText, { checkSql: inner, matches }: SearchClause): SearchClause => ({
   ...named,
   checkSql: (d, name) => q`NOT (${inner(d, name)})`,
@@ -91,7 +96,7 @@ export const allClause = (named: ClauseText, conditions: readonly SearchClause[]
   ) as [SearchClause, ...SearchClause[]]
   const tests = parts.map(({ matches }) => matches)
   let at = 0
-  // Inside another condition there is no planner: it starts from the first part that it can start from.
+  // Inside another clause there is no planner, so the SQL starts from the first part that has sources.
   const name = (): string => {
     at += 1
     return `p${at}`
@@ -126,7 +131,7 @@ export const neverClause = (named: ClauseText): SearchClause => ({
   keys: [],
 })
 
-/** `hash` is that of values of columns. */
+/** `hash`: the hash function of column values. */
 export const idClause = (
   named: ClauseText,
   type: number,
@@ -145,7 +150,7 @@ export const idClause = (
   matches: ({ id }) => ids.includes(id),
 })
 
-/** `where` is a condition on `x.upd`. */
+/** `where`: a condition on `x.upd`, microseconds since the epoch. */
 export const updatedClause = (
   named: ClauseText,
   type: number,
@@ -163,7 +168,7 @@ export const updatedClause = (
   matches: ({ versionTime }) => test(versionTime),
 })
 
-/** The resource has (or lacks) a value: bits of its row. */
+/** Tests whether the resource has a value, or has none, by the bits of its row. */
 export const missingClause = (
   named: ClauseText,
   type: number,

@@ -9,18 +9,23 @@ export interface Code {
 
 export interface CodeExpander {
   /**
-   * The codes of a ValueSet, by canonical URL (with or without `|version`) or as `ValueSet/id`. Undefined when it is not
-   * known; throws 400 when it cannot be expanded from what is here, or holds more than `most`.
+   * Returns the codes of a ValueSet, given by canonical URL (with or without `|version`) or as `ValueSet/id`.
+   * Undefined when it is unknown. Throws 400 when this server cannot expand it, or when it has more than `most`
+   * codes.
    */
   expand(valueSet: string, most: number): Promise<readonly Code[] | undefined>
   /**
-   * The code and all that it subsumes (`below`), or all that subsume it (`above`). Undefined when the system is not known;
-   * throws 400 when the code is not in it, or its hierarchy is not all here.
+   * Returns the code and all codes that it subsumes (`below`), or that subsume it (`above`). Undefined when the
+   * system is unknown. Throws 400 when the code is not in the system, or when this server lacks a part of its
+   * hierarchy.
    */
   related(code: Code, direction: 'above' | 'below', most: number): Promise<readonly Code[] | undefined>
-  /** A number that grows whenever this server has written a value set or code system: what was expanded before may differ. */
+  /**
+   * A number that increases whenever this server has written a ValueSet or CodeSystem. Codes that were expanded at a
+   * lower number may be outdated.
+   */
   edition(): number
 }
 
-/** Provided by whoever has a terminology. Its name is older than that of the interface. */
+/** A plugin with a terminology provides this service. The service name is older than the name of the interface. */
 export const CodeExpander = defineService<CodeExpander>('terminology')

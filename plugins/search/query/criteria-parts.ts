@@ -1,4 +1,4 @@
-/** What criteria are made with. */
+/** What makes the clauses of a search. */
 import type { TypeCodes } from '../../storage/service.ts'
 import type { ImpliedSystems } from '../definition/implied-systems.ts'
 import type { FullTextMode } from '../index/full-text/text-index.ts'
@@ -11,7 +11,10 @@ import type { ValueContext } from './value-context.ts'
 export interface CriteriaParts {
   readonly registry: Registry
   readonly planner: Planner
-  /** Counts on where a plan has many matches: the same plan, or one whose number of matches is known. */
+  /**
+   * For a plan with many matches: counts further in the background. Resolves to the same plan, or to one with a known
+   * number of matches.
+   */
   readonly measure: (plan: Plan) => Promise<Plan>
   readonly types: TypeCodes
   /** Concrete resource types. */
@@ -22,6 +25,6 @@ export interface CriteriaParts {
   readonly fullTextMode: FullTextMode
   readonly referenceJoins: ReferenceJoins
   readonly terminology: CodeExpander | undefined
-  /** Asked inside a transaction. */
+  /** True inside a transaction. */
   readonly isInside: boolean
 }

@@ -1,6 +1,6 @@
 /**
- * Name and value of one search parameter → a condition. What is not known is refused by name, never ignored.
- * https://hl7.org/fhir/R4/search.html
+ * Turns the name and value of one search parameter into a clause. An unknown parameter is refused with an error that
+ * names it; none is ignored. https://hl7.org/fhir/R4/search.html
  */
 
 import type { OwnUrl } from '../../../kernel/index.ts'
@@ -33,14 +33,14 @@ export const createCriteria = (parts: CriteriaParts) => {
     }
     return complete(found)
   }
-  /** What is not in the index yet must not look as if it were not there. */
+  /** Throws 503 while a column of the parameter is incomplete: a search would miss resources. */
   const complete = (parameter: Parameter): Parameter => {
     const { indexing, code } = parameter
     if (indexing === undefined) return parameter
     throw refuseIndexing(code, indexing)
   }
 
-  /** Throws 400 for what is not understood. */
+  /** Throws 400 for a parameter, modifier or value that is not supported. */
   const toClause: ToClause = async (type, name, value, context, depth = 0) => {
     if (name.includes('\0') || value.includes('\0'))
       throw SearchValue(short(name.replaceAll('\0', '')), 'free of NUL characters')
@@ -57,7 +57,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return simple.condition(type, name, read, value, context)
   }
 
-  /** In one of some Lists: what `_has` says of those that may be seen. */
+  /** Matches members of the Lists that the caller may see: the same as `_has:List:item:_id`. */
   const inList = (type: string, { modifier }: Name, value: string, context: SearchContext, depth: number) => {
     if (modifier !== undefined) throw SearchModifierUnknown(short(modifier), 'general', '_list', 'none')
     if (value.startsWith('$'))
@@ -81,7 +81,7 @@ export const createCriteria = (parts: CriteriaParts) => {
     return filterOf(type, text, context, depth)
   }
 
-  /** In the compartment of a resource; undefined when this type never is. */
+  /** Matches resources in the compartment of `of`. Undefined when resources of this type are never in it. */
   const inCompartment = (
     type: string,
     of: { readonly type: string; readonly id: string },

@@ -1,6 +1,9 @@
-/** Separators inside values, and their escapes `\,` `\$` `\|` `\\`. https://hl7.org/fhir/R4/search.html#escaping */
+/**
+ * Splits values at separators and resolves the escapes `\,` `\$` `\|` `\\`.
+ * https://hl7.org/fhir/R4/search.html#escaping
+ */
 
-/** Parts between unescaped separators; escapes stay for the next level. */
+/** The parts between unescaped separators. Escapes stay in the parts, which may be split at another separator. */
 export const splitEscaped = (text: string, separator: ',' | '$' | '|'): readonly string[] => {
   if (!text.includes(separator)) return [text]
   const parts: string[] = []
@@ -17,5 +20,5 @@ export const splitEscaped = (text: string, separator: ',' | '$' | '|'): readonly
   return parts
 }
 
-/** The value itself. A backslash before anything else stands for itself. */
+/** Resolves the escapes. A backslash before any other character stands for itself. */
 export const unescapeValue = (text: string): string => (text.includes('\\') ? text.replace(/\\([,$|\\])/g, '$1') : text)

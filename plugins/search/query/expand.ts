@@ -1,4 +1,4 @@
-/** `:in`, `:not-in`, `:above` and `:below` on tokens: the codes that are meant, from the terminology. */
+/** Expands `:in`, `:not-in`, `:above` and `:below` on tokens to lists of codes, with the terminology. */
 
 import { SearchModifierNeeds, SearchValue } from '../errors.ts'
 import type { CodeExpander } from './code-expander.ts'
@@ -6,11 +6,11 @@ import { unescapeValue } from './escape.ts'
 import type { Expansions } from './expansions.ts'
 import { readToken } from './lookups/token.ts'
 
-export const MAX_EXPANDED = 5_000 // codes a ValueSet may stand for
+export const MAX_EXPANDED = 5_000 // most codes of an expanded ValueSet
 
 export const createExpand =
   (terminology: CodeExpander | undefined, isInside: boolean) =>
-  /** The codes of a ValueSet, or above or below a code, as values of a token parameter. */
+  /** The codes of a ValueSet, or those above or below a code, as values of a token parameter. Throws 400. */
   async (
     name: string,
     modifier: string,

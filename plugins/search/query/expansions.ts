@@ -1,13 +1,13 @@
 /**
- * The codes of value sets that one interaction has asked the terminology for. Inside a transaction the terminology cannot be
- * asked, so a search there takes the codes from here.
+ * The expanded codes of one interaction. A search inside a transaction cannot call the terminology, so it takes the
+ * codes that were expanded before the transaction.
  */
 import type { CodeExpander } from './code-expander.ts'
 
 export interface Expansions {
   get(key: string): readonly string[] | undefined
   set(key: string, codes: readonly string[]): void
-  /** False when codes were taken and a value set or code system has changed since. */
+  /** False when codes were expanded and a ValueSet or CodeSystem has changed since. */
   areCurrent(): boolean
 }
 

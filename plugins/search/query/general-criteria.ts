@@ -8,7 +8,7 @@ import { dateBounds, readDateValue } from './lookups/ordered.ts'
 import { type Name, short } from './parameter-name.ts'
 import { valuesOf } from './values.ts'
 
-/** The part of a bound on upd itself, which the index on it can use. */
+/** A condition on `upd` without a calculation, so that the index on `upd` can be used. */
 const indexable = (prefix: string, { lo, hi }: { lo: number; hi: number }): Fragment => {
   if (prefix === 'eq') return q`x.upd >= ${lo * 1000} AND x.upd < ${hi * 1000} AND `
   if (prefix === 'gt' || prefix === 'sa' || prefix === 'ge') return q`x.upd >= ${lo * 1000} AND `
@@ -16,7 +16,7 @@ const indexable = (prefix: string, { lo, hi }: { lo: number; hi: number }): Frag
   return raw('')
 }
 
-/** `codeOf` gives a type's number, `hash` that of an id. */
+/** `codeOf` returns the code of a type, `hash` the hash of an id. */
 export const createGeneralCriteria =
   (codeOf: (type: string) => number, hash: (id: string) => number) =>
   async (type: string, name: string, { code, modifier }: Name, value: string, now: number): Promise<SearchClause> => {
@@ -24,7 +24,7 @@ export const createGeneralCriteria =
     const named = { text: `${name}=${value}`, description: `${code} ${value}` }
     const values = valuesOf(name, value)
     if (code === '_id') return idClause(named, codeOf(type), values.map(unescapeValue), hash)
-    // _lastUpdated, in microseconds
+    // `_lastUpdated`: `upd` is in microseconds, ranges are in milliseconds.
     const parts = values.map((one) => {
       const { prefix, range } = readDateValue(name, unescapeValue(one))
       const { any, test } = dateBounds(prefix, range, now)

@@ -1,35 +1,36 @@
 /**
- * Keys by which many searches are filed, so that a change is tested only against those that it may concern: a value of a
- * column that a resource must have to match. A resource has a key for each of its rows that can be asked for so.
+ * Keys under which many queries can be filed, so that a change is tested only against queries that it may match. A
+ * key is a value of a column that a resource must have to match. A resource has one key for each of its index rows
+ * that a query may name.
  */
 import { type IndexEntries, REFERENCE_COLUMNS, TOKEN_COLUMNS } from '../index/index-entries.ts'
 
 export interface MatchKey {
   readonly kind: 'id' | 'reference' | 'token'
-  /** Number of the column, 0 for an id. */
+  /** Code of the column, 0 for an id. */
   readonly column: number
   readonly value: number
-  /** Of a token; undefined: whatever system. */
+  /** Only of a token; undefined matches any system. */
   readonly system: number | undefined
 }
 
-/** Column of ids: no column has this number. */
+/** Stands for ids; no column has this code. */
 const ID_COLUMN = 0
-/** In place of a system: no hash of one is that large. */
+/** Used in place of a system for keys that match any. Larger than the hash of any system. */
 const ANY_SYSTEM = 2 ** 33
 
 export const idKey = (value: number): MatchKey => ({ kind: 'id', column: ID_COLUMN, value, system: undefined })
 
-/** How much a key tells: the smaller, the fewer resources have it. */
+/** Ranks keys: the lower, the fewer resources have such a key. */
 const rankOf = ({ kind, system }: MatchKey): number =>
   kind === 'id' ? 0 : kind === 'reference' ? 1 : system === undefined ? 3 : 2
 const weakest = (keys: readonly MatchKey[]): number => keys.reduce((rank, key) => Math.max(rank, rankOf(key)), 0)
 
-/** Of several lists, each of which must hit, the one that tells most. */
+/** The most selective of several lists, in each of which a match has a key. */
 export const mostTelling = (lists: readonly (readonly MatchKey[])[]): readonly MatchKey[] | undefined =>
   lists.toSorted((one, other) => weakest(one) - weakest(other) || one.length - other.length)[0]
 
-/** 52 bits of three numbers: equal keys have equal numbers, others hardly ever, which costs a test and nothing else. */
+/** A 52-bit hash of the three numbers. A collision costs one needless test. */
 const mix = (column: number, value: number, system: number): number => {
   let h1 = 0x9e3779b1 ^ column
   let h2 = 0x85ebca6b ^ column
@@ -46,7 +47,7 @@ const mix = (column: number, value: number, system: number): number => {
 
 export const toNumber = ({ column, value, system }: MatchKey): number => mix(column, value, system ?? ANY_SYSTEM)
 
-/** Of a resource: each of its keys once. `id` is hashed as values of columns are. */
+/** The keys of a resource, without duplicates. `id` is hashed like a column value. */
 export const keysOf = (id: number, { token, reference }: IndexEntries): readonly number[] => {
   const keys = new Set([toNumber(idKey(id))])
   for (let at = 0; at < token.length; at += TOKEN_COLUMNS) {

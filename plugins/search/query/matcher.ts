@@ -1,24 +1,24 @@
-/** A query as a test of single resources, for who hears of changes and wants to know whom they concern. */
+/** Tests single resources against a query, for plugins that receive changes and look for the queries they match. */
 
 declare const subject: unique symbol
 
-/** A resource to be tested. */
+/** A resource prepared for tests. */
 export interface MatchSubject {
   readonly [subject]?: true
   readonly type: string
   readonly id: string
-  /** Under one of these, each once, stands every matcher with keys that it meets. */
+  /** Keys of the resource, without duplicates. A matcher with keys can match only if it has one of these. */
   readonly keys: readonly number[]
 }
 
 export interface Matcher {
   readonly type: string
   /**
-   * What meets it has one of these keys: so thousands of queries are filed in one map. Undefined where no clause names
-   * a value of a reference, token or id: such a query is tested against each change.
+   * Every match has at least one of these keys, so that thousands of queries can be filed in one map. Undefined when
+   * no clause names a reference, token or id; then the query is tested against every change.
    */
   readonly keys: readonly number[] | undefined
   test(subject: MatchSubject): boolean
-  /** False when parameters or value sets have changed since: ask for it anew. */
+  /** False when search parameters or value sets have changed since: the matcher has to be made again. */
   readonly isCurrent: boolean
 }

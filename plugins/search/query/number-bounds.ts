@@ -1,15 +1,20 @@
-/** Prefix and number → conditions on rows that are points or ranges. https://hl7.org/fhir/R4/search.html#prefix */
+/**
+ * Turns the prefix and value of numbers into conditions on rows, which are points or ranges.
+ * https://hl7.org/fhir/R4/search.html#prefix
+ */
 
 import { add, compareRatios, type DecimalRange, decimal, magnitude, multiply, subtract } from '../../model/service.ts'
 import { compareExact, type ExactNumber, toExactNumber } from '../index/exact-number.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
 import type { Prefix } from './prefix.ts'
 
-/** Approximately: within a tenth of the value, as R4 recommends. */
+/** `ap` means within 10 % of the value, as R4 recommends. */
 const APPROXIMATE = decimal(1n, -1)
 
 export interface NumberBounds {
-  /** On columns lo and hi of `x` and what is left of them. `narrow` may use that a row is a point. */
+  /**
+   * Conditions on the columns lo and hi of `x` and their rests. `narrow` is for rows that are points, `any` for all.
+   */
   readonly any: Fragment
   readonly narrow: Fragment
   readonly test: (low: number, lowRest: string, high: number, highRest: string) => boolean
@@ -17,8 +22,8 @@ export interface NumberBounds {
 
 type End = 'lo' | 'hi'
 
-// The index is in the order of the doubles. What is left of a number is looked at where these are equal, and not at all
-// where the bound has nothing left: nothing is less than that.
+// The index is ordered by the doubles, so conditions begin with them. The rest is compared only where the doubles are
+// equal, and not at all where the bound has no rest, because no rest sorts before an empty one.
 const atLeast = (end: End, { near, rest }: ExactNumber): Fragment => {
   const [column, left] = [raw(`x.${end}`), raw(`x.${end}_rest`)]
   return rest === '' ? q`${column} >= ${near}` : q`${column} >= ${near} AND (${column} > ${near} OR ${left} >= ${rest})`
@@ -36,7 +41,10 @@ const atMost = (end: End, { near, rest }: ExactNumber): Fragment => {
   return q`${column} <= ${near} AND (${column} < ${near} OR ${left} <= ${rest})`
 }
 
-/** Rows cover [lo, hi]. Half a unit counts only for eq, ne and ap: to the others a number is what it says. */
+/**
+ * A row covers [lo, hi]. The implicit precision (half a unit of the last digit) counts only for eq, ne and ap; other
+ * prefixes compare the exact number.
+ */
 export const numberBounds = (prefix: Prefix, { value, low, high }: DecimalRange): NumberBounds => {
   switch (prefix) {
     case 'eq': {
@@ -84,7 +92,10 @@ interface Side {
   readonly test: (order: number) => boolean
 }
 
-/** What has an end on one side of the value: any part of it for gt, lt, ge and le, all of it for sa and eb. */
+/**
+ * Which end of a row each prefix compares: one part of the range is enough for gt, lt, ge and le, and the whole range
+ * must lie on that side for sa and eb.
+ */
 const SIDES: Readonly<Record<Exclude<Prefix, 'eq' | 'ne' | 'ap'>, Side>> = {
   gt: { end: 'hi', holds: above, test: (order) => order > 0 },
   lt: { end: 'lo', holds: below, test: (order) => order < 0 },

@@ -1,16 +1,16 @@
 /**
- * Values of the order in a page link: of a long text its beginning and a hash, so that the link stays short. What the text
- * is tells the match it is the value of, when the next page is asked for.
+ * Sort values in a page link. A long text is shortened to its beginning and a hash, so that the link stays short. The
+ * whole text is read from the last match when the next page is requested.
  */
 import { createHash } from 'node:crypto'
 import { KEY_CHARS, toPrefixKey } from '../index/normalize.ts'
 import { LAST } from './value-context.ts'
 
-/** The first characters of a text, and what tells it from others that begin so. */
+/** The first characters of a text and the hash of the whole. */
 export type ShortKey = readonly [begin: string, hash: string]
 export type PageValue = string | number | ShortKey
 
-/** A text that is not much longer than its beginning and a hash stays as it is. */
+/** Shorter texts are not shortened. */
 const MAX_CHARS = 2 * KEY_CHARS
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16)
@@ -22,8 +22,8 @@ export const areWhole = (keys: readonly PageValue[]): keys is readonly (string |
   keys.every((key) => !Array.isArray(key))
 
 /**
- * `now`: the values the last match has now. Where that is another than it was, the page begins with all that begins like
- * it: some of it is shown twice, and none is left out.
+ * `now`: the current sort values of the last match. Where such a text has changed, the page begins with all texts
+ * that have the same beginning: some matches are shown twice, but none is skipped.
  */
 export const wholeKeys = (
   keys: readonly PageValue[],

@@ -1,7 +1,8 @@
 /**
- * Where a search, a history or $everything goes on: encrypted and authenticated with the database's key, bound to what is
- * asked and to who asks. A page link is neither a way to skip a check nor of use to anybody else, and tells nothing: a
- * position names numbers of resources and stamps of versions that the caller may not see.
+ * The position where a search, a history or $everything continues. It is encrypted and authenticated with a key of
+ * the database and bound to the search and the caller, so a page link gives nobody access to more than the search
+ * itself. It is encrypted because a position contains resource keys and version times of resources that the caller
+ * may not see.
  */
 
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
@@ -10,25 +11,28 @@ import { SearchPageExpired, SearchPageForeign, SearchPageInvalid } from '../erro
 import type { PageKey } from '../index/page-key.ts'
 import type { PageValue } from './page-keys.ts'
 
-const LIFE_MS = 24 * 3_600_000 // a page link is good for a day
+const LIFE_MS = 24 * 3_600_000 // a page link is valid for a day
 const CIPHER = 'aes-256-gcm' // NIST SP 800-38D
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const OWNER_BYTES = 8
-/** pin, rid and the second of issue as doubles, then the owner: of one length, whatever the numbers are. */
+/**
+ * Snapshot key, resource key and time of issue (seconds) as doubles, then the owner. The length does not depend on
+ * the values.
+ */
 const FIXED_BYTES = 3 * 8 + OWNER_BYTES
 
-/** After which match a page begins, among the resources that were there at the first page. */
+/** The match after which a page begins, and the resources that existed at the first page. */
 export interface PagePosition {
-  /** Largest rid the search sees. */
+  /** Largest resource key that the search sees. */
   readonly snapshotKey: number
-  /** Rid of the last match shown; of a history the stamp of the last version. */
+  /** Resource key of the last match on the page before; for a history, the time of its last version. */
   readonly rid: number
-  /** Its values in the order asked for. */
+  /** Sort values of that match. */
   readonly keys: readonly PageValue[]
 }
 
-/** JSON has no infinity, the place of what has no number: the list of its sign stands for it. */
+/** JSON has no infinity, which stands for a missing number: it is written as a list with its sign. */
 const writeKeys = (keys: readonly PageValue[]): string =>
   JSON.stringify(keys.map((one) => (typeof one === 'number' && !Number.isFinite(one) ? [Math.sign(one)] : one)))
 const readKeys = (text: string): PageValue[] =>
@@ -59,7 +63,7 @@ export const signPageToken = (
   payload.writeDoubleBE(Math.floor(clock.now() / 1000), 16)
   macOf(key, OWNER_BYTES, 'owner\n', identify(caller)).copy(payload, 24)
   payload.write(values, FIXED_BYTES)
-  // Made from what is sealed, so no nonce is used for two texts.
+  // The nonce is derived from the content, so different contents have different nonces.
   const nonce = macOf(key, NONCE_BYTES, 'nonce\n', search, '\n', payload)
   const cipher = createCipheriv(CIPHER, key.cipher, nonce)
   cipher.setAAD(Buffer.from(search))
@@ -70,7 +74,7 @@ export const signPageToken = (
 
 const decrypt = (key: PageKey, search: string, token: string): Buffer => {
   const bytes = Buffer.from(token, 'base64url')
-  // Another spelling of the same bytes is no token of ours.
+  // Base64 that decodes to the same bytes but is written differently is refused.
   if (bytes.length < NONCE_BYTES + TAG_BYTES + FIXED_BYTES || bytes.toString('base64url') !== token)
     throw SearchPageInvalid()
   const decipher = createDecipheriv(CIPHER, key.cipher, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
@@ -85,7 +89,7 @@ const decrypt = (key: PageKey, search: string, token: string): Buffer => {
   return payload
 }
 
-/** Throws 400 for what was changed, 404 for another caller's, 410 for what is too old. */
+/** Throws 400 for a token that was changed, 404 for one of another caller, 410 for one that has expired. */
 export const verifyPageToken = (
   key: PageKey,
   clock: Clock,

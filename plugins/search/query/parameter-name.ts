@@ -1,13 +1,13 @@
-/** The name of a search parameter as it is asked: `subject:Patient.name:exact`. */
+/** Parses the name of a search parameter: `subject:Patient.name:exact`. */
 
 export interface Name {
   readonly code: string
   readonly modifier: string | undefined
-  /** What follows a dot: the parameter of the type referred to. */
+  /** The rest of a chain, after the first dot: the parameter of the type that is referred to. */
   readonly rest: string | undefined
 }
 
-/** Code and modifier of the first link, and what follows a dot. */
+/** Splits the name at its first dot, and the part before it at its first colon. */
 export const readName = (name: string): Name => {
   const dot = name.indexOf('.')
   const head = dot === -1 ? name : name.slice(0, dot)
@@ -18,5 +18,5 @@ export const readName = (name: string): Name => {
     : { code: head.slice(0, colon), modifier: head.slice(colon + 1), rest }
 }
 
-/** For messages. */
+/** Shortens a client's text for error messages. */
 export const short = (text: string): string => text.slice(0, 100)

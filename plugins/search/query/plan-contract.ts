@@ -1,23 +1,26 @@
-/** How conditions are met: which one a search starts from. */
+/** A plan of a search: the clause it starts from, and what is known of its size. */
 import type { SearchClause } from './clause.ts'
 
 export interface Plan {
   readonly type: number
   readonly conditions: readonly SearchClause[]
-  /** Where the search starts; undefined: the resources of the type, newest first. */
+  /** The clause that the search starts from. Undefined: it reads the resources of the type, newest first. */
   readonly drivingClause: SearchClause | undefined
-  /** Rows the driver gives, counted up to a bound. */
+  /** Rows of the driving clause, counted up to a limit. */
   readonly size: number
-  /** True when `size` is the bound: there may be many more. */
+  /** True when the count reached the limit, so there may be many more rows. */
   readonly isEstimate: boolean
-  /** The conditions it could start from as well, whose size has to be counted. */
+  /** Clauses that the search could also start from, and whose rows have to be counted. */
   readonly candidates: readonly SearchClause[]
-  /** Read along a key that has rid next: a page needs no more than its own rows and what the checks refuse. */
+  /**
+   * True when rows are read in the order of their resource keys: a page then reads only its own rows and those that
+   * the checks reject.
+   */
   readonly isOrdered: boolean
 }
 
 /**
- * Says how the conditions on resources of a type are best met. `isInner`: all matches are looked for, to find others by
- * them, and not the newest.
+ * Makes the plan for clauses on resources of a type. `isInner`: all matches are needed, to find other resources by
+ * them, and not only the newest.
  */
 export type Planner = (type: number, given: readonly SearchClause[], isInner?: boolean) => Promise<Plan>

@@ -1,4 +1,4 @@
-/** `:missing`: bits of the resource row tell it. https://hl7.org/fhir/R4/search.html#modifiers */
+/** `:missing`, which tests bits of the resource row. https://hl7.org/fhir/R4/search.html#modifiers */
 
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import type { Parameter } from '../definition/parameter.ts'

@@ -1,6 +1,6 @@
 /**
- * How references lead from resource to resource in the index: by `Type/id`, by a URL under this server's base, by a
- * canonical. https://hl7.org/fhir/R4/references.html
+ * Joins that follow references in the index: by `Type/id`, by a URL under this server's own URL, or by a canonical.
+ * https://hl7.org/fhir/R4/references.html
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { RowSource } from '../../storage/service.ts'
@@ -10,20 +10,23 @@ import type { Registry } from '../index/registry.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { StatementCache } from '../sql/statements.ts'
 
-/** One way along references of some columns. `r` stands for their rows, `t` for a row of what is referred to. */
+/** One way to follow the references of some columns. `r`: alias of their rows. `t`: alias of rows of the targets. */
 export interface ReferenceJoin {
-  /** Table of `t`: it has `rid`. */
+  /** Table of `t`. */
   readonly table: 'ix_res' | 'ix_ref'
-  /** Rows of the references. */
+  /** Condition for the rows of the references. */
   readonly reference: (r: string) => Fragment
-  /** What is referred to, whatever it is. */
+  /** Condition for rows of any possible target. */
   readonly target: (t: string) => Fragment
-  /** They belong together; by a key of `t`, or by a key of `r`. */
+  /** Conditions that join the two: `toTarget` seeks by a key of `t`, `toReference` by a key of `r`. */
   readonly toTarget: (r: string, t: string) => Fragment
   readonly toReference: (r: string, t: string) => Fragment
 }
 
-/** `types`: numbers of the types that are meant; undefined for any. `canonicals`: their columns of canonical names. */
+/**
+ * `types`: codes of the target types, undefined for any. `canonicals`: codes of the columns with their canonical
+ * names.
+ */
 export interface JoinTargets {
   readonly types: readonly number[] | undefined
   readonly canonicals: readonly number[]
@@ -65,7 +68,10 @@ export const createReferenceJoins = (
     const { text, params: values } = q`SELECT 1 AS one FROM ix_ref x WHERE ${isIn('x.param', params)} LIMIT 1`
     return (await source.get(statements(text), values)) !== undefined
   }
-  /** Ways that lead anywhere: absolute references and canonicals are rare, and asked about only where there are any. */
+  /**
+   * Returns the joins that can find a target. Absolute references and canonicals are rare, so their joins are left
+   * out where no row exists.
+   */
   return async (
     columns: readonly ParameterColumn[],
     ends: JoinTargets,

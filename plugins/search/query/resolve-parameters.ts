@@ -1,4 +1,7 @@
-/** The parameters of a search by what they mean for each type; what is not understood is refused, or passed over when lenient. */
+/**
+ * Resolves the parameters of a search for each searched type. Unsupported ones are refused, or with lenient handling
+ * ignored.
+ */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import {
@@ -16,7 +19,7 @@ import type { SearchRequest } from './search-parameters.ts'
 import type { SearchQuery } from './search-query.ts'
 import { type SortKey, toSortKeys } from './sort-order.ts'
 
-/** What `Prefer: handling=lenient` passes over; a value that is wrong is wrong all the same. */
+/** Errors that `Prefer: handling=lenient` ignores. An invalid value is refused in any case. */
 const PASSED_OVER = new Set(
   [
     SearchParameterUnknown,
@@ -33,14 +36,14 @@ interface Ignored {
   readonly reason: string
 }
 
-/** What a search was understood as. */
+/** The resolved parameters of a search. */
 export interface ResolvedParameters {
   readonly request: SearchRequest
   readonly ignored: readonly Ignored[]
-  /** By type: what the clauses mean there. */
+  /** The clauses by type. */
   readonly conditions: ReadonlyMap<string, readonly SearchClause[]>
   readonly keys: readonly SortKey[]
-  /** What links repeat of how matches are shown. */
+  /** Parameters for the display of matches, which links repeat. */
   readonly shown: readonly (readonly [string, string])[]
   readonly count: number
 }
@@ -48,11 +51,11 @@ export interface ResolvedParameters {
 interface ParameterContext {
   readonly search: { readonly criteria: Criteria }
   readonly catalog: Pick<TypeCatalog, 'types'>
-  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  /** The default number of entries on a page, and the most that `_count` may request. */
   readonly page: { readonly default: number; readonly max: number }
 }
 
-/** Throws 400 for what is not understood. */
+/** Throws 400 for unsupported parameters, unless `lenient` is set. */
 export const resolveParameters = async (
   { search, catalog, page }: ParameterContext,
   { request, lenient, shown }: Pick<SearchQuery, 'request' | 'lenient' | 'shown'>,
@@ -92,7 +95,7 @@ export const resolveParameters = async (
       tolerate('_sort', error)
       sort = undefined
     }
-  // What is included may be of another type.
+  // Included resources may be of any type.
   const seen = request.includes.length + request.revincludes.length > 0 ? [...catalog.types.keys()] : types
   const where = types.length === 1 ? (types[0] as string) : 'these types'
   const { default: usual, max } = page

@@ -1,18 +1,21 @@
-/** What a search is asked with. */
+/** The context that the clauses of a search are made in. */
 import type { OwnUrl, ServerError } from '../../../kernel/index.ts'
 import type { SearchClause } from './clause.ts'
 import type { Expansions } from './expansions.ts'
 
-/** What a search is asked from: where this server is, when it is, what was told to see. */
+/** The context of a search: the server's own URL, the time in milliseconds, the snapshot and the caller's access. */
 export interface SearchContext {
   readonly ownUrl: OwnUrl | undefined
   readonly now: number
-  /** Largest rid this search may see. */
+  /** Largest resource key that this search may see. */
   readonly snapshotKey: number
-  /** Conditions that what a chain or `_has` passes through must meet; undefined when that type is closed. */
+  /**
+   * Conditions for the resources that a chain or `_has` passes through. Undefined when the caller may see none of
+   * that type.
+   */
   readonly allowed: (type: string) => Promise<readonly SearchClause[] | undefined>
-  /** What to throw where such a type is closed: 403. */
+  /** The error for such a type: 403. */
   readonly forbidden: (type: string) => ServerError
-  /** Codes of value sets that were asked for before; where they are kept for a search inside a transaction. */
+  /** Codes of value sets that were expanded before. Set where a search is repeated inside a transaction. */
   readonly expansions?: Expansions
 }

@@ -1,14 +1,14 @@
-/** The parameters of a search, from query and form: those that steer the result, and the criteria. */
+/** Splits the parameters of a search, from the query and the form, into result parameters and criteria. */
 
 import { QueryParameterValue, SearchTooCostly, SearchTypeMisplaced } from '../errors.ts'
 
 export const MAX_PARAMETERS = 200
-/** Chains and `_has` of one search. */
+/** Most chains and `_has` in one search. */
 export const MAX_LINKED = 10
 
 export interface Include {
   readonly text: string
-  /** `*` for every type, with every parameter. */
+  /** `*` stands for every type and every parameter. */
   readonly source: string
   readonly parameter: string
   readonly target: string | undefined
@@ -23,17 +23,17 @@ export interface SearchRequest {
   readonly includes: readonly Include[]
   readonly revincludes: readonly Include[]
   readonly sort: string | undefined
-  /** Undefined: the server's own. */
+  /** Undefined: the server's default. */
   readonly count: number | undefined
   /** Undefined: a total where it costs nothing. */
   readonly total: Total | undefined
   readonly types: readonly string[] | undefined
-  /** Whether contained resources are searched, or only they. */
+  /** `true` searches only contained resources, `both` searches them as well. */
   readonly contained: Contained
   readonly containedType: 'container' | 'contained'
   readonly page: string | undefined
   readonly explain: boolean
-  /** Those that say how matches are shown: handed on unread. */
+  /** Parameters for the display of matches, not parsed here. */
   readonly handedOn: ReadonlyMap<string, string>
 }
 
@@ -41,7 +41,7 @@ const CONTAINED = new Set(['true', 'false', 'both'])
 const CONTAINED_TYPES = new Set(['container', 'contained'])
 const TOTALS = new Set(['none', 'estimate', 'accurate'])
 const HANDED_ON: ReadonlySet<string> = new Set(['_summary', '_elements', '_format', '_pretty'])
-/** Steering parameters that this server takes, for `/metadata` and messages. */
+/** Result parameters that this server supports, for `/metadata` and error messages. */
 export const RESULT_PARAMETERS = [
   '_count',
   '_sort',
@@ -77,7 +77,7 @@ const readFlag = (name: string, value: string | undefined): boolean => {
   throw QueryParameterValue(name, 'true or false')
 }
 
-/** Splits the parameters. `isSystem`: only a search over several types takes `_type`. */
+/** Splits the parameters. `isSystem`: true for a search over several types, which may have `_type`. */
 export const readSearch = (parameters: readonly (readonly [string, string])[], isSystem: boolean): SearchRequest => {
   if (parameters.length > MAX_PARAMETERS)
     throw SearchTooCostly(`${parameters.length} parameters, at most ${MAX_PARAMETERS} are allowed`)

@@ -1,16 +1,16 @@
-/** What a search is asked with and what it answers: versions, no text. How they are shown is the business of who asks. */
+/** The input and the result of a search. The result holds versions; the caller turns them into a Bundle. */
 import type { Issue, RequestContext, Ruling, ServerError } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { SearchRequest } from './search-parameters.ts'
 import type { SearchScope } from './search-scope.ts'
 
-/** How matches are shown, as far as a search has to know. */
+/** The parameters for the display of matches, as far as the search needs to know them. */
 export interface Shown {
-  /** Nothing but the number of matches. */
+  /** True when only the number of matches is requested. */
   readonly countOnly: boolean
   /**
-   * The parameters that steer it, as links repeat them, once the types are known whose resources may be shown. `refuse` is
-   * given what is not understood, and throws it or passes over it. `where` names the types in messages.
+   * Returns these parameters as links repeat them, once the types of the results are known. It calls `refuse` for an
+   * unsupported one, which throws or ignores it. `where` names the types in messages.
    */
   settle(
     types: readonly string[],
@@ -20,12 +20,12 @@ export interface Shown {
 }
 
 export interface SearchQuery {
-  /** Whose search it is, what the server is called, and when it is given up. */
+  /** Caller, URLs of the server, and the signal that cancels the search. */
   readonly context: RequestContext
   readonly scope: SearchScope
   readonly request: SearchRequest
   readonly ruling: Ruling
-  /** What is not understood is passed over. */
+  /** True when unsupported parameters are to be ignored. */
   readonly lenient: boolean
   readonly shown: Shown
 }
@@ -33,16 +33,16 @@ export interface SearchQuery {
 export interface SearchEntry {
   readonly version: StoredVersion
   readonly mode: 'match' | 'include'
-  /** Place in `contained`, when that resource is what is shown. */
+  /** Index in `contained`, when the entry is that contained resource. */
   readonly contained?: number | undefined
 }
 
 export interface SearchPage {
-  /** Matches, then what was included. */
+  /** Matches, followed by included resources. */
   readonly entries: readonly SearchEntry[]
   readonly total: number | undefined
-  /** Path and parameters, without the base of the server. */
+  /** Path and parameters, without the base URL. */
   readonly links: readonly { readonly relation: string; readonly address: string }[]
-  /** What was passed over or left out, and what `_explain` tells. */
+  /** Ignored parameters, truncated includes, and the notes of `_explain`. */
   readonly issues: readonly Issue[]
 }

@@ -1,4 +1,4 @@
-/** Where a search looks: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
+/** The scope of a search: a type, the whole server or a compartment. https://hl7.org/fhir/R4/http.html#search */
 import type { Ruling } from '../../../kernel/index.ts'
 import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import { NotFound } from '../../storage/service.ts'
@@ -8,16 +8,16 @@ import type { SearchRequest } from './search-parameters.ts'
 
 export interface SearchScope {
   readonly path: string
-  /** One type; undefined for several. */
+  /** The searched type; undefined for several. */
   readonly type: string | undefined
   readonly compartment: { readonly type: string; readonly id: string } | undefined
 }
 
-/** What an address names: `/[type]`, `/[type]/[id]/[other]`. */
+/** The parts of an address: `/[type]`, `/[type]/[id]/[other]`. */
 export interface SearchAddress {
   readonly type?: string
   readonly id?: string
-  /** The type looked for in a compartment, or `*`. */
+  /** The searched type inside a compartment, or `*`. */
   readonly other?: string
 }
 
@@ -25,12 +25,12 @@ interface Where {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly search: {
     readonly registry: Pick<Registry, 'compartments'>
-    /** Types that have resources. */
+    /** Names of the types that have resources. */
     usedTypes(): Promise<readonly string[]>
   }
 }
 
-/** Throws 404. */
+/** Throws 404 for an unknown type, compartment or id. */
 export const scopeOf = (server: Where, { type, id, other }: SearchAddress): SearchScope => {
   if (type === undefined) return { path: '/', type: undefined, compartment: undefined }
   const { name } = typeOf(server, type)
@@ -45,8 +45,9 @@ export const scopeOf = (server: Where, { type, id, other }: SearchAddress): Sear
 }
 
 /**
- * Types that are searched, of those asked for: with resources, unless the caller may see only a part of the data. Then
- * which types have any is not told by what a search may ask, and parameters must be known for all types granted. Throws 400.
+ * The types to search. Without `_type` these are the types that have resources. For a caller with limited access they
+ * are all types that the ruling grants: otherwise the refusal of a parameter would reveal which types have resources.
+ * Throws 400.
  */
 export const typesOf = async (
   server: Where,

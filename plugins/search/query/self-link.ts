@@ -1,4 +1,7 @@
-/** The parameters that the links of a page repeat: what was understood, `_count` as it is applied. `shown`: those that say how matches are shown. */
+/**
+ * The parameters that page links repeat: the criteria in effect, and `_count` as it is applied. `shown`: the
+ * parameters for the display of matches.
+ */
 import type { SearchRequest } from './search-parameters.ts'
 
 export const selfLinkParameters = (

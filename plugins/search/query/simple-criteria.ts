@@ -1,4 +1,4 @@
-/** A parameter with its modifier and values → a condition on index rows. */
+/** Turns a parameter with its modifier and values into a clause on index rows. */
 
 import type { IndexKind } from '../definition/kind.ts'
 import type { Parameter, ParameterColumn } from '../definition/parameter.ts'
@@ -24,7 +24,7 @@ import { valuesOf } from './values.ts'
 
 const isCanonical = ({ canonical }: ParameterColumn): boolean => canonical === true
 
-/** `parameterOf` throws 400 for a parameter that is not known. */
+/** `parameterOf` throws 400 for an unknown parameter. */
 export const createSimpleCriteria = (
   { registry, types, dialect, codeSystemsOf, impliedSystemsOf, terminology, isInside }: CriteriaParts,
   parameterOf: (type: string, code: string) => Parameter,
@@ -73,7 +73,7 @@ export const createSimpleCriteria = (
 
   const checkModifier = (name: string, { type, columns }: Parameter, modifier: string | undefined): void => {
     if (modifier === undefined) return
-    // Of references only canonicals have something above and below them.
+    // Among references, only canonicals have a hierarchy for `:above` and `:below`.
     const isPlain = type === 'reference' && !columns.some(isCanonical)
     const known = (MODIFIERS[type] ?? []).filter((one) => !(isPlain && (one === 'above' || one === 'below')))
     if (known.includes(modifier)) return

@@ -1,6 +1,6 @@
 /**
- * What tokens and references are sorted by: their text, which the index holds as hashes only, so it is read from the
- * resources. A token is sorted by its code and then its text, a reference by type and id.
+ * Sort texts of tokens and references. The index holds only hashes of them, so they are read from the resources. A
+ * token sorts by its code and then its text, a reference by type and id.
  */
 
 import { isIndexable } from '../definition/indexed-types.ts'
@@ -13,7 +13,7 @@ import { normalize } from '../index/normalize.ts'
 
 const sortTextOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Code and display as one key; where there is no code the text stands for it. */
+/** Joins code and display to one sort text. Without a code the display is used. */
 const tokenKey = (code: unknown, text: unknown): string => {
   const own = sortTextOf(code)
   const shown = normalize(sortTextOf(text))
@@ -35,7 +35,7 @@ const tokenKeys = (value: unknown): readonly string[] => {
     const keys = codings.map(({ code, display }) => tokenKey(code, display ?? value.text))
     return keys.some((key) => key !== '') ? keys : [normalize(sortTextOf(value.text))]
   }
-  // Coding, then Identifier and ContactPoint.
+  // A Coding has `code`; an Identifier or ContactPoint has `value`.
   return [tokenKey(value.code ?? value.value, value.display)]
 }
 
@@ -50,7 +50,7 @@ const keysOf = (kind: IndexKind, value: unknown): readonly string[] =>
 
 const { refers, hasExtension } = createConverters(createHasher(0))
 
-/** In the place of the converters of the index: they put column and key into `rows.text`. */
+/** Replaces the converters of the index: these add column and sort text to `rows.text`. */
 export const sortTextsOf = {
   of: (kind: IndexKind, type: string): Convert | undefined =>
     isIndexable(kind, type)

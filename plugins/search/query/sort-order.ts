@@ -20,27 +20,30 @@ import type { IndexScan } from './walk.ts'
 export interface SortKey {
   readonly name: string
   readonly descending: boolean
-  /** The value of resource `d`, never null; undefined when only the resource itself tells it. */
+  /** SQL for the sort value of resource `d`, never null. Undefined when the value has to be read from the resource. */
   readonly value?: (d: string) => Fragment
-  /** Texts of a resource to sort by, for what the index holds as hashes. */
+  /** Returns the sort texts of a resource, for values that the index holds as hashes. */
   readonly texts?: (resource: Record<string, unknown>) => readonly string[]
-  /** An index in the order of this key, and of as many after it as it tells values of. */
+  /** An index in the order of this key; it may also give the values of the keys that follow. */
   readonly walk?: IndexScan
 }
 
 const MAX_KEYS = 5
 const LAST_TEXT = '\u{10ffff}'
-/** Beyond all numbers that are stored: what is below any number, such as `<5`, is sorted by the least double. */
+/**
+ * Stands for a missing number. It lies beyond all stored ones: a value such as `<5` has the lowest double as its
+ * lower end.
+ */
 const numberless = (descending: boolean): number => (descending ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
 
 /**
- * The rows of resource `d`. The sign keeps SQLite from taking the primary key, which begins with the parameter: it would read
- * the rows of all resources for each of them. PostgreSQL goes by the resource either way.
+ * Condition for the rows of resource `d`. The plus keeps SQLite from using the primary key, which begins with
+ * `param`: for each resource it would read the rows of all others. PostgreSQL uses the resource key either way.
  */
 const rowsOf = (d: string, codes: readonly number[]): Fragment =>
   q`x.rid = ${raw(d)}.rid AND ${isIn('+x.param', codes)}`
 
-/** A number and what its double leaves of it: the latter tells only numbers apart that are one double. */
+/** The double of a number, or its rest, which orders numbers with the same double. */
 const fromNumbers = (codes: readonly number[], descending: boolean, column: 'lo' | 'lo_rest') => {
   const direction = raw(descending ? 'DESC' : 'ASC')
   const nothing = column === 'lo' ? numberless(descending) : ''
@@ -55,7 +58,10 @@ const fromIndex =
 
 const dateless = (descending: boolean): number => (descending ? MIN_TIME * 2 : MAX_TIME * 2)
 
-/** Index rows of a resource of which one counts. `tie`: what tells its rows apart, what it is sorted by first. */
+/**
+ * Index rows that a sort can scan; of several rows of a resource one counts. `tie`: columns that order the rows of a
+ * resource, the sorted one first.
+ */
 interface Rowed {
   readonly table: 'ix_date' | 'ix_qty' | 'ix_str'
   readonly order: readonly string[]
@@ -97,14 +103,14 @@ const NUMBERS: Rowed = {
 }
 const TEXTS: Rowed = {
   table: 'ix_str',
-  // A text is longer than what the index begins with only where it has a tail.
+  // Only a text longer than the key has a tail, so the key alone orders most texts.
   order: ['$.val', 'coalesce($.tail, $.val)'],
   keys: ['coalesce($.tail, $.val)'],
   tie: ['coalesce($.tail, $.val)', '$.exact', '$.param'],
   at: ([text]) => [toPrefixKey(String(text)), String(text)],
 }
 
-/** A column of the row of each resource. */
+/** A scan of a column in the table of resources. */
 const ownWalk = (column: 'upd' | 'id', nothing: string | number): IndexScan => ({
   table: 'resource',
   order: [`w.${column}`],
@@ -115,7 +121,10 @@ const ownWalk = (column: 'upd' | 'id', nothing: string | number): IndexScan => (
   nothing,
 })
 
-/** A reader of the texts of some columns. `patient` is `subject` where that names a Patient. */
+/**
+ * Returns a function that reads the sort texts of some columns. It drops references to types other than `refers`, as
+ * `patient` needs.
+ */
 const textsOf = (
   registry: Registry,
   type: string,
@@ -140,10 +149,10 @@ const textsOf = (
   }
 }
 
-/** The greatest text comes last ascending, the least last descending. */
+/** Sorts last in either direction: the greatest text ascending, the least one descending. */
 export const missingSortText = (descending: boolean): string => (descending ? '' : LAST_TEXT)
 
-/** Keys of `_sort` for one type. Throws 400 for what cannot be sorted by. */
+/** Keys of `_sort` for one type. Throws 400 for a parameter that cannot be sorted by. */
 export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, text: string): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
   if (names.length > MAX_KEYS) throw SearchSort(text.slice(0, 100), `at most ${MAX_KEYS} keys are allowed`)

@@ -1,5 +1,5 @@
 /**
- * `_text` and `_content`: words that are all to be there, `OR`, `NOT`, parentheses, "words in a row" and beginnings*.
+ * `_text` and `_content`: words that must all occur, `OR`, `NOT`, parentheses, "words in sequence" and prefix*.
  * https://hl7.org/fhir/R4/search.html#content
  */
 
@@ -13,12 +13,12 @@ import { short } from './parameter-name.ts'
 import { valuesOf } from './values.ts'
 
 const MAX_TERMS = 50
-const MAX_DEPTH = 16 // parentheses in one another
+const MAX_DEPTH = 16 // nested parentheses
 const TOKEN = /\s*(?:(?<sign>[()]|-(?=["\p{L}\p{N}(]))|"(?<phrase>[^"]*)"(?<opens>\*?)|(?<word>[^\s()"]+))/uy
 
 interface Term {
   readonly words: readonly string[]
-  /** The last word is only the beginning of one. */
+  /** True when the last word is a prefix. */
   readonly prefix: boolean
 }
 
@@ -28,7 +28,7 @@ type Expression =
   | { readonly kind: 'and'; readonly parts: readonly Expression[] }
   | { readonly kind: 'or'; readonly parts: readonly Expression[] }
 
-/** Undefined where a text holds no word at all. Throws 400 for what cannot be read. */
+/** Parses the query. Undefined when it contains no word. Throws 400 for a syntax error. */
 export const readTextQuery = (name: string, text: string): Expression | undefined => {
   const tokens: Record<string, string | undefined>[] = []
   TOKEN.lastIndex = 0
@@ -93,7 +93,7 @@ export const readTextQuery = (name: string, text: string): Expression | undefine
   return found
 }
 
-/** Rids of the resources with a term, of all types. */
+/** Selects the resource keys with a term, of all types. */
 const ridsOf = (dialect: 'sqlite' | 'postgres', isNarrative: boolean, { words, prefix }: Term): Fragment => {
   if (dialect === 'sqlite') {
     const match = `${isNarrative ? 'narrative : ' : ''}"${words.join(' ')}"${prefix ? ' *' : ''}`
@@ -107,7 +107,10 @@ const ridsOf = (dialect: 'sqlite' | 'postgres', isNarrative: boolean, { words, p
   return q`SELECT x.rid AS rid FROM ix_words x WHERE x.words @@ to_tsquery('simple', ${query.join(' <-> ')})`
 }
 
-/** Those of one type. Each is looked up: PostgreSQL would rather read all resources of the type than guess how rare a word is. */
+/**
+ * Keeps those of one type, with one seek for each: PostgreSQL would otherwise underestimate how rare a word is and
+ * read all resources of the type.
+ */
 const ofType = (dialect: 'sqlite' | 'postgres', type: number, rids: Fragment): Fragment =>
   dialect === 'sqlite'
     ? q`SELECT t.rid AS rid FROM (${rids}) f CROSS JOIN ix_res t WHERE t.type = ${type} AND t.rid = f.rid`
@@ -126,7 +129,7 @@ export const createTextCriteria = (dialect: 'sqlite' | 'postgres', mode: FullTex
       sources: [{ keysSql: ofType(dialect, type, rids), isOrdered: false }],
     }
   }
-  /** `type` is the number of the type searched. Throws 400. */
+  /** `type`: the code of the searched type. Throws 400. */
   return (type: number, name: '_text' | '_content', value: string): SearchClause => {
     if (mode === 'none' || (mode === 'narrative' && name === '_content'))
       throw SearchUnsupportedParameter(name, `the setting full_text is "${mode}"`)

@@ -1,25 +1,26 @@
 /**
- * UCUM units of one dimension that differ by a factor: mg/dL and g/L, min and h, mm[Hg] and kPa. A search for one of them
- * looks for all. Units with an offset, such as Cel and [degF], are not converted. Factors are exact, because bounds of a
- * search are: a library that converts in doubles makes 1.0000000000000002 of 10*9/L in 10*3/uL. https://ucum.org/ucum
+ * UCUM units of one dimension that differ by a factor, such as mg/dL and g/L, min and h, mm[Hg] and kPa. A search
+ * with one of them also finds values in the others. Units with an offset, such as Cel and [degF], are not converted.
+ * Factors are exact ratios because search bounds are exact; with doubles, 10*9/L to 10*3/uL would give
+ * 1.0000000000000002. https://ucum.org/ucum
  */
 import { decimal, divide, multiply, type Ratio, readRatio } from '../../model/service.ts'
 
 export interface Equivalent {
-  /** Spellings of units of one size. */
+  /** Codes of units of the same size. */
   readonly codes: readonly string[]
-  /** What a number in the given unit is multiplied by. */
+  /** A number in the given unit is multiplied by this. */
   readonly factor: Ratio
 }
 
-/** Unit → its size in the base of its family. */
+/** Unit → its size, as a multiple of the dimension's base unit. */
 type Family = ReadonlyMap<string, Ratio>
 type Factors = readonly (readonly [string, Ratio])[]
 
 const factors = (...units: readonly (readonly [string, string])[]): Factors =>
   units.map(([unit, factor]) => [unit, readRatio(factor) as Ratio])
 
-/** Those that are used in ratios too; all others in single units alone. */
+/** Prefixes that are combined with units in ratios as well. Other prefixes are used only in single units. */
 const NEAR_PREFIXES = factors(
   ...([
     ['', '1'],
@@ -50,7 +51,7 @@ const FAR_PREFIXES = factors(
   ] as const),
 )
 
-/** Metric units of one dimension, and others that take no prefix. */
+/** The units of one dimension: `metric` ones, which take prefixes, and `plain` ones, which take none. */
 interface Dimension {
   readonly metric: Factors
   readonly plain?: Factors
@@ -87,7 +88,7 @@ const DIMENSIONS: readonly Dimension[] = [
   metric('[iU]', '[IU]'),
   plain(['1', '1'], ['%', '0.01'], ['[ppth]', '1e-3'], ['[ppm]', '1e-6'], ['[ppb]', '1e-9']),
 ]
-/** Numerators that are numbers: `10*9/L`, and `/min`, which has none. */
+/** Numerators that are plain numbers: `10*9` of `10*9/L`, and the empty one of `/min`. */
 const COUNTS: Family = new Map([
   ['', decimal(1n)],
   ...Array.from({ length: 18 }, (_, at) => [`10*${at + 1}`, decimal(1n, at + 1)] as const),
@@ -104,13 +105,13 @@ const SINGLE = DIMENSIONS.map((one) => familyOf(one, [...NEAR_PREFIXES, ...FAR_P
 const BOTTOM = DIMENSIONS.map((one) => familyOf(one, NEAR_PREFIXES))
 const TOP = [...BOTTOM, COUNTS]
 
-/** Other spellings and sizes, grouped by the factor to them. */
+/** The other units of a family, grouped by factor. */
 const grouped = (code: string, own: Ratio, family: Iterable<readonly [string, Ratio]>): readonly Equivalent[] => {
   const groups = new Map<string, { codes: string[]; factor: Ratio }>()
   for (const [unit, size] of family) {
     if (unit === code) continue
     const factor = divide(own, size)
-    // A fraction of one value can be spelled with more zeros in its digits or in its exponent.
+    // Trailing zeros of the digits move to the exponent, so that equal factors have equal keys.
     const digits = String(factor.digits).replace(/0+$/, '')
     const key = `${digits}e${factor.exponent + String(factor.digits).length - digits.length}/${factor.over}`
     const group = groups.get(key)
@@ -120,7 +121,7 @@ const grouped = (code: string, own: Ratio, family: Iterable<readonly [string, Ra
   return [...groups.values()]
 }
 
-/** Other units for the same thing, without the unit itself. Empty for a unit that is not in the table. */
+/** Other units that a unit can be converted to. Empty for an unknown unit. */
 export const equivalents = (code: string): readonly Equivalent[] => {
   const [numerator = '', denominator, ...rest] = code.split('/')
   if (rest.length > 0 || code.length > 20) return []

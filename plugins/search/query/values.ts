@@ -1,11 +1,11 @@
-/** The alternatives of one value: `a,b` asks for either. https://hl7.org/fhir/R4/search.html#combining */
+/** Splits a value into its alternatives: `a,b` matches a or b. https://hl7.org/fhir/R4/search.html#combining */
 import { SearchEmpty, SearchTooCostly } from '../errors.ts'
 import { splitEscaped } from './escape.ts'
 import { short } from './parameter-name.ts'
 
-export const MAX_VALUES = 1_000 // values of one parameter; a larger set is better posted as several searches
+export const MAX_VALUES = 1_000 // most values of one parameter
 
-/** Throws 400 when there is none, or more than a search may have. */
+/** Throws 400 when there is no value, or more than MAX_VALUES. */
 export const valuesOf = (name: string, value: string): readonly string[] => {
   const values = splitEscaped(value, ',')
   if (values.length > MAX_VALUES)

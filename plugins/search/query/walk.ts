@@ -1,24 +1,27 @@
-/** An index whose order is the order asked for. */
+/** Scans of an index that is in the order of a sort. */
 import type { Fragment } from '../sql/fragment.ts'
 
-/** A value of the order asked for. */
+/** A sort value. */
 export type SortValue = string | number
 
-/** An index to go along, as `w`. */
+/** An index to scan; its rows have the alias `w`. */
 export interface IndexScan {
   readonly table: string
   /** Expressions in `w` that make the order together; the index begins with the first. All ascend, or all descend. */
   readonly order: readonly string[]
-  /** Of these, the ones that are the values of the first keys of the sort. */
+  /** Those of the expressions that are the values of the first sort keys. */
   readonly keys: readonly string[]
-  /** Values of `order` where the keys have these values. */
+  /** Turns values of `keys` into values of `order`. */
   readonly at: (keys: readonly SortValue[]) => readonly SortValue[]
-  /** Parts that are each in order, for the resources of a type; merged when there are several. */
+  /** Conditions, each for a part of the index that is in order. Several parts are merged. `type`: code of the type. */
   readonly parts: (type: number) => readonly Fragment[]
-  /** Lets one row of each resource through: the one that counts. */
+  /** A condition that keeps one row of each resource: the one that it sorts by. */
   readonly once: Fragment
-  /** Resource `d` has no row; undefined where every resource has one. Such resources come last, the newest first. */
+  /**
+   * A condition for resources `d` without a row. Undefined where each resource has one. Such resources come last, the
+   * newest first.
+   */
   readonly lacks?: (d: string) => Fragment
-  /** Stands for the first value of a resource that has none. */
+  /** Stands for the sort value of a resource that has none. */
   readonly nothing: SortValue
 }

@@ -1,4 +1,7 @@
-/** Pieces of SQL with their parameters, put together in order. Values are always parameters, never text. */
+/**
+ * A piece of SQL text with its parameters. Pieces are joined in order; values are always parameters and never part of
+ * the text.
+ */
 import type { SqlParam } from '../../database/service.ts'
 
 export class Fragment {
@@ -11,12 +14,15 @@ export class Fragment {
   }
 }
 
-/** Text of our own making: names of tables, columns, aliases. */
+/** SQL text that this code writes itself: names of tables, columns and aliases. Never text of a client. */
 export const raw = (text: string): Fragment => new Fragment(text, [])
 
 export type Piece = Fragment | SqlParam
 
-/** `q\`rid = ${rid} AND ${condition}\``: fragments are put in as they are, everything else becomes a parameter. */
+/**
+ * Builds a fragment: `q\`rid = ${rid} AND ${condition}\`` inserts the text of fragments and turns every other value
+ * into a parameter.
+ */
 export const q = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Fragment => {
   let text = texts[0] as string
   const params: SqlParam[] = []
@@ -50,8 +56,8 @@ export const or = (fragments: readonly Fragment[]): Fragment =>
       : q`(${join(fragments, ' OR ')})`
 
 /**
- * `x.val = ?` or `x.val IN (?, ?, …)`. Longer lists are filled up to a power of two with their last value, so that
- * there are few different texts.
+ * `x.val = ?` or `x.val IN (?, ?, …)`. Longer lists are padded to a power of two by repeating the last value, so that
+ * few different texts have to be prepared.
  */
 export const isIn = (column: string, values: readonly SqlParam[]): Fragment => {
   const [only] = values

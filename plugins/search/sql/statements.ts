@@ -1,9 +1,9 @@
-/** Statements by text, so that each is prepared once. */
+/** A cache of statements by their text. */
 import { type Sql, sql } from '../../database/service.ts'
 
 const MAX_STATEMENTS = 1_000
 
-/** Statements by text: a text is prepared once. */
+/** Returns the same statement for the same text, so that the database prepares each text once. */
 export const createStatementCache = () => {
   let made = new Map<string, Sql>()
   return (text: string): Sql => {

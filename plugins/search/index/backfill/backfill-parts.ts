@@ -1,4 +1,4 @@
-/** What filling and clearing columns works on. */
+/** What the filling and the clearing of columns need. */
 import type { Clock } from '../../../../kernel/index.ts'
 import type { Database } from '../../../database/service.ts'
 import type { TypeCodes } from '../../../storage/service.ts'

@@ -1,6 +1,7 @@
 /**
- * Completes columns beside the running server: one small transaction after the other, each behind the writes that wait.
- * On PostgreSQL it also looks now and then whether another server has posted a parameter or completed one.
+ * Runs backfills while the server answers requests: one small transaction after the other, with other work of the
+ * main thread in between. On PostgreSQL it also checks regularly whether another server has added SearchParameters or
+ * completed a column.
  */
 import type { Clock, Logger } from '../../../../kernel/index.ts'
 import type { ColumnRow } from '../columns.ts'
@@ -8,29 +9,32 @@ import type { Registry } from '../registry.ts'
 import { DIRTY } from '../tables.ts'
 import type { Backfill } from './backfill.ts'
 
-/** Another server's change is noticed within this; a search that asks for what is not known here looks at once. */
+/** Interval of that check. A search with a parameter that this server does not know checks at once. */
 export const LOOK_MS = 5_000
-/** A column nobody uses is removed after the other servers must have noticed. */
+/** Time between the moment a column is no longer used and its removal. Other servers notice within LOOK_MS. */
 const GRACE_MS = 60_000
-const RETRY_MS = 5_000 // after a failure: the database may be away
+const RETRY_MS = 5_000 // wait after a failure: the database may be unreachable
 
 export interface BackfillWorkerParts {
   readonly registry: Registry
   readonly backfill: Backfill
   readonly clock: Clock
   readonly log: Logger
-  /** There may be other servers on this database. */
+  /** True where other servers may use the same database. */
   readonly shared: boolean
 }
 
 export interface BackfillWorker {
-  /** Columns of packages only, before the server is ready. Stops between transactions when `signal` aborts. */
+  /**
+   * Completes the columns of packages, before the server accepts requests. Stops between two transactions when
+   * `signal` aborts.
+   */
   complete(signal: AbortSignal): Promise<void>
-  /** From here on everything else, in the background. */
+  /** Starts the work on all other columns, in the background. */
   start(): void
-  /** There is something new to do. */
+  /** Reports that there may be new work. */
   wake(): void
-  /** Resolves when the transaction under way is done. */
+  /** Stops the worker. Resolves when the open transaction has ended. */
   stop(): Promise<void>
 }
 
@@ -50,7 +54,7 @@ export const createBackfillWorker = ({
   let watching: Promise<void> | undefined
   let kicked = false
   let patient = false
-  // When this process saw first that a column is gone.
+  // When this process first saw that a column is no longer used, in milliseconds of the monotonic clock.
   const goneSince = new Map<number, number>()
 
   const wait = (ms: number): Promise<void> =>
@@ -69,7 +73,7 @@ export const createBackfillWorker = ({
         'search index completed',
       )
   }
-  /** What is to be cleared comes first: a resource brings rows of the types it contains. */
+  /** Columns with old rows are cleared first: filling a type also adds rows of the types that its resources contain. */
   const next = (wanted: (row: ColumnRow) => boolean): ColumnRow | undefined => {
     const pending = registry.pending.filter(wanted)
     return pending.find(({ reach }) => reach === DIRTY) ?? pending[0]
@@ -80,11 +84,11 @@ export const createBackfillWorker = ({
       const { left, completed, cleaned } = await backfill.step(type)
       tell(type, completed)
       if (!left || cleaned) return
-      // Whoever waits for the main thread comes first.
+      // Lets other work of the main thread run first.
       await turn()
     }
   }
-  /** Columns that have waited long enough; and how long the next one has to. */
+  /** `due`: unused columns that can be removed now. `later`: milliseconds until the next one can be. */
   const dueGone = (): { readonly due: ColumnRow[]; readonly later: number | undefined } => {
     const now = clock.monotonic()
     const due: ColumnRow[] = []

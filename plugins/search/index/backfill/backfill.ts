@@ -1,7 +1,7 @@
 /**
- * Puts resources into columns that were not there when they were stored: after a package brought search parameters, or
- * a client posted one. Goes by rid in small transactions that note how far they came, so that an interrupted one goes
- * on, and two servers take turns.
+ * Adds index rows of stored resources to columns that are newer than the resources: after a package or a client has
+ * added search parameters. Resources are read in the order of their resource keys, in small transactions that record
+ * their progress. An interrupted backfill resumes there, and two servers take turns.
  */
 
 import { sql, type Transaction } from '../../../database/service.ts'
@@ -25,16 +25,19 @@ import {
 import type { BackfillParts } from './backfill-parts.ts'
 import { createColumnClearing } from './clear-columns.ts'
 
-const BATCH = 100 // resources of one transaction, at most
-const BATCH_MS = 4 // of work on the main thread, then others get their turn
-/** Of `reach`: the resources of the type are done, those that others contain begin; behind it, how many containers. */
+const BATCH = 100 // most resources of one transaction
+const BATCH_MS = 4 // milliseconds on the main thread before other work may run
+/**
+ * Values of `reach` from this one on: all resources of the type are done and contained resources are next. `reach`
+ * minus this is the key of the last container that is done.
+ */
 const CONTAINED = 2 ** 52
 const ALL = Number.MAX_SAFE_INTEGER
 
 const BATCH_ROWS =
   'SELECT rid, type, id, flags, body FROM resource WHERE type = ? AND rid > ? AND rid <= ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?'
-// On PostgreSQL a change of the same resource waits for the few milliseconds of the batch: else rows of the version
-// that was read could be added after those of the version that replaced it.
+// FOR UPDATE makes a concurrent change of the same resource wait for the few milliseconds of the batch. Otherwise
+// this batch could add rows of the version it has read after the change has written those of its successor.
 const readBatch = sql('search.backfill-batch', { sqlite: BATCH_ROWS, postgres: `${BATCH_ROWS} FOR UPDATE` })
 
 const CONTAINER = 'SELECT rid, type, id, flags, body FROM resource WHERE rid = ? AND (flags & 1) = 0'
@@ -48,23 +51,23 @@ interface BatchRow {
   readonly body: Buffer
 }
 
-/** What a step has done: the type is complete when `left` is false. */
+/** Result of a step. `left` is false when the type is complete. */
 export interface BackfillStep {
   readonly left: boolean
-  /** It took out what was there before, and filled nothing yet. */
+  /** The step removed old rows and filled nothing yet. */
   readonly cleaned?: boolean
-  /** Columns that hold more than before. */
+  /** Columns whose progress increased. */
   readonly moved: readonly ColumnRow[]
-  /** Columns that were completed, with what was gone through. */
+  /** Columns that were completed, with the number of resources that were read. */
   readonly completed: readonly ColumnRow[]
 }
 
 export interface Backfill {
-  /** Completes at once the columns of types that have nothing to go through. */
+  /** Completes, without reading anything, the columns of types that have no resources. */
   completeEmpty(wanted: (column: ColumnRow) => boolean): Promise<void>
-  /** One small transaction towards complete columns of a type. */
+  /** Runs one small transaction that clears or fills columns of a type. */
   step(type: string): Promise<BackfillStep>
-  /** One small transaction towards the removal of a column nobody uses. False when nothing is left of it. */
+  /** Runs one small transaction that removes rows of an unused column. Resolves to false when the column is gone. */
   remove(column: ColumnRow): Promise<boolean>
 }
 
@@ -87,7 +90,7 @@ export const createBackfill = ({ database, registry, rows, types, clock, gate }:
     await transaction.run(nextGeneration, [])
   }
 
-  /** What is expected to be gone through, for those that ask how far it is. */
+  /** Records how many resources there are to read, for progress reports. */
   const count = async (type: string, columns: readonly ColumnRow[]): Promise<void> => {
     const [row] = await database.longQuery<{ n: number }>(countResources, [types.code(type) ?? 0])
     const expected = Number(row?.n ?? 0)
@@ -125,7 +128,9 @@ export const createBackfill = ({ database, registry, rows, types, clock, gate }:
     const atEnd = done === batch.length && batch.length < BATCH
     return { reach: atEnd ? to : last, count: done }
   }
-  /** The same for resources of the type that others contain: the containers are known by them. */
+  /**
+   * Does the same for contained resources of the type. Their containers are found by the keys of contained resources.
+   */
   const fillContained = async (transaction: Transaction, type: string, from: number, to: number): Promise<number> => {
     const first = from === CONTAINED ? 0 : containedRid(from - CONTAINED + 1, 0)
     const held = await transaction.all<{ rid: number }>(readContained, [
@@ -147,7 +152,7 @@ export const createBackfill = ({ database, registry, rows, types, clock, gate }:
     return held.length < BATCH ? to : CONTAINED + (containers.at(-1) as number)
   }
 
-  /** Columns that are as far behind as the furthest; they are filled as far as the next ones have come. */
+  /** Fills the columns that are furthest behind, up to where the next ones already are. */
   const fill = async (transaction: Transaction, type: string, wanted: ReadonlySet<number>): Promise<BackfillStep> => {
     const unready = (await transaction.all<ColumnRow>(lockUnready, [type])).filter(({ code }) => wanted.has(code))
     await gate.compare(transaction)
@@ -200,7 +205,7 @@ export const createBackfill = ({ database, registry, rows, types, clock, gate }:
     async completeEmpty(wanted) {
       await gate.run(() => completeEmpty(wanted))
     },
-    // Where the layout has changed the next step is another one.
+    // Undefined means that the layout has changed: the caller tries another step.
     step: async (type) => (await gate.run(() => step(type))) ?? { left: true, cleaned: true, moved: [], completed: [] },
     remove: async (column) => (await gate.run(() => clearing.remove(column))) ?? false,
   }

@@ -1,6 +1,6 @@
 /**
- * Takes out what columns hold, before they are filled anew or because no parameter uses them any more: in small
- * transactions, each of which looks first whether the column is still to be cleared.
+ * Removes the rows of columns: before they are filled again, or because no parameter uses them any more. Works in
+ * small transactions; each first checks that the column is still to be cleared.
  */
 import type { Transaction } from '../../../database/service.ts'
 import { COLUMN_STEP } from '../../definition/column-codes.ts'
@@ -19,27 +19,33 @@ import {
 } from '../tables.ts'
 import type { BackfillParts } from './backfill-parts.ts'
 
-const CLEAR_MS = 4 // of work on the main thread, then others get their turn
+const CLEAR_MS = 4 // milliseconds on the main thread before other work may run
 const EVERY_BIT = 2 ** MASK_BITS - 1
 
 interface Cleared {
   readonly column: ColumnRow
   readonly state: 'left' | 'clean' | 'changed'
-  /** Where taking out bits goes on. */
+  /** Where the removal of bits resumes. */
   readonly next?: Place
 }
 
-/** Among the resources of a type, then among those that others contain. */
+/**
+ * Progress in the masks: `apart` is 0 for resources of the type and CONTAINED_OFFSET for contained ones; `from` is a
+ * resource key.
+ */
 interface Place {
   readonly apart: number
   readonly from: number
 }
 
 export const createColumnClearing = ({ database, registry, rows, types, clock, gate }: BackfillParts) => {
-  // How far the bits of a column have been taken out, in this process; another one begins again.
+  // How far this process has removed the bits of a column. After a restart the removal begins again.
   const cleared = new Map<number, Place>()
 
-  /** Rows of a range of columns, so many at most. True when some are left. */
+  /**
+   * Removes rows in one range of column codes, at most MAX_REMOVED of each table. Resolves to true when some may be
+   * left.
+   */
   const removeRows = async (transaction: Transaction, from: number): Promise<boolean> => {
     for (const { count, some, all } of removals) {
       const range = [from, from + COLUMN_STEP]
@@ -50,7 +56,10 @@ export const createColumnClearing = ({ database, registry, rows, types, clock, g
     }
     return false
   }
-  /** A bit in a stretch of the resources of a type: where the next one begins, undefined after the last. */
+  /**
+   * Removes a bit from the masks of the next resources of a type. Returns the resource key to continue from,
+   * undefined after the last.
+   */
   const removeBits = async (
     transaction: Transaction,
     type: number,
@@ -67,7 +76,7 @@ export const createColumnClearing = ({ database, registry, rows, types, clock, g
     const { code } = column
     const now = await transaction.get<ColumnRow>(lockColumn, [code])
     await gate.compare(transaction)
-    // Another server was faster, or a parameter uses the column again.
+    // Another server has cleared the column meanwhile, or a parameter uses it again.
     if (now?.reach !== column.reach) return { column, state: 'changed' }
     for (const apart of [0, CONTAINED_OFFSET])
       if (await removeRows(transaction, code - apart)) return { column, state: 'left' }
@@ -81,12 +90,12 @@ export const createColumnClearing = ({ database, registry, rows, types, clock, g
       at = { apart: CONTAINED_OFFSET, from: 0 }
     }
   }
-  /** After COMMIT: a transaction that is undone has taken out nothing. */
+  /** Called after COMMIT, because a transaction that was rolled back has removed nothing. */
   const noteCleared = ({ column: { code }, state, next }: Cleared): void => {
     if (state === 'left' && next !== undefined) cleared.set(code, next)
     if (state !== 'left') cleared.delete(code)
   }
-  /** One small transaction towards columns that can be filled. */
+  /** Runs one small transaction that clears columns, so that they can be filled. */
   const clean = async (columns: readonly ColumnRow[]): Promise<void> => {
     const done = await database.transact(async (transaction) => {
       const results: Cleared[] = []
@@ -110,7 +119,7 @@ export const createColumnClearing = ({ database, registry, rows, types, clock, g
 
   return {
     clean,
-    /** One small transaction towards the removal of a column nobody uses. False when nothing is left of it. */
+    /** Runs one small transaction that removes rows of an unused column. Resolves to false when the column is gone. */
     async remove(column: ColumnRow): Promise<boolean> {
       const result = await database.transact(async (transaction) => {
         const cleaned = await clear(transaction, column)

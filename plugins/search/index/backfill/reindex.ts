@@ -1,6 +1,7 @@
 /**
- * Rebuilds index rows: the columns asked for are put back to where a backfill begins, and filled again. Interrupted, it
- * goes on where it was, here or at the next start of a server; until then searches by them are refused, never wrong.
+ * Rebuilds index rows: resets the columns in question and fills them again. If it is interrupted, the next run or the
+ * next start of a server resumes it. Until it is done, searches that need these columns are refused with 503, so that
+ * no search misses resources.
  */
 import type { Clock } from '../../../../kernel/index.ts'
 import type { Database } from '../../../database/service.ts'
@@ -23,24 +24,26 @@ import {
 import type { Backfill } from './backfill.ts'
 import { LOOK_MS } from './backfill-worker.ts'
 
-/** All parameters, those of a type, those with a code. */
+/** Which columns: of all parameters, of those of a type, of those with a code. */
 export interface ReindexScope {
   readonly type?: string | undefined
   readonly param?: string | undefined
 }
 
 export interface ReindexProgress {
-  /** Type that is being filled. */
+  /** The type that is being filled. */
   readonly type: string
-  /** Resources gone through, of all that are to be. */
+  /** Resources that were read, and how many there are in all. */
   readonly done: number
   readonly total: number
 }
 
 export interface ReindexListener {
-  /** It goes on where an earlier one was interrupted. */
+  /** Called when the run resumes an interrupted one. */
   resumed?(): void
-  /** Other servers may answer from the rows that are about to be removed: they get so many milliseconds to notice. */
+  /**
+   * Called before the wait of `ms` milliseconds in which other servers notice that they may no longer use these rows.
+   */
   waiting?(ms: number): void
   step?(step: ReindexProgress): void
 }
@@ -67,7 +70,10 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
     throw ReindexUnknown(param === undefined ? named : `"${param}" of ${type ?? 'any type'}`)
   }
 
-  /** Puts the columns back, unless an earlier run with the same scope did and was not finished. */
+  /**
+   * Resets the columns, unless an interrupted run with the same scope has done so. Resolves to true when it resumes
+   * that run.
+   */
   const begin = async (scope: ReindexScope): Promise<boolean> => {
     const name = `${scope.type ?? '*'} ${scope.param ?? '*'}`
     const codes = columnsOf(scope).map(({ code }) => code)
@@ -81,7 +87,7 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
       return false
     })
   }
-  /** What a whole type has rows for and no resource. */
+  /** Removes rows of a type whose resource no longer exists. */
   const removeAllStrays = async (type: string): Promise<void> => {
     const code = types.code(type) ?? 0
     let from: number | undefined = 0
@@ -107,7 +113,8 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
     } else if (scope.type === undefined && scope.param === undefined) await words.clear()
     await registry.refresh()
     const all = [...new Set(columnsOf(scope).map(({ type }) => type))].sort()
-    // Before anything is filled: a resource brings rows of the types it contains.
+    // All columns are cleared before any is filled: filling a type also adds rows of the types that its resources
+    // contain.
     for (const type of all)
       while (registry.pending.some((row) => row.type === type && row.reach === DIRTY)) await backfill.step(type)
     const counts = new Map<string, number>()
@@ -122,7 +129,7 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
         left = step.left
         const indexed = Math.min(count, ...step.moved.map((row) => row.indexed))
         if (step.moved.length > 0) watch.step?.({ type, done: before + indexed, total })
-        // Whoever shares this process gets a turn.
+        // Lets other work of the main thread run.
         await new Promise(setImmediate)
       }
       before += count

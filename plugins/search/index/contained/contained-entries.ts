@@ -1,4 +1,4 @@
-/** Contained resources of a resource → index rows under the columns of contained resources. */
+/** Makes index rows of the contained resources of a resource, under the column codes for contained resources. */
 import type { Extraction } from '../extraction.ts'
 import { IndexEntries, TEXT_COLUMNS } from '../index-entries.ts'
 import { INDEX_KINDS, TABLES } from '../tables.ts'
@@ -6,7 +6,7 @@ import { CONTAINED_OFFSET, MAX_CONTAINED } from './key-space.ts'
 
 export interface ContainedRows {
   readonly type: string
-  /** Its id inside the container. */
+  /** The id of the contained resource. */
   readonly id: string
   readonly rows: IndexEntries
   readonly masks: readonly number[]
@@ -16,7 +16,10 @@ const shift = (list: unknown[], width: number): void => {
   for (let at = 0; at < list.length; at += width) list[at] = (list[at] as number) - CONTAINED_OFFSET
 }
 
-/** By their place in `contained`; undefined where there is nothing to index. */
+/**
+ * One item for each item of `contained`, undefined where it has no type or no id. Only the first MAX_CONTAINED are
+ * indexed.
+ */
 export const toContainedRows = (
   registry: Pick<Extraction, 'extract' | 'masks'>,
   resource: Readonly<Record<string, unknown>> | undefined,

@@ -1,6 +1,6 @@
 /**
- * Values of FHIR types → index rows. One function for each kind of parameter and FHIR type; the generated extractors
- * call them. https://hl7.org/fhir/R4/search.html#ptypes
+ * The converters: one function for each kind of index column and FHIR type. The generated extractors call them.
+ * https://hl7.org/fhir/R4/search.html#ptypes
  */
 
 import { type IndexKind, isObject, type Json, listOf } from '../../definition/kind.ts'
@@ -14,11 +14,11 @@ import { createStringConverters } from './string.ts'
 import { createTokenConverters } from './token.ts'
 import { createUriConverters } from './uri.ts'
 
-/** Type a literal reference names: `Patient` of `http://a/Patient/1/_history/2`. */
+/** The type that a literal reference names: `Patient` for `http://a/Patient/1/_history/2`. */
 export const typeOfReference = (text: string): string | undefined =>
   /(?:^|\/)([A-Z][A-Za-z]+)\/[A-Za-z0-9\-.]{1,64}(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/.exec(text)?.[1]
 
-/** `Patient/` with an id behind it and no more: what most references are. */
+/** True for `Patient/` followed by an id, the most frequent form of a reference. Faster than a regular expression. */
 const isRelative = (text: string, type: string): boolean => {
   const slash = type.length
   if (text.charCodeAt(slash) !== 47 || !text.startsWith(type)) return false
@@ -44,11 +44,11 @@ export const createConverters = (hasher: Hasher) => {
     position: createPositionConverters(),
   }
 
-  /** `type` can be what a client wrote behind `value`. */
+  /** `Object.hasOwn`, because `type` may come from a client: it is the part of an extension's member after `value`. */
   const converterOf = (kind: IndexKind, type: string): Convert | undefined =>
     Object.hasOwn(table[kind], type) ? table[kind][type] : undefined
 
-  /** The value of an extension under whatever type it has. */
+  /** Converts the value of an extension by the type that its member names. */
   const extension =
     (kind: IndexKind): Convert =>
     (rows, column, value: Json) => {
@@ -60,10 +60,10 @@ export const createConverters = (hasher: Hasher) => {
         }
     }
   return {
-    /** The function for values of a FHIR type, or undefined when such a value means nothing to this kind. */
+    /** The converter for values of a FHIR type. Undefined when this kind does not index such values. */
     of: (kind: IndexKind, type: string): Convert | undefined =>
       type === 'Extension' ? extension(kind) : converterOf(kind, type),
-    /** `resolve() is X`, told from the reference alone. */
+    /** Evaluates `resolve() is X` from the reference, without reading its target. */
     refers: (value: unknown, type: string, resource: Json): boolean => {
       const text = typeof value === 'string' ? value : isObject(value) ? value.reference : undefined
       if (typeof text === 'string') {

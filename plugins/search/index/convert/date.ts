@@ -1,4 +1,4 @@
-/** Dates, periods and timings → the ranges they cover. https://hl7.org/fhir/R4/search.html#date */
+/** Converts dates, periods and timings to ranges of milliseconds. https://hl7.org/fhir/R4/search.html#date */
 import { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from '../../../model/service.ts'
 import { isObject, type Json, listOf } from '../../definition/kind.ts'
 import { WIDE_OFFSET, WIDE_RANGE_MS } from '../../definition/wide-ranges.ts'

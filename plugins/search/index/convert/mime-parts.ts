@@ -1,6 +1,6 @@
-/** What a MIME type lies below, itself included. */
+/** The MIME types under which `:below` finds a MIME type. */
 
-/** `image/png; q=1` lies below `image/png` and below `image`. MIME types have no case. RFC 2045, section 5.1. */
+/** `image/png; q=1` gives `image` and `image/png`, in lower case. RFC 2045, section 5.1. */
 export const mimeParts = (text: string): readonly string[] => {
   const whole = (text.split(';')[0] as string).trim().toLowerCase()
   const slash = whole.indexOf('/')

@@ -1,9 +1,12 @@
-/** Places on Earth → latitude and longitude in one row, under the degrees they lie in. https://hl7.org/fhir/R4/location.html#search */
+/**
+ * Converts positions on Earth to one row each, with latitude and longitude, under the key of their whole degrees.
+ * https://hl7.org/fhir/R4/location.html#search
+ */
 import { decimalText } from '../../../model/service.ts'
 import type { Json } from '../../definition/kind.ts'
 import type { Convert } from './convert.ts'
 
-/** Undefined for what is no number of degrees. A double is finer than any place. */
+/** Undefined when the value is not a number between -`most` and `most`. A double is precise enough for any position. */
 const toDegrees = (value: unknown, most: number): number | undefined => {
   const degrees = Number(typeof value === 'number' ? value : decimalText(value))
   return degrees >= -most && degrees <= most ? degrees : undefined

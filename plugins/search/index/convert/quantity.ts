@@ -1,4 +1,7 @@
-/** Numbers, quantities and ranges → bounds with their units. https://hl7.org/fhir/R4/search.html#quantity */
+/**
+ * Converts numbers, quantities, ranges and sampled data to bounds with units.
+ * https://hl7.org/fhir/R4/search.html#quantity
+ */
 
 import { add, decimal, decimalText, multiply, type Ratio, readRatio } from '../../../model/service.ts'
 import { isObject, type Json } from '../../definition/kind.ts'
@@ -12,9 +15,12 @@ import { exactValue } from './exact-value.ts'
 const asText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/
-const MAX_DIGITS = 9 // that are surely exact as a number
+const MAX_DIGITS = 9 // up to so many digits a number is computed exactly in place
 
-/** One point of sampled data: a decimal; NaN for E, U, L and what is none. Whole numbers, as most are, are read in place. */
+/**
+ * Reads one point of sampled data. Returns NaN for E, U, L and anything else that is not a decimal. Short whole
+ * numbers, the most frequent form, are read without making a string.
+ */
 const readPoint = (data: string, start: number, end: number): number => {
   const isNegative = data.charCodeAt(start) === 45
   const first = isNegative ? start + 1 : start
@@ -37,7 +43,7 @@ const ratioOf = (value: unknown): Ratio | undefined => {
   return text === undefined ? undefined : readRatio(text)
 }
 
-/** The least and the greatest point, as they are written. Points that are one double count as one. */
+/** The lowest and the highest point, as text. Points with the same double count as equal. */
 const extremesOf = (data: string): { readonly least: string; readonly greatest: string } | undefined => {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   let [least, greatest] = ['', '']
@@ -108,7 +114,7 @@ export const createQuantityConverters = ({ long, short }: Hasher): Readonly<Reco
     const ends = [found.least, found.greatest].map((text) =>
       toExactNumber(add(start, multiply(readRatio(text) ?? decimal(0n), scale))),
     ) as [ExactNumber, ExactNumber]
-    // A factor below 0 turns the order around.
+    // With a negative factor the lowest point becomes the highest.
     const [low, high] = scale.digits < 0n ? [ends[1], ends[0]] : ends
     addQuantity(rows, column, low, high, origin)
   }

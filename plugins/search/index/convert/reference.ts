@@ -1,4 +1,4 @@
-/** References, canonicals and contained resources → rows. https://hl7.org/fhir/R4/search.html#reference */
+/** Converts references, canonicals and contained resources to rows. https://hl7.org/fhir/R4/search.html#reference */
 
 import { ABSOLUTE, CANONICAL, IDENTIFIER } from '../../definition/column-codes.ts'
 import { isObject, type Json, OWN_CANONICAL } from '../../definition/kind.ts'
@@ -10,12 +10,12 @@ import { alike, type Convert } from './convert.ts'
 const IN_BASE = /^(https?:\/\/.+)\/([A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64})(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/
 
 /**
- * What an absolute reference is kept as beside its text: the sum of two hashes, so that whoever knows the base finds the
- * resource from the reference and the other way around.
+ * The key of an absolute reference: the hash of `Type/id` plus the hash of its base. So the key can be computed from
+ * the base and the hash of a resource, and the resource's hash from the key and the base.
  */
 export const absoluteTarget = (relative: number, base: number): number => relative + base
 
-/** `addToken` keeps the identifier of a reference. */
+/** `addToken` adds a row for the identifier of a reference. */
 export const createReferenceConverters = (
   { long, short }: Hasher,
   addToken: (rows: IndexEntries, column: number, system: unknown, code: unknown) => void,
@@ -36,7 +36,7 @@ export const createReferenceConverters = (
     if (typeof value.reference === 'string') addReference(rows, column, value.reference)
     if (isObject(value.identifier)) addToken(rows, column + IDENTIFIER, value.identifier.system, value.identifier.value)
   }
-  /** For `:above` and `:below`, which go by the text. */
+  /** Adds the text of a canonical, which `:above` and `:below` compare. */
   const addText = (rows: IndexEntries, column: number, text: string): void => {
     const key = toPrefixKey(text)
     rows.string.push(column, key, long(text), key.length === text.length ? null : text)
@@ -53,7 +53,7 @@ export const createReferenceConverters = (
   const referenceResource: Convert = (rows, column, value: Json) => {
     if (typeof value.id === 'string') addReference(rows, column, `${value.resourceType}/${value.id}`)
   }
-  /** What canonicals call a resource: its url, with its version and without. */
+  /** The names that canonicals use for the resource: its url, with its version and without. */
   const ownCanonical: Convert = (rows, column, { url, version }: Json) => {
     if (typeof url !== 'string' || url === '') return
     rows.reference.push(column, long(url))

@@ -1,4 +1,4 @@
-/** Texts, names and addresses → folded keys. https://hl7.org/fhir/R4/search.html#string */
+/** Converts texts, names and addresses to normalized keys. https://hl7.org/fhir/R4/search.html#string */
 
 import { isObject, type Json, listOf } from '../../definition/kind.ts'
 import type { Hasher } from '../hash.ts'

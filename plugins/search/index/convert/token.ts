@@ -1,4 +1,7 @@
-/** Codes, identifiers and what else is a token → rows, with the texts of their displays. https://hl7.org/fhir/R4/search.html#token */
+/**
+ * Converts codes, identifiers and other tokens to rows, and their displays to rows for `:text`.
+ * https://hl7.org/fhir/R4/search.html#token
+ */
 
 import { DISPLAY_TEXT, OF_TYPE, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
 import { isObject, type Json, listOf, MIME_TYPE } from '../../definition/kind.ts'
@@ -13,12 +16,12 @@ const KNOWN_DISPLAYS = 2_000
 interface Display {
   readonly key: string
   readonly value: number
-  /** The whole folded text when it is longer than the key. */
+  /** The whole normalized text when it is longer than the key, otherwise null. */
   readonly tail: string | null
 }
 
 export const createTokenConverters = ({ long, short, code: hashCode }: Hasher) => {
-  // Displays are few and come again and again.
+  // The same few displays occur again and again, so their keys are cached.
   const displays = new Map<string, Display>()
   const displayOf = (text: string): Display => {
     const found = displays.get(text)

@@ -1,4 +1,7 @@
-/** URIs → keys, kept as they are, because searches by prefix need it. https://hl7.org/fhir/R4/search.html#uri */
+/**
+ * Converts URIs to keys. They are not normalized, because searches compare them exactly.
+ * https://hl7.org/fhir/R4/search.html#uri
+ */
 
 import type { Hasher } from '../hash.ts'
 import { toPrefixKey } from '../normalize.ts'
@@ -10,7 +13,9 @@ export const createUriConverters = ({ long }: Hasher): Readonly<Record<string, C
     const key = toPrefixKey(value)
     rows.string.push(column, key, long(value), key.length === value.length ? null : value)
   }
-  /** A search without a version means every version. */
+  /**
+   * A canonical with a version is also indexed without it, because a search without a version matches every version.
+   */
   const uriCanonical: Convert = (rows, column, value) => {
     uriUri(rows, column, value)
     const bar = typeof value === 'string' ? value.indexOf('|') : -1

@@ -1,6 +1,7 @@
 /**
- * The words of a resource, without case and accents: of its narrative, and of its other texts. Left out is what is found
- * by a parameter of its own or means nothing to a reader: systems, URLs, references, dates, data, meta.
+ * The words of a resource for `_text` (its narrative) and `_content` (all texts), without case and accents. Left out
+ * are systems, URLs, references, dates, attachment data and `meta`: other parameters find them, or no reader would
+ * search for them.
  */
 import { normalize } from '../normalize.ts'
 
@@ -9,9 +10,9 @@ export interface ResourceText {
   readonly content: string
 }
 
-/** Characters that are kept of either. PostgreSQL takes no more than 1 MB of words. */
+/** Most characters that are indexed of each. PostgreSQL limits a tsvector to 1 MB. */
 const MAX_CHARS = 150_000
-/** A text without blanks that is longer is data. */
+/** Longer texts without white space are taken for data and left out. */
 const MAX_WORD = 1_000
 
 const LEFT_OUT = new Set(['resourceType', 'id', 'meta', 'div', 'system', 'url', 'reference', 'data', 'contentType'])
@@ -20,8 +21,8 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 const NOT_ASCII = /[\u0080-\uffff]/
 
 /**
- * Elements that stand inside of a word; what any other element, such as `p`, `br`, `td` or `img`, separates are two words.
- * A tag ends before the next `<`, so that a narrative that was not validated takes linear time.
+ * Elements that may occur inside a word and are removed; any other element separates words. A tag ends before the
+ * next `<`, so that even an invalid narrative takes linear time.
  */
 const INLINE_TAG =
   /<\/?(?:a|abbr|acronym|b|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var)(?:\s[^<>]*)?\/?>|<!--(?:[^-]|-(?!-))*-->/gi
@@ -36,7 +37,7 @@ const toText = (xhtml: string): string =>
       return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : ' '
     })
 
-/** Words between single blanks. */
+/** The words of a text, normalized, with one blank between them. */
 export const toTerms = (text: string): string => {
   const folded = normalize(text.length > MAX_CHARS ? text.slice(0, MAX_CHARS) : text)
   return folded.replace(NOT_ASCII.test(folded) ? /[^\p{L}\p{M}\p{N}]+/gu : /[^a-z0-9]+/g, ' ').trim()
@@ -51,7 +52,7 @@ const collect = (value: unknown, name: string, into: string[]): void => {
       if (!LEFT_OUT.has(member)) collect((value as Record<string, unknown>)[member], member, into)
 }
 
-/** `withContent` false: of the narrative only. */
+/** `withContent` false: only the narrative. */
 export const resourceTextOf = (resource: Readonly<Record<string, unknown>>, withContent: boolean): ResourceText => {
   const div = (resource.text as { div?: unknown } | undefined)?.div
   const narrative = typeof div === 'string' ? toTerms(toText(div)) : ''

@@ -1,4 +1,4 @@
-/** Keeps the index of words beside the resources, in the transactions that write them. */
+/** Keeps the full-text index in step with the resources, in the transactions that write them. */
 
 import { type Database, insertImmediately, type MaybePromise, type Transaction } from '../../../database/service.ts'
 import { decompressBody } from '../../../storage/service.ts'
@@ -7,12 +7,12 @@ import type { IndexWriter } from '../index-writer.ts'
 import { type ResourceText, resourceTextOf } from './resource-text.ts'
 import { clearText, deleteText, insertText, readTextBatch, readTextSetting, writeTextSetting } from './text-tables.ts'
 
-/** What is indexed: all texts, narratives only, nothing. */
+/** Indexes all texts, only narratives, or nothing. */
 export type FullTextMode = 'all' | 'narrative' | 'none'
 
-const BATCH = 100 // resources of one transaction
+const BATCH = 100 // most resources of one transaction
 const MODE = 'words'
-/** How words are made of a resource: a new number makes the next start index those of all resources anew. */
+/** Version of the extraction of words. After an increase the next start indexes all resources again. */
 const VERSION = 3
 const PROGRESS = 'words-rid'
 
@@ -28,10 +28,10 @@ const both = (one: MaybePromise<void>, other: MaybePromise<void>): MaybePromise<
   one instanceof Promise || other instanceof Promise ? Promise.all([one, other]).then(() => undefined) : undefined
 
 export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
-  /** What the index holds once it is complete. */
+  /** The value of the setting when the index is complete. */
   const held = mode === 'none' ? mode : `${mode} ${VERSION}`
   const read = (resource: Json): ResourceText => resourceTextOf(resource, mode === 'all')
-  /** `isNew`: nothing of it is in the index, so it may come there later. */
+  /** `isNew`: the index holds nothing of this resource, so its row may be inserted after the transaction. */
   const put = (
     transaction: Transaction,
     rid: number,
@@ -93,7 +93,7 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
 
   return {
     mode,
-    /** Index rows that words go along with. */
+    /** Returns an index writer that also writes the full-text index. */
     beside: (rows: IndexWriter): IndexWriter =>
       mode === 'none'
         ? rows
@@ -115,13 +115,13 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
               )
             },
           },
-    /** Makes the index what the setting says, when it said something else before. Stops between batches. */
+    /** Rebuilds the full-text index when the setting has changed. Stops between two batches when `signal` aborts. */
     async complete(signal?: AbortSignal): Promise<void> {
       if ((await setting(MODE)) === held) return
       if ((await setting(PROGRESS)) === undefined || mode === 'none') await clear()
       if (mode !== 'none') await fill(signal)
     },
-    /** Puts the index back to where `complete` begins. */
+    /** Empties the full-text index, so that `complete` fills it again. */
     clear,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The index of words, for `_text` and `_content`: FTS5 without the text itself on SQLite, a tsvector on PostgreSQL. Words
- * of narratives are told apart from the others.
+ * Tables of the full-text index, for `_text` and `_content`: FTS5 without a copy of the text on SQLite, a tsvector on
+ * PostgreSQL. Words of narratives are marked, because `_text` searches only them.
  */
 import type { SchemaChange } from '../../../../kernel/index.ts'
 import { type DeferredInsert, sql } from '../../../database/service.ts'
@@ -22,7 +22,7 @@ export const fullTextMigrations: readonly SchemaChange[] = [
 
 const WORDS = "setweight(to_tsvector('simple', ?), 'A') || to_tsvector('simple', ?)"
 
-/** rid, narrative, content */
+/** Parameters: resource key, narrative, content. */
 export const insertText: DeferredInsert = {
   table: 'ix_words',
   width: 3,

@@ -1,6 +1,7 @@
 /**
- * Pages of a search in contained resources: `_contained=true|both`, shown as their containers or by themselves. What a
- * container may not show is neither found nor counted. https://hl7.org/fhir/R4/search.html#contained
+ * Pages of a search in contained resources, `_contained=true|both`, which returns the containers or the contained
+ * resources. Those whose container the caller may not see are neither returned nor counted.
+ * https://hl7.org/fhir/R4/search.html#contained
  */
 import type { VersionRow } from '../../../storage/service.ts'
 import { CONTAINER_KEY_SQL, containedIndex, containerKeyOf, SPACE_SQL } from '../../index/contained/key-space.ts'
@@ -15,17 +16,17 @@ import type { SearchMatch } from '../nearest-matches.ts'
 import type { Direction } from '../plan.ts'
 
 export interface ContainedSearch {
-  /** Contained resources of the type. */
+  /** Plan for contained resources of the type. */
   readonly inside: Plan
-  /** Resources of the type themselves, for `both`. */
+  /** Plan for resources of the type itself, for `both`. */
   readonly whole: Plan | undefined
-  /** Show the containers, not what they contain. */
+  /** True: returns the containers instead of the contained resources. */
   readonly asContainers: boolean
-  /** What containers of a type have to meet; undefined when nothing is restricted. */
+  /** Conditions on containers, by type. Undefined when access is not restricted. */
   readonly seen: readonly { readonly type: number; readonly conditions: readonly SearchClause[] }[] | undefined
 }
 
-/** Numbers of all matches: of contained resources, or of their containers. */
+/** Selects the keys of all matches: of contained resources, or of their containers. See key-space.ts. */
 const numbers = ({ inside, whole, asContainers }: ContainedSearch, pin: number): Fragment => {
   const found = matchesSql(inside, Math.min(containerKeyOf(pin), Number.MAX_SAFE_INTEGER))
   const parts = [
@@ -47,7 +48,10 @@ const containedRowsOf = (search: ContainedSearch, pin: number): Fragment => {
   return q`(${numbers(search, pin)}) u CROSS JOIN resource r WHERE r.rid = u.k / ${raw(SPACE_SQL)} AND (r.flags & 1) = 0 AND ${allowed}`
 }
 
-/** Matches next to `position.rid`, the number of the last match shown, or of the first one: the nearest first. */
+/**
+ * The matches next to `position.rid`, the key of the last match of a page or of its first one. The nearest come
+ * first.
+ */
 export const containedPage = async (
   executor: Executor,
   search: ContainedSearch,

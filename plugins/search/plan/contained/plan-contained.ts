@@ -1,4 +1,4 @@
-/** What a search in contained resources means: its conditions, and which containers may be seen. */
+/** Plans a search in contained resources, with the conditions on their containers. */
 import type { TypeCodes } from '../../../storage/service.ts'
 import type { AccessFilter } from '../../access/access-filter.ts'
 import { SearchSort, SearchUnsupportedParameter } from '../../errors.ts'
@@ -11,8 +11,8 @@ import type { PlannedSearch } from '../planned-search.ts'
 import type { ContainedSearch } from './contained-page.ts'
 
 /**
- * `whole` is the plan for resources of the type themselves. Throws 400 where contained resources cannot be searched:
- * over several types, in a compartment, sorted.
+ * `whole`: the plan for resources of the type itself. Throws 400 where contained resources cannot be searched: over
+ * several types, in a compartment, or sorted.
  */
 export const askContained = async (
   { containedCriteria, planner, usedTypes }: PlannedSearch,

@@ -1,6 +1,6 @@
 /**
- * Parameters of contained resources: the same conditions on the columns of contained resources. Chains lead from them to
- * whole resources.
+ * Clauses for contained resources: they read the columns of contained resources. Chains follow references from
+ * contained resources to whole ones.
  */
 
 import type { Parameter } from '../../definition/parameter.ts'
@@ -32,7 +32,7 @@ export const createContainedCriteria = (parts: CriteriaParts, { parameterOf, toC
   const own = { ...parts, types: { ...types, code } }
   const simple = createSimpleCriteria(own, apart)
   const linked = createChainCriteria(parts, apart, toClause)
-  /** Throws 400 for what is not understood, or cannot be asked of a contained resource. */
+  /** Throws 400 for a parameter that is unknown or does not apply to contained resources. */
   return async (type: string, name: string, value: string, context: SearchContext): Promise<SearchClause> => {
     const read = readName(name)
     if (OF_WHOLE_RESOURCES.has(read.code))

@@ -1,6 +1,4 @@
-/**
- * A filter → conditions, the same that parameters become. https://hl7.org/fhir/R4/search_filter.html
- */
+/** Turns a `_filter` into the same kind of clauses as search parameters. https://hl7.org/fhir/R4/search_filter.html */
 
 import type { Parameter } from '../../definition/parameter.ts'
 import { PREFIXED } from '../../definition/supported.ts'
@@ -18,7 +16,7 @@ import { codesOf } from '../value-context.ts'
 import { type FilterExpression, type FilterStep, type Operator, parseFilter } from './parse-filter.ts'
 import { STRING_OPERATORS, type StringOperator, stringTest } from './string-tests.ts'
 
-/** Operators by type of parameter; `pr` is for all. */
+/** Operators by type of parameter; `pr` applies to every type. */
 export const FILTER_OPERATORS: Readonly<Record<string, readonly Operator[]>> = {
   string: ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le'],
   uri: ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le'],
@@ -30,15 +28,15 @@ export const FILTER_OPERATORS: Readonly<Record<string, readonly Operator[]>> = {
   composite: ['eq'],
   special: ['eq'],
 }
-/** What a modifier of a parameter says already. */
+/** Operators that work as a modifier of a parameter does. */
 const MODIFIER_OF: Partial<Record<Operator, string>> = { in: 'in', ni: 'not-in', ss: 'below', sb: 'above' }
 
 type Test = Extract<FilterExpression, { kind: 'test' }>
 
-/** One value, whatever commas are in it. */
+/** Escapes commas, because a value of a filter is always a single value. */
 const asOne = (value: string): string => value.replace(/\\.|,/gs, (part) => (part === ',' ? '\\,' : part))
 
-/** Any value that none of the lookups hits. */
+/** Matches resources that have a value for which none of the lookups matches. */
 const unequal = (named: ClauseText, codes: readonly number[], lookups: readonly IndexLookup[]): SearchClause => {
   const table = raw((lookups[0] as IndexLookup).table)
   const keysSql = q`SELECT x.rid AS rid FROM ${table} x WHERE ${isIn('x.param', codes)} AND NOT (${or(lookups.map(({ where }) => where))})`
@@ -67,7 +65,7 @@ const overlap = (name: string, codes: readonly number[], value: string): IndexLo
 export interface FilterParts {
   readonly parameterOf: (type: string, code: string) => Parameter
   readonly simple: SimpleCriteria
-  /** `_id` and `_lastUpdated`. */
+  /** Makes the clause of `_id` or `_lastUpdated`. */
   readonly general: (type: string, code: string, value: string, context: SearchContext) => Promise<SearchClause>
   readonly follow: FollowReference
 }
@@ -78,7 +76,7 @@ export const createFilterCriteria = ({ parameterOf, simple, general, follow }: F
     throw SearchFilterOperator(test.operator, type, short(test.text), known)
   }
 
-  /** A parameter that has no column. */
+  /** The test of a parameter that has no column. */
   const ofWhole = async (
     type: string,
     code: string,
@@ -152,7 +150,7 @@ export const createFilterCriteria = ({ parameterOf, simple, general, follow }: F
     return filter.kind === 'and' ? allClause(named, both) : anyClause(named, both)
   }
 
-  /** Throws 400 for what cannot be read, or not be asked. */
+  /** Throws 400 for a filter that cannot be parsed or that the server does not support. */
   return (type: string, text: string, context: SearchContext, depth: number): Promise<SearchClause> =>
     compile(type, parseFilter(text), context, depth)
 }

@@ -1,4 +1,4 @@
-/** The text of `_filter` → a tree. https://hl7.org/fhir/R4/search_filter.html */
+/** Parses the text of `_filter` into a tree. https://hl7.org/fhir/R4/search_filter.html */
 import { SearchFilter, SearchTooCostly } from '../../errors.ts'
 
 export const OPERATORS = [
@@ -7,7 +7,7 @@ export const OPERATORS = [
 ] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** A name on the way to the value; what a bracket says of the resource it leads to. */
+/** One name of a path. `filter`: the condition in brackets after it, on the resource that it leads to. */
 export interface FilterStep {
   readonly name: string
   readonly filter: FilterExpression | undefined
@@ -21,20 +21,20 @@ export type FilterExpression =
       readonly path: readonly FilterStep[]
       readonly operator: Operator
       readonly value: string
-      /** As it stands in the filter, for messages. */
+      /** The text of the test in the filter, for error messages. */
       readonly text: string
     }
 
 export const MAX_FILTER_CHARS = 8_000
 export const MAX_FILTER_TESTS = 64
-export const MAX_FILTER_DEPTH = 16 // parentheses and brackets in one another
-const MAX_STEPS = 10 // links of all paths together
+export const MAX_FILTER_DEPTH = 16 // nested parentheses and brackets
+const MAX_STEPS = 10 // links in all paths together
 
 const NAME = /[A-Za-z_-][A-Za-z0-9_-]*/y
 const WORD = /[^\s)\]]+/y
 const TEXT = /"(?:[^"\\]|\\.)*"/sy
 
-/** Throws 400 that says where it is not readable, counting characters from 1. */
+/** Throws 400 with the position of the error; the first character is 1. */
 export const parseFilter = (text: string): FilterExpression => {
   if (text.length > MAX_FILTER_CHARS) throw SearchTooCostly(`a filter has at most ${MAX_FILTER_CHARS} characters`)
   let at = 0
@@ -47,7 +47,7 @@ export const parseFilter = (text: string): FilterExpression => {
   const space = (): void => {
     while (/\s/.test(text.charAt(at))) at += 1
   }
-  /** What a pattern matches here, or nothing. */
+  /** Reads what the pattern matches at this position. Undefined when it does not match. */
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at
     const found = pattern.exec(text)?.[0]
@@ -59,7 +59,7 @@ export const parseFilter = (text: string): FilterExpression => {
     if (text.charAt(at) !== character) fail(`"${character}" is expected`)
     at += 1
   }
-  /** A word of the grammar: not the beginning of a longer name. */
+  /** True when the keyword is at this position and is not the beginning of a longer name. */
   const isKeyword = (word: string): boolean => {
     space()
     const next = text.charAt(at + word.length)
@@ -126,7 +126,7 @@ export const parseFilter = (text: string): FilterExpression => {
     expect(')')
     return inside
   }
-  /** From left to right: neither of `and` and `or` goes before the other. */
+  /** `and` and `or` have the same precedence and associate to the left. */
   const readFilter = (depth: number): FilterExpression => {
     let left = readOne(depth)
     for (;;) {

@@ -1,4 +1,4 @@
-/** Strings and URIs as a filter compares them: whole, by their beginning, end or a part, or in alphabetical order. */
+/** Comparisons of strings and URIs in a filter: equality, prefix, suffix, substring and alphabetical order. */
 import { SearchEmpty } from '../../errors.ts'
 import { normalize, toPrefixKey } from '../../index/normalize.ts'
 import { and, type Fragment, isIn, q, raw } from '../../sql/fragment.ts'
@@ -17,7 +17,7 @@ const endsWith = (dialect: ValueContext['dialect'], text: string): Fragment =>
     ? q`substr(${WHOLE}, ${-[...text].length}) = ${text}`
     : q`right(${WHOLE}, ${[...text].length}) = ${text}`
 
-/** `folds`: texts compare without case and accents, URIs as they are. */
+/** `folds`: true for strings, which are compared without case and accents; false for URIs. */
 export const stringTest = (
   context: ValueContext,
   operator: StringOperator,

@@ -1,4 +1,4 @@
-/** Composites: values joined by `$`, of one element. https://hl7.org/fhir/R4/search.html#combining */
+/** Composites: values of one element, joined by `$`. https://hl7.org/fhir/R4/search.html#combining */
 import type { IndexKind } from '../../definition/kind.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
 import { COMPOSITE, COMPOSITE_COLUMNS } from '../../index/index-entries.ts'
@@ -12,7 +12,7 @@ import { referenceTargets } from './reference.ts'
 import { beginsWith } from './string.ts'
 import { caselessToken, hashToken, readToken } from './token.ts'
 
-/** Where a component's condition stands among the columns of `ix_comp`. */
+/** The condition of one component, on the columns of `ix_comp` that hold it. `at`: index of the component. */
 const componentLookup = async (
   context: ValueContext,
   kind: IndexKind,

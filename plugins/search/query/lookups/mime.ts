@@ -1,4 +1,7 @@
-/** `:below` on MIME types: `image` and all that is of it. https://hl7.org/fhir/R4/search.html#token */
+/**
+ * `:below` on MIME types: `image` matches all types that begin with `image/`.
+ * https://hl7.org/fhir/R4/search.html#token
+ */
 
 import { OF_TYPE } from '../../definition/column-codes.ts'
 import { isMimeTypes } from '../../definition/mime-value-set.ts'

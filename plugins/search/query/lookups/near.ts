@@ -1,5 +1,5 @@
 /**
- * `near`: `latitude|longitude|distance|unit`, by the distance along a great circle.
+ * `near`: `latitude|longitude|distance|unit`, compared by great-circle distance.
  * https://hl7.org/fhir/R4/location.html#search
  */
 import { SearchValue } from '../../errors.ts'
@@ -10,10 +10,10 @@ import { type IndexLookup, someRow } from '../index-lookup.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 
 const EARTH_KM = 6371.0088 // mean radius, IUGG
-const USUAL_KM = 50 // R4 leaves it to the server what is near when no distance is given
+const USUAL_KM = 50 // the distance when none is given, which R4 leaves to the server
 const RADIANS = Math.PI / 180
 
-/** Kilometres of a unit: UCUM codes and the names people write. */
+/** Kilometres per unit: UCUM codes and common names. */
 export const NEAR_UNITS: Readonly<Record<string, number>> = {
   km: 1,
   m: 0.001,
@@ -55,14 +55,14 @@ const readCircle = (name: string, text: string): Circle => {
   }
 }
 
-/** The haversine of the angle: grows with the distance, and takes no root to compare. */
+/** Haversine of the angle between two points. It grows with the distance and needs no square root. */
 const haversine = ({ latitude, longitude }: Circle, lat: number, lon: number): number => {
   const down = Math.sin(((lat - latitude) * RADIANS) / 2)
   const across = Math.sin(((lon - longitude) * RADIANS) / 2)
   return down * down + Math.cos(latitude * RADIANS) * Math.cos(lat * RADIANS) * across * across
 }
 
-/** Degrees of longitude a circle reaches to either side; 180 when a pole lies in it. */
+/** Degrees of longitude that a circle extends to either side; 180 when it contains a pole. */
 const widthOf = ({ latitude }: Circle, angle: number): number => {
   if (Math.abs(latitude) * RADIANS + angle >= Math.PI / 2) return 180
   return Math.asin(Math.sin(angle) / Math.cos(latitude * RADIANS)) / RADIANS
@@ -71,7 +71,7 @@ const widthOf = ({ latitude }: Circle, angle: number): number => {
 const circleLookup = (codes: readonly number[], circle: Circle): IndexLookup => {
   const { latitude, longitude, km } = circle
   const angle = Math.min(km / EARTH_KM, Math.PI)
-  // A point is at no distance from itself, whatever rounding makes of it.
+  // The small addition covers rounding: a point must be found at distance 0 from itself.
   const most = Math.sin(angle / 2) ** 2 + 1e-15
   const rows: Fragment[] = [
     q`x.val >= ${Math.floor(latitude - angle / RADIANS)}`,
@@ -79,7 +79,7 @@ const circleLookup = (codes: readonly number[], circle: Circle): IndexLookup => 
   ]
   const width = widthOf(circle, angle)
   const [west, east] = [Math.floor(longitude - width), Math.floor(longitude + width)]
-  // Across the date line there is no range to look in.
+  // A circle across the date line is not one range of longitudes, so this condition is omitted.
   if (west >= -180 && east <= 180) rows.push(q`x.sys >= ${west} AND x.sys <= ${east}`)
   const down = q`sin((x.lo - ${latitude}) * ${RADIANS / 2})`
   const across = q`sin((x.lo2 - ${longitude}) * ${RADIANS / 2})`

@@ -1,4 +1,7 @@
-/** Dates, numbers and quantities: prefix and value → conditions on ranges. https://hl7.org/fhir/R4/search.html#prefix */
+/**
+ * Turns the prefix and value of dates, numbers and quantities into conditions on ranges.
+ * https://hl7.org/fhir/R4/search.html#prefix
+ */
 
 import {
   type DateBounds,
@@ -26,17 +29,20 @@ import { type NumberBounds, numberBounds } from '../number-bounds.ts'
 import { type Prefix, splitPrefix } from '../prefix.ts'
 import { equivalents } from '../units.ts'
 
-/** Approximately: within a tenth. R4 recommends it, of the value or of the distance to now. */
+/** `ap` means within 10 %, as R4 recommends: of the value, or for dates of the time between the date and now. */
 const APPROXIMATE = 0.1
 
 export interface Bounds {
-  /** On columns lo and hi of `x`. `narrow` may use that a row is at most so wide, or a point. */
+  /**
+   * Conditions on the columns lo and hi of `x`. `narrow` is for rows of the column itself, which are points or ranges
+   * of limited length; `any` is for all rows.
+   */
   readonly any: Fragment
   readonly narrow: Fragment
   readonly test: (lo: number, hi: number) => boolean
 }
 
-/** A date: rows cover [lo, hi), the value [a, b). */
+/** Bounds for a date. A row covers [lo, hi), the value [a, b); milliseconds. */
 export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: DateBounds, now: number): Bounds => {
   const gap = Math.round(APPROXIMATE * Math.abs(now - a))
   const both = (any: Fragment, test: Bounds['test'], narrow = any): Bounds => ({ any, narrow, test })
@@ -72,7 +78,7 @@ export const dateBounds = (prefix: Prefix, { lo: a, hi: b }: DateBounds, now: nu
   }
 }
 
-/** Text of a date value; a plus of its zone may have arrived as a space. */
+/** Parses a date value. The plus of a time zone may have been decoded to a space. */
 export const readDateValue = (name: string, text: string): { prefix: Prefix; range: DateBounds } => {
   const { prefix, rest } = splitPrefix(text)
   const range: DateBounds = { lo: 0, hi: 0 }
@@ -81,7 +87,7 @@ export const readDateValue = (name: string, text: string): { prefix: Prefix; ran
   return { prefix, range }
 }
 
-/** Narrow rows lie under a column's own number, wide ones beside it. */
+/** Conditions for the narrow rows of columns, and for the wide ones at WIDE_OFFSET. */
 const onColumns = (
   codes: readonly number[],
   bounds: Pick<Bounds, 'any' | 'narrow'>,
@@ -99,7 +105,7 @@ const onColumns = (
   }
 }
 
-/** Of a row at `at`: whether the bounds let it through. */
+/** Checks the row at `at` in memory. */
 const testRow = (bounds: NumberBounds, row: readonly unknown[], at: number, places: Places): boolean =>
   bounds.test(
     row[at + places.low] as number,
@@ -141,14 +147,17 @@ const scale = ({ value, low, high }: DecimalRange, factor: Ratio): DecimalRange 
   high: multiply(high, factor),
 })
 
-/** The condition on the unit columns of a quantity, and the numbers it goes with. */
+/** A number together with the condition on the unit that it is compared in. */
 interface UnitCase {
   readonly number: DecimalRange
   readonly where?: Fragment
   readonly test: (code: number, system: number, unit: number) => boolean
 }
 
-/** `5.4`, `5.4|system|code`, `5.4||code`; UCUM units of one family are converted. */
+/**
+ * Parses `5.4`, `5.4|system|code` or `5.4||code`. Returns one case for each unit into which the number can be
+ * converted.
+ */
 const unitCases = (
   name: string,
   hasher: Hasher,
@@ -230,7 +239,7 @@ export const numberLookup = (name: string, codes: readonly number[], text: strin
   }
 }
 
-/** The same bounds on a composite's columns: those of its first ordered component, or of its second. */
+/** The same bounds on the columns of a composite: `second` selects those of its second ranged component. */
 export const componentBounds = (
   name: string,
   hasher: Hasher,
@@ -257,7 +266,7 @@ export const componentBounds = (
   }
   const [first = '', ...unit] = splitEscaped(text, '|')
   const { prefix, number } = readNumberValue(name, unescapeValue(first))
-  // Where the text of a unit is not its code, it has a row of its own in the place of the code, without a system.
+  // A unit's text that differs from its code is stored in a row of its own, in the code column and without a system.
   const cases = unitCases(name, hasher, number, [first, ...unit]).map((one) => ({
     ...one,
     bounds: numberBounds(prefix, one.number),

@@ -1,4 +1,4 @@
-/** References: ids, typed ids, URLs, versions. https://hl7.org/fhir/R4/search.html#reference */
+/** Turns ids, typed ids, URLs and versions into lookups of references. https://hl7.org/fhir/R4/search.html#reference */
 
 import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
@@ -11,8 +11,8 @@ const ID = /^[A-Za-z0-9\-.]{1,64}$/
 const LITERAL = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-9\-.]{1,64})?$/
 
 /**
- * Texts a reference may be stored under to be what a value asks for. A bare id may be of any of `types`; `only` is the
- * type that a modifier or the parameter itself insists on.
+ * Texts of the references that match a value. A bare id may belong to any of `types`. `only`: the one type that a
+ * modifier or the parameter allows.
  */
 export const referenceTargets = (
   { name, ownUrl }: Pick<ValueContext, 'name' | 'ownUrl'>,
@@ -55,7 +55,7 @@ export const referenceLookup = (columns: readonly ParameterColumn[], targets: re
   }
 }
 
-/** `only` is the type that a modifier names, `types` those that a bare id may be of. */
+/** `only`: the type that a modifier names. `types`: the types that a bare id may belong to. */
 export const referenceLookups = (
   context: ValueContext,
   values: readonly string[],
@@ -63,7 +63,7 @@ export const referenceLookups = (
   only: string | undefined,
 ): IndexLookup[] =>
   [...Map.groupBy(context.columns, ({ refers }) => refers)].map(([refers, columns]) => {
-    // A parameter for references to Patient has no answer for another type.
+    // A parameter for references to one type matches nothing when the modifier names another.
     if (only !== undefined && refers !== undefined && only !== refers) return referenceLookup(columns, [])
     const narrowed = only ?? refers
     const targets = values.flatMap((value) =>

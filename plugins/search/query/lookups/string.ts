@@ -1,4 +1,4 @@
-/** Strings: beginnings, parts, exact texts. https://hl7.org/fhir/R4/search.html#string */
+/** Lookups of strings by prefix, by substring and exactly. https://hl7.org/fhir/R4/search.html#string */
 import { SearchEmpty } from '../../errors.ts'
 import type { IndexEntries } from '../../index/index-entries.ts'
 import { KEY_CHARS, normalize, toPrefixKey } from '../../index/normalize.ts'
@@ -12,7 +12,7 @@ const startsWith = (dialect: ValueContext['dialect'], key: Fragment, tail: Fragm
     ? q`substr(coalesce(${tail}, ${key}), 1, ${[...text].length}) = ${text}`
     : q`starts_with(coalesce(${tail}, ${key}), ${text})`
 
-/** Folded text that begins so, in a column of keys and one of the texts that are longer. */
+/** A condition on normalized text that begins with `text`: `column` holds keys, `tail` the whole of longer texts. */
 export const beginsWith = (dialect: ValueContext['dialect'], column: string, tail: string, text: string): Fragment => {
   const key = toPrefixKey(text)
   const range = q`${raw(column)} >= ${key} AND ${raw(column)} < ${key + LAST}`
@@ -33,7 +33,7 @@ export const stringRow =
       (at) => codes.includes(string[at] as number) && test(String(string[at + 3] ?? string[at + 1]), string[at + 2]),
     )
 
-/** Text that begins so. */
+/** Matches strings that begin with `text`. */
 export const prefixLookup = (
   dialect: ValueContext['dialect'],
   codes: readonly number[],
@@ -56,7 +56,7 @@ export const stringLookups = (
   return values.map((value) => {
     const text = unescapeValue(value)
     const folded = normalize(text)
-    // Only marks and spaces: nothing is left to compare.
+    // The value consists of marks and spaces only, so nothing is left to compare.
     if (folded === '') throw SearchEmpty(name)
     if (modifier === 'exact') {
       const exact = hasher.long(text)

@@ -1,4 +1,7 @@
-/** Tokens: codes with their systems, displays, typed identifiers. https://hl7.org/fhir/R4/search.html#token */
+/**
+ * Lookups of tokens: codes with their systems, displays and identifiers with types.
+ * https://hl7.org/fhir/R4/search.html#token
+ */
 import { DISPLAY_TEXT, IDENTIFIER, OF_TYPE, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
 import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
@@ -12,9 +15,9 @@ import { codesOf, type ValueContext } from '../value-context.ts'
 import { beginsWith } from './string.ts'
 
 export interface TokenValue {
-  /** Undefined: whatever system. Empty: none. */
+  /** Undefined matches any system; empty matches only codes without one. */
   readonly system: string | undefined
-  /** Undefined: whatever code. */
+  /** Undefined matches any code. */
   readonly code: string | undefined
 }
 
@@ -30,7 +33,7 @@ export const readToken = (name: string, text: string): TokenValue => {
   return { system: first, code: second === '' ? undefined : second }
 }
 
-/** What a row must hold: `system` undefined is any. */
+/** A token to find. `system` undefined matches any system. */
 interface WantedToken {
   readonly value: number
   readonly system: number | undefined
@@ -39,7 +42,7 @@ interface WantedToken {
 const keysFor = (codes: readonly number[], wanted: readonly WantedToken[]): readonly MatchKey[] =>
   codes.flatMap((column) => wanted.map((one) => ({ kind: 'token' as const, column, ...one })))
 
-/** `wanted` decides on rows in memory; rows of a table are found under `systems`, where those are known. */
+/** `wanted` checks rows in memory. In the table, rows are sought under `systems`, where these are known. */
 const tokenRows = (
   codes: readonly number[],
   wanted: readonly WantedToken[],
@@ -67,7 +70,7 @@ const tokenRows = (
   }
 }
 
-/** Values that share what they say of the system become one lookup. */
+/** Makes one lookup for all values that have the same systems. */
 const tokensOf = async (
   context: ValueContext,
   codes: readonly number[],
@@ -90,10 +93,11 @@ const tokensOf = async (
       continue
     }
     const systems = system === undefined ? await codeSystemsOf(codes, value) : [system]
-    // A code nobody has used yet: no row can match, under whatever system.
+    // With no systems the code has never been stored, so no row can match.
     const key = systems === undefined ? '*' : systems.join()
     const group = bySystem.get(key)
-    // Rows of a version that is not stored are judged by the code alone where no system was given.
+    // A check in memory compares only the code when the client gave no system: a version that is not stored may use a
+    // new one.
     const one = { value, system }
     if (group === undefined) bySystem.set(key, { wanted: [one], systems })
     else group.wanted.push(one)
@@ -107,7 +111,10 @@ export const hashToken = ({ hasher }: Pick<ValueContext, 'hasher'>, { system, co
   system: system === undefined ? undefined : system === '' ? 0 : hasher.short(system),
 })
 
-/** Codes without a system, as they are kept under systems that have no case: a lookup of their own beside that of the codes. */
+/**
+ * A code without a system, as it is stored under systems that are not case-sensitive: in lower case. It needs a
+ * lookup of its own.
+ */
 export const caselessToken = (
   hasher: ValueContext['hasher'],
   { system, code }: TokenValue,
@@ -117,7 +124,7 @@ export const caselessToken = (
   return lower === code ? undefined : { value: hasher.long(lower), systems: [...hasher.caseless].map(hasher.short) }
 }
 
-/** Tokens as a column holds them: without a system that its codes imply. */
+/** Tokens as a column stores them: without the system where the column's codes imply it. */
 const impliedTokens = async (
   { impliedSystemsOf }: ValueContext,
   { implied }: ParameterColumn,
@@ -182,7 +189,7 @@ export const ofTypeLookups = (context: ValueContext, values: readonly string[]):
     }),
   )
 
-/** `:text`: displays that begin with the text; their rows hold the hash of the display. */
+/** `:text` matches displays that begin with the text. The token rows contain the hash of the display. */
 export const textLookups = ({ name, columns, dialect }: ValueContext, values: readonly string[]): IndexLookup[] => {
   const codes = codesOf(columns, DISPLAY_TEXT)
   return values.map((text) => {

@@ -1,4 +1,7 @@
-/** URIs: exact, above and below at the slashes. https://hl7.org/fhir/R4/search.html#uri */
+/**
+ * Lookups of URIs: exact, and `:above` and `:below`, which compare path segments.
+ * https://hl7.org/fhir/R4/search.html#uri
+ */
 import { SearchEmpty, SearchValue } from '../../errors.ts'
 import { toPrefixKey } from '../../index/normalize.ts'
 import { and, isIn } from '../../sql/fragment.ts'
@@ -9,7 +12,7 @@ import { prefixLookup, stringRow } from './string.ts'
 
 const MAX_ABOVE = 64
 
-/** `1.2-beta`, `1.2` and `1` of one canonical. */
+/** The canonical with the version and its beginnings: for `1.2-beta` also `1.2` and `1`. */
 const versionsAbove = (url: string, version: string): readonly string[] => {
   const found: string[] = []
   for (
@@ -21,7 +24,10 @@ const versionsAbove = (url: string, version: string): readonly string[] => {
   return found.slice(0, MAX_ABOVE)
 }
 
-/** `http://a/b/c` and everything above it at a slash; of a canonical with a version, this one and those it begins with. */
+/**
+ * The URI and its beginnings up to a slash. For a canonical with a version: the same URL with the version and its
+ * beginnings.
+ */
 const above = (uri: string): readonly string[] => {
   const [url, version] = splitVersion(uri)
   if (version !== undefined) return versionsAbove(url, version)
@@ -32,7 +38,7 @@ const above = (uri: string): readonly string[] => {
   return [...new Set(found)].slice(0, MAX_ABOVE)
 }
 
-/** A canonical and its version, when it has one. */
+/** Splits a canonical into its URL and version. */
 const splitVersion = (uri: string): readonly [string, string | undefined] => {
   const bar = uri.indexOf('|')
   const version = bar === -1 ? '' : uri.slice(bar + 1)
