@@ -1,4 +1,4 @@
-/** [cors]. Nobody else's pages are let in until they are named. */
+/** Settings of [cors]. By default no page of another origin may read the server's answers. */
 import { Type } from 'typebox'
 
 export const corsSection = Type.Object({

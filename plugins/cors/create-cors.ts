@@ -1,6 +1,6 @@
 /**
- * Cross-origin requests, https://fetch.spec.whatwg.org/#http-cors-protocol. Credentials are never allowed: access is by
- * token, and what a browser sends by itself opens nothing.
+ * Cross-origin requests, https://fetch.spec.whatwg.org/#http-cors-protocol. Access-Control-Allow-Credentials is never
+ * sent: callers send their token in a header, and the server reads no cookies.
  */
 import type { Reply, RequestContext } from '../../kernel/index.ts'
 import type { WebApps } from './service.ts'
@@ -10,21 +10,27 @@ const EXPOSED = [
   ...['Allow', 'Content-Location', 'ETag', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
   ...['WWW-Authenticate', 'X-Request-Id'],
 ].join(', ')
-const MAX_AGE_S = 3600 // for which a browser need not ask again
-const MAX_NAMES = 1000 // characters of the list of header names
+const MAX_AGE_S = 3600 // how long a browser may reuse the answer to a preflight
+const MAX_NAMES = 1000 // characters; a longer Access-Control-Request-Headers is ignored
 
 /** A list of header names. RFC 9110, section 5.6.1 */
 const NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/
 
-/** Says the same to everybody, before there is a token. */
+/**
+ * Every origin may read the capability statement: it is the same for all callers, and clients read it before they have
+ * a token.
+ */
 const CAPABILITIES = '/metadata'
 
-/** For the hook `arrive`. `origins` are as browsers send them. */
+/**
+ * Makes the tap for the hook `arrive`: sets the CORS headers and answers a preflight with 204; for other requests it
+ * returns undefined and they go on. `origins` are spelled as browsers send them in `Origin`.
+ */
 export const createCors = (origins: readonly string[], apps: WebApps | undefined) => {
   const own = new Set(origins)
   const open = new Set([CAPABILITIES, ...(apps?.openRoutes ?? [])])
   const closed = new Set(apps?.closedRoutes)
-  // A sandboxed page and a file have the origin "null": that is nobody in particular.
+  // Browsers send the origin "null" for sandboxed pages and local files. It identifies no app, so it is not allowed.
   const isAllowed = (origin: string): boolean =>
     own.has(origin) || (origin !== 'null' && apps?.hasOrigin(origin) === true)
 
@@ -47,7 +53,8 @@ export const createCors = (origins: readonly string[], apps: WebApps | undefined
     const { origin } = headers
     if (open.has(route)) request.setHeader('access-control-allow-origin', '*')
     else {
-      // Said to everybody: a cache must not give to a page what it kept of an answer to nobody's page.
+      // `Vary: Origin` is sent also when the origin is not allowed. Otherwise a shared cache could serve that answer,
+      // which has no CORS headers, to a page of an allowed origin.
       request.varyBy('Origin')
       if (typeof origin !== 'string' || !isAllowed(origin)) return undefined
       request.setHeader('access-control-allow-origin', origin)

@@ -1,4 +1,4 @@
-/** What an operator hears whose origins are none. */
+/** The error that stops the start when an entry of `[cors] origins` is not an origin. */
 import { defineError } from '../../kernel/index.ts'
 
 export const OriginMalformed = defineError(

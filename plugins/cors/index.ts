@@ -1,4 +1,7 @@
-/** Lets pages of other origins call this server from a browser: those that are named, and registered apps. */
+/**
+ * Lets pages of other origins call this server from a browser: the origins in the settings, and those of registered
+ * apps.
+ */
 import { definePlugin } from '../../kernel/index.ts'
 import { corsSection } from './config.ts'
 import { createCors } from './create-cors.ts'

@@ -1,16 +1,16 @@
-/** What a plugin that knows the apps which call this server tells about them. */
+/** The service through which another plugin names the client apps whose pages may call this server. */
 import { defineService } from '../../kernel/index.ts'
 
 export { originOf } from './origin-of.ts'
 
 export interface WebApps {
-  /** Is it the origin of an app? Asked for each request of a page of another origin; waits for nothing. */
+  /** True when an app has this origin. Called for each request with the header `Origin`, so it answers from memory. */
   hasOrigin(origin: string): boolean
-  /** Routes, as they are declared, that say the same to everybody: pages of every origin may read them. */
+  /** Routes, as they are declared, whose answer is the same for every caller. Pages of every origin may read them. */
   readonly openRoutes: readonly string[]
-  /** Routes that only pages of this server may read: login and consent. */
+  /** Routes that only pages of this server may use, such as login and consent. They get no CORS headers. */
   readonly closedRoutes: readonly string[]
 }
 
-/** Provided by whoever knows the apps; no other plugin may. */
+/** Provided by the plugin that registers apps; only one plugin can provide it. */
 export const WebApps = defineService<WebApps>('cors.apps')

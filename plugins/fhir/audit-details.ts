@@ -1,4 +1,4 @@
-/** What the trail is told of versions that were shown: whose data they are. */
+/** Details of reads for the audit trail: which patients the shown versions belong to. */
 import type { FactDetails, OwnUrl, Runners } from '../../kernel/index.ts'
 import type { PatientSubjects } from '../search/service.ts'
 import type { StoredVersion } from '../storage/service.ts'
@@ -6,9 +6,9 @@ import type { StoredVersion } from '../storage/service.ts'
 type Told = Pick<Runners, 'onAudit'>
 
 export interface AuditDetails {
-  /** Of a version that was shown; undefined when nobody wants to know. */
+  /** Details of one version that was shown; undefined when no plugin taps `onAudit`. */
   of(run: Told, version: StoredVersion | undefined, ownUrl: OwnUrl | undefined): FactDetails | undefined
-  /** Of several versions, each patient once; mostly they are of one. */
+  /** The patients of several versions, each once. Mostly all versions belong to one patient. */
   patients(versions: readonly StoredVersion[], ownUrl: OwnUrl | undefined): readonly string[]
 }
 
@@ -26,7 +26,7 @@ export const createAuditDetails = (patientSubjects: Pick<PatientSubjects, 'ofVer
   },
 })
 
-/** Whose data several versions are, and how they were asked for; nothing when nobody wants to know. */
+/** Details of a read of several versions: their patients, and the query. Empty when no plugin taps `onAudit`. */
 export const withAuditDetails = (
   run: Told,
   patients: () => readonly string[],

@@ -1,4 +1,7 @@
-/** GET /metadata: what this server does, built from what is registered. https://hl7.org/fhir/R4/capabilitystatement.html */
+/**
+ * GET /metadata: the capability statement, built from the registered types, search parameters and operations.
+ * https://hl7.org/fhir/R4/capabilitystatement.html
+ */
 
 import { BUILD, type Clock, type RequestContext } from '../../kernel/index.ts'
 import type { ResourceType, TypeCatalog } from '../model/service.ts'
@@ -18,14 +21,14 @@ export interface CapabilityStatementParts {
   readonly fullTextMode: FullTextMode
   readonly deletesMany: boolean
   readonly updateAsCreate: boolean
-  /** What other plugins say. */
+  /** Parts that other plugins have added. */
   readonly described: readonly CapabilityPart[]
 }
 
 const interactionsOf = (owned: CapabilityStatementParts['owned'], type: string): readonly string[] =>
   owned.readElsewhere.has(type) ? READ_ELSEWHERE : owned.has(type) ? READING : INTERACTIONS
 
-/** What the registry that runs the searches knows of a type. */
+/** The search members of a type, from the registry that performs the searches. */
 const searchOf = ({ registry, fullTextMode, catalog }: CapabilityStatementParts, name: string): object => {
   const parameters = [...registry.parameters(name).values()]
   const references = (type: string) =>
@@ -60,7 +63,7 @@ const COMMON = [
 ]
 const TEXT = { name: '_text', definition: 'http://hl7.org/fhir/SearchParameter/DomainResource-text', type: 'string' }
 const CONTENT = { name: '_content', definition: 'http://hl7.org/fhir/SearchParameter/Resource-content', type: 'string' }
-/** By what the setting full_text has indexed. */
+/** Search parameters by the value of the setting `full_text`. */
 const WORDS = { all: [TEXT, CONTENT], narrative: [TEXT], none: [] } as const
 
 const INTERACTIONS = [
@@ -78,17 +81,18 @@ const INTERACTIONS = [
 const RAW_CONTENT =
   'Create and update take content of any media type as it is, with its reference in X-Security-Context; read and vread give it back unless FHIR is asked for.'
 
-/** Of a type that the server writes itself. */
+/** Interactions of a type that only the server writes. */
 const READING = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
+/** Interactions of a type that is not stored as resources, but read at another address. */
 const READ_ELSEWHERE = ['read', 'search-type']
 
-/** An array without items is no valid element. */
+/** FHIR allows no empty arrays, so an empty one is left out. */
 const nonEmpty = (name: string, items: readonly object[]): object => (items.length === 0 ? {} : { [name]: items })
 
 export const toCapabilityStatement = (
   parts: CapabilityStatementParts,
   request: RequestContext,
-  /** Of the types that are normative alone. */
+  /** Lists only normative types. */
   onlyNormative: boolean,
 ): object => {
   const { catalog, clock, operations, owned, described, updateAsCreate, deletesMany } = parts
@@ -118,7 +122,7 @@ export const toCapabilityStatement = (
             ...(profiles.length > 0 && { supportedProfile: profiles }),
             ...(name === 'Binary' && { documentation: RAW_CONTENT }),
             interaction: interactionsOf(owned, name).map((code) => ({ code })),
-            // Not versioned-update: an update need not name the version it is made from.
+            // Not versioned-update: a client may update without If-Match.
             versioning: 'versioned',
             readHistory: !owned.readElsewhere.has(name),
             updateCreate: updateAsCreate && !owned.has(name),

@@ -1,4 +1,4 @@
-/** Puts the interactions together: each is given the parts it uses, once, and is performed on a view. */
+/** Composes the interactions: each gets the parts it uses once, and the view with each call. */
 import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import { createElements, type Model, type TypeCatalog } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
@@ -40,17 +40,17 @@ import type { View } from './view.ts'
 
 /** The server once it has started. */
 export interface StartedFhir {
-  /** Of what is committed. */
+  /** View of the committed data. */
   readonly view: View
   readonly interactions: Interactions
   readonly bundle: Bundle
   readonly capabilities: Capabilities
   readonly catalog: Pick<TypeCatalog, 'types'>
-  /** What lies in memory under `Type/id`. */
+  /** Returns the current version of `Type/id` if it is in memory. */
   readonly getCurrent: VersionStore['getCurrent']
-  /** For the operations of this plugin. */
+  /** Used by the built-in operations. */
   readonly builtIn: ReturnType<BuiltInOperationParts['late']>
-  /** For sessions. */
+  /** Used by sessions. */
   readonly sessions: ReturnType<ResourcesParts['late']>
 }
 
@@ -67,15 +67,15 @@ export interface ComposeParts {
   readonly described: readonly CapabilityPart[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
-  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
-  /** [conformance] conditional_delete: a condition takes all that match. */
+  /** [conformance] conditional_delete is "multiple": a conditional delete deletes all matches. */
   readonly deletesMany: boolean
 }
 
-/** What several interactions use. */
+/** Parts that several interactions use. */
 const commonOf = (given: ComposeParts) => {
   const { model, storage, searches, definitions, clock, random, large, validator, owned, page, updateAsCreate } = given
   const { catalog, links: referenceWalker } = model
@@ -103,7 +103,7 @@ const commonOf = (given: ComposeParts) => {
     guardChange: createGuardChange(owned),
     checkContent,
     toModification: createToModification({ catalog, large, checkContent }),
-    /** Where the validation was asked before. */
+    /** For changes whose content was validated before. */
     checkUnvalidated: createCheckContent({ validator: undefined, checks, references }),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The one way into the data: every interaction, single or an entry of a Bundle, is ruled on and leaves a fact for the
- * trail, refused ones too.
+ * Every interaction, single or an entry of a Bundle, passes through here. It is authorized, and a fact of it is emitted
+ * for the audit trail, also when it is refused.
  */
 import {
   type FactDetails,
@@ -18,8 +18,8 @@ import { extent, RestrictionUnsupported, typeForbidden } from '../search/service
 const NO_RULING = Object.freeze(new Ruling()) as Ruling
 
 /**
- * What each interaction needs on its type. A Bundle needs nothing itself, an operation what it declares; a conditional
- * change needs `s` besides, for its search is an interaction of its own.
+ * The rights that each interaction needs on its type. A Bundle needs none itself, an operation those that it declares.
+ * A conditional change also needs `s`: its search is an interaction of its own.
  */
 const RIGHTS: Readonly<Partial<Record<Interaction['kind'], readonly Right[]>>> = {
   read: ['r'],
@@ -33,7 +33,10 @@ const RIGHTS: Readonly<Partial<Record<Interaction['kind'], readonly Right[]>>> =
   delete: ['d'],
 }
 
-/** Applies what can be told without looking at data; the rest is the work's own to apply. */
+/**
+ * Throws 403 when the ruling gives no access to the type at all. Restrictions that depend on data are applied by the
+ * interaction itself.
+ */
 const applyRuling = (ruling: Ruling, { kind, type }: Interaction): void => {
   if (type === undefined || ruling.restrictions.length === 0) return
   for (const right of RIGHTS[kind] ?? [])
@@ -42,7 +45,10 @@ const applyRuling = (ruling: Ruling, { kind, type }: Interaction): void => {
 
 const EVERY_RIGHT: readonly Right[] = ['c', 'r', 'u', 'd', 's']
 
-/** Throws 403 where an operation may not be invoked on a type; `declared` are the rights it states itself. */
+/**
+ * Throws 403 when the ruling does not allow an operation on a type. `declared` are the rights that the operation
+ * states.
+ */
 export const checkOperation = (ruling: Ruling, { type, id }: Interaction, declared: Rights | undefined): void => {
   if (type === undefined || ruling.restrictions.length === 0) return
   const isClosed = (right: Right): boolean => ruling.extent(type, right) === 'none'
@@ -52,8 +58,8 @@ export const checkOperation = (ruling: Ruling, { type, id }: Interaction, declar
 }
 
 /**
- * Asks every `authorize` tap; what they leave open is allowed. Throws their refusal. No promise where all taps are
- * synchronous, so that a restricted read, too, is answered in the turn it arrived in.
+ * Calls every `authorize` tap. Everything is allowed that no tap restricts. Throws the refusal of a tap. Returns no
+ * promise when all taps are synchronous, so that a restricted read is answered synchronously, too.
  */
 export const authorize = (run: Runners, request: RequestContext, interaction: Interaction): MaybePromise<Ruling> => {
   if (run.authorize === null) return NO_RULING
@@ -65,7 +71,10 @@ export const authorize = (run: Runners, request: RequestContext, interaction: In
   })
 }
 
-/** For interactions that look at all data of a type, or of all types, without applying a ruling: a guard never fails open. */
+/**
+ * Refuses a caller with restricted access. For interactions that read all data of a type, or of all types, and cannot
+ * apply a ruling.
+ */
 export const refuseRestricted = (ruling: Ruling, type: string | undefined): void => {
   const isOpen = type === undefined ? ruling.covers(['r', 's']) : extent(ruling, type, 's') === 'all'
   if (!isOpen) throw RestrictionUnsupported()
@@ -91,8 +100,8 @@ const emit = <T>(
 }
 
 /**
- * A read: its fact is told after it, with the version it gave. A promise only where something has to be waited for: a
- * hot read is answered in the turn it arrived in.
+ * Performs a read, then emits its fact with the version that was read. Returns a promise only when a step is
+ * asynchronous, so that a read from memory is answered synchronously.
  */
 export const dispatchRead = <T>(
   run: Runners,
@@ -122,8 +131,8 @@ export const dispatchRead = <T>(
 }
 
 /**
- * A change: its fact is told inside its transaction by the write path; here only a refusal is. `work` may say which resource
- * a condition has found, so that the refusal names it.
+ * Performs a change. The write path emits its fact inside the transaction; this function emits refusals only. `work`
+ * reports the resource that a condition has found, so that the fact of a refusal names it.
  */
 export const dispatchChange = async <T>(
   run: Runners,
@@ -143,7 +152,7 @@ export const dispatchChange = async <T>(
   }
 }
 
-/** The fact of an interaction that was refused. */
+/** Emits the fact of a refused interaction. */
 export const emitRefused = async (
   run: Runners,
   request: RequestContext,

@@ -1,7 +1,7 @@
-/** The status codes of the FHIR interface. https://hl7.org/fhir/R4/http.html */
+/** Errors of the FHIR interface and their status codes. https://hl7.org/fhir/R4/http.html */
 import { defineError } from '../../kernel/index.ts'
 
-// The text of a body
+// Bodies of requests
 
 export const BodyEncoding = defineError(
   'fhir/body-encoding',
@@ -47,7 +47,7 @@ export const NotAcceptable = defineError(
   'The server answers in application/fhir+json; "%s" asks for something else.',
 )
 
-// What is addressed
+// Addresses
 
 export const MethodNotAllowed = defineError(
   'fhir/method-not-allowed',
@@ -55,7 +55,7 @@ export const MethodNotAllowed = defineError(
   'not-supported',
   '%s is not supported at this address; the Allow header lists what is.',
 )
-// What is written
+// Resources that are written
 
 export const TypeMissing = defineError(
   'fhir/type-missing',
@@ -125,7 +125,7 @@ export const ConditionalIdTaken = defineError(
   'conflict',
   '%s/%s exists and does not match the criteria. Send the criteria that it matches, another id, or PUT to its address without criteria.',
 )
-// How it is asked
+// Headers and parameters
 
 export const ConditionHeader = defineError('fhir/condition-header', 400, 'not-supported', '%s does not go with %s. %s.')
 

@@ -15,13 +15,13 @@ export interface Extensions {
   readonly described: readonly CapabilityPart[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
-  /** Where they are added. */
+  /** The service through which plugins add them. */
   readonly service: Fhir
   readonly resources: Resources
 }
 
 export interface ExtensionParts {
-  /** Once it has started. */
+  /** The started server. Throws before the start. */
   get(): StartedFhir
   readonly storage: Pick<Storage, 'check'>
   readonly searches: Searches

@@ -1,6 +1,6 @@
 /**
- * A Binary.securityContext that names no resource protects nothing: an identifier alone, a contained resource or a URN
- * cannot be decided on, and is refused before anybody relies on it.
+ * Refuses a Binary whose securityContext does not refer to a resource. Access to the Binary is decided by that
+ * resource, so an identifier, a contained resource or a URN would protect nothing.
  */
 
 import { readLiteral } from '../model/service.ts'

@@ -1,4 +1,6 @@
-/** What the FHIR plugin offers to others: places where they add to the capability statement and check what is written. */
+/**
+ * The service `Fhir`: other plugins add to the capability statement, and add checks of writes, operations and types.
+ */
 
 import { defineService } from '../../kernel/index.ts'
 import type { References, Reindexing } from '../search/service.ts'
@@ -53,19 +55,23 @@ export type {
 } from './session/session.ts'
 
 export interface Fhir extends Reindexing {
-  /** In setup only: shown in /metadata. */
+  /** In setup only: adds a part to the capability statement. */
   describe(part: CapabilityPart): void
-  /** In setup only. */
+  /** In setup only: adds a check of every write. */
   check(check: WriteCheck): void
-  /** In setup only: `$code` over HTTP and in Bundles, and in /metadata. */
+  /** In setup only: adds the operation `$code` over HTTP and in Bundles, and lists it in /metadata. */
   operation(operation: Operation): void
   /**
-   * In setup only: nobody changes resources of this type over HTTP; each attempt is answered 405 and told to the trail.
-   * `why` follows the name of the type: `is written by the audit trail`. With `readAt` it is not stored as resources either:
-   * searches, histories and entries of a Bundle that ask for it are answered 400 with this: `send GET /_audit`.
+   * In setup only: lets clients only read this type. Each attempt to change it over HTTP is answered with 405 and
+   * audited. `why` follows the name of the type in that answer: `is written by the audit trail`. `readAt` is given for a
+   * type that is not stored as resources: searches, histories and Bundle entries that read it are answered with 400,
+   * which names the address to use instead, such as `GET /_audit`.
    */
   ownsType(type: string, why: string, readAt?: string): void
-  /** While the server runs: where references point, what they find, and what refers to a resource. */
+  /**
+   * While the server runs: what the references of a resource point to, whether it is stored, and what refers to a
+   * resource.
+   */
   readonly references: References
 }
 

@@ -1,4 +1,4 @@
-/** The FHIR server before it has started: routes hold it from setup on, start makes it. */
+/** Holds the FHIR server: routes refer to it from setup on, and the start composes it. */
 import type { Static } from 'typebox'
 import type { Clock, Random, Runners } from '../../kernel/index.ts'
 import type { Model } from '../model/service.ts'
@@ -28,7 +28,7 @@ export interface StartParts {
   readonly conformance: Static<typeof fhirConformance>
   readonly fhir: Static<typeof fhirKeys>
   readonly validator: Validator | undefined
-  /** Added in the setup of other plugins. */
+  /** What other plugins have added in their setup. */
   readonly described: readonly CapabilityPart[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
@@ -46,7 +46,8 @@ export const createStart = () => {
     },
     async open(parts: StartParts): Promise<void> {
       const { definitions, conformance, fhir, validator, signal } = parts
-      // The search leaves its index incomplete then.
+      // The search stops indexing when the start is aborted. Its index is incomplete then, so the server must not
+      // serve.
       if (signal.aborted) return
       const { catalog } = parts.model
       const { registry, fullText } = parts.searches.opened.search

@@ -1,26 +1,32 @@
-/** What is there to see: of what is committed, or of what a transaction sees. Every interaction is performed on one. */
+/**
+ * What an interaction sees: the committed data, or the data inside a transaction. Every interaction is performed on a
+ * view.
+ */
 import type { Runners } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
 import type { AccessEvaluator, SearchReads } from '../search/service.ts'
 import type { VersionStore } from '../storage/service.ts'
 
 export interface View {
-  /** Set where all is read inside of one. */
+  /** The transaction in which everything is read; undefined for committed data. */
   readonly transaction: Transaction | undefined
-  /** Who rules and who is told. */
+  /** Runners of the hooks that authorize and audit interactions. */
   readonly run: Runners
   readonly reads: Pick<VersionStore, 'read' | 'vread' | 'history' | 'within' | 'lock' | 'advisoryLock'>
   readonly search: SearchReads
   readonly access: AccessEvaluator
 }
 
-/** What is told of a read in a transaction belongs to it: whoever keeps it cannot open another one there. */
+/**
+ * Adds the transaction to the facts of reads in it. A plugin that stores a fact must use that transaction, because it
+ * cannot open another one meanwhile.
+ */
 const telling = (run: Runners, transaction: Transaction): Runners => {
   const { onAudit } = run
   return onAudit === null ? run : { ...run, onAudit: (fact) => onAudit({ ...fact, transaction }) }
 }
 
-/** The view of one transaction: what is read is what was written there. */
+/** The view inside a transaction: reads see what was written there. */
 export const inside = ({ run, reads, search, access }: View, transaction: Transaction): View => ({
   transaction,
   run: telling(run, transaction),
@@ -29,5 +35,5 @@ export const inside = ({ run, reads, search, access }: View, transaction: Transa
   access: access.inside(transaction),
 })
 
-/** The same, ruled on by others or told to others. */
+/** The same view with other authorization or auditing. */
 export const withRun = (view: View, run: Partial<Runners>): View => ({ ...view, run: { ...view.run, ...run } })

@@ -1,4 +1,4 @@
-/** The parts of the authorization server, put together. */
+/** Creates the parts of the authorization server and connects them. */
 import type { FastifyPluginCallback } from 'fastify'
 import type { Host, Lifecycle } from '../../kernel/index.ts'
 import type { WebApps } from '../cors/service.ts'
@@ -40,9 +40,9 @@ export interface AuthorizationServerParts
 export interface AuthorizationServer {
   readonly bearer: BearerCallers
   readonly apps: WebApps
-  /** Discovery and keys, which anybody may keep for a while. */
+  /** Routes of the discovery documents and the public keys. Clients may cache the answers. */
   readonly discovery: FastifyPluginCallback
-  /** The endpoints of OAuth. */
+  /** Routes of the OAuth endpoints. */
   readonly endpoints: FastifyPluginCallback
   readonly lifecycle: Lifecycle
 }

@@ -1,7 +1,7 @@
-/** [smart]. Spec: Configuration settings, Authentication. */
+/** Settings of [smart]. Spec: Configuration settings, Authentication. */
 import { Type } from 'typebox'
 
-const SECRET_CHARS = 32 // of a guess that takes 2^128 tries where each character is worth 4 bits
+const SECRET_CHARS = 32 // 128 bits where each character carries 4
 const PASSPHRASE_CHARS = 16
 
 export const smartSection = Type.Object({

@@ -1,4 +1,6 @@
-/** What callers hear whose token is missing or wrong, and operators whose settings or keys do not go together. */
+/**
+ * Errors for callers whose token is missing or invalid, and for operators whose settings or keys do not fit together.
+ */
 import { defineError } from '../../kernel/index.ts'
 
 export { InsufficientScope } from './scopes/errors.ts'

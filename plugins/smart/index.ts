@@ -1,4 +1,4 @@
-/** The authorization server: who may ask for what, by SMART App Launch 2.2. Spec: [smart], Authentication. */
+/** The authorization server: access tokens and what they allow. SMART App Launch 2.2. Spec: [smart], Authentication. */
 import { Type } from 'typebox'
 import { definePlugin } from '../../kernel/index.ts'
 import { WebApps } from '../cors/service.ts'
@@ -24,7 +24,7 @@ const { oauthCodeOf: _, ...ofOAuth } = oauthErrors
 export default definePlugin({
   name: 'smart',
   description: 'Asks callers for an access token, and issues them: SMART App Launch',
-  // Of [server] it reads what the kernel declares.
+  // The kernel declares [server]; this plugin only reads it.
   config: { smart: smartSection, server: Type.Object({}) },
   needs: { database: Database, fhir: Fhir, model: Model, resources: Resources },
   uses: [Limits],

@@ -1,10 +1,13 @@
-/** The initial access token and the secret of the built-in client: settings, or made at each start. Spec: Authentication 4 and 5. */
+/**
+ * The initial access token and the secret of the built-in client. One that is not in the settings is generated at each
+ * start. Spec: Authentication 4 and 5.
+ */
 import { hashOf, newSecret } from './secret.ts'
 
 export interface InitialSecrets {
   readonly dcrToken: Buffer
   readonly confidentialSecret: Buffer
-  /** Lines for the terminal alone, with what was made; empty where both are settings. */
+  /** Lines with the generated secrets, to be written to a terminal only; empty when both are in the settings. */
   readonly told: readonly string[]
 }
 

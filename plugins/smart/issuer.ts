@@ -1,8 +1,11 @@
-/** The URLs of the authorization server. They never come from a request: what a client sends as Host must not name the issuer. */
+/** The URLs of the authorization server. The issuer must not depend on the header Host, which a client chooses. */
 import type { RequestContext } from '../../kernel/index.ts'
 import { IssuerUnknown } from './errors.ts'
 
-/** `[server] public_url`, else the address that the kernel listens at, without a slash at the end. Throws `IssuerUnknown`. */
+/**
+ * `[server] public_url`, else the address at which the kernel listens, without a slash at the end. Throws
+ * `IssuerUnknown`.
+ */
 export const issuerOf = ({ ownUrl }: RequestContext): string => {
   if (ownUrl === undefined) throw IssuerUnknown()
   return ownUrl

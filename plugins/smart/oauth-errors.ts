@@ -1,6 +1,6 @@
 /**
- * The errors of OAuth: RFC 6749, section 5.2, and RFC 7591, section 3.2.2. Descriptions are fixed sentences of ASCII without
- * quotes, and never quote what was sent: it may be a secret.
+ * The errors of OAuth: RFC 6749, section 5.2, and RFC 7591, section 3.2.2. Descriptions are fixed ASCII sentences
+ * without quotation marks. They never quote the request, which may hold a secret.
  */
 import { defineError, type ErrorKind, type IssueCode, type ServerError } from '../../kernel/index.ts'
 
@@ -44,10 +44,10 @@ export const InvalidToken = oauth(
   'Registering a client asks for the initial access token in the header Authorization: Bearer.',
 )
 
-/** The code that goes into `error`. */
+/** The code for the member `error`. */
 export const oauthCodeOf = ({ key, status }: ServerError): string => {
   const own = CODES.get(key) ?? /^smart\/oauth-(.+)$/.exec(key)?.[1]?.replaceAll('-', '_')
   if (own !== undefined) return own
-  // 429 and 503 have no code in OAuth; the one of the authorization endpoint says what is meant.
+  // The token endpoint has no code for 429 and 503, so they get the one that the authorization endpoint has for them.
   return status === 429 || status === 503 ? 'temporarily_unavailable' : 'invalid_request'
 }

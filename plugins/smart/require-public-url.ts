@@ -1,9 +1,9 @@
-/** The issuer is a URL that does not depend on who asks. Spec: Authentication 3. */
+/** The issuer must be a URL that does not depend on the request. Spec: Authentication 3. */
 import { PublicUrlMissing } from './errors.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]):\d+$/
 
-/** Throws `PublicUrlMissing` for an address that others reach, without the URL that they reach it at. */
+/** Throws `PublicUrlMissing` when the server listens at an address that others can reach, but has no `public_url`. */
 export const requirePublicUrl = ({
   bind,
   public_url,

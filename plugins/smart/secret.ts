@@ -1,4 +1,4 @@
-/** Secrets: 256 bits of chance, kept as a hash, compared without telling by time where they differ. */
+/** Secrets: 256 random bits, stored as a hash, and compared in constant time. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const BYTES = 32
@@ -6,7 +6,7 @@ const BYTES = 32
 /** 43 characters of base64url. */
 export const newSecret = (): string => randomBytes(BYTES).toString('base64url')
 
-/** SHA-256. A secret of 256 bits needs no slow hash: nobody can try them all. */
+/** SHA-256. A slow hash is unnecessary, because nobody can guess 256 random bits. */
 export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 export const isSameHash = (one: Uint8Array, other: Uint8Array): boolean =>
@@ -14,5 +14,5 @@ export const isSameHash = (one: Uint8Array, other: Uint8Array): boolean =>
 
 const NAME_BYTES = 16
 
-/** A name for a token in the trail, which does not tell the token. */
+/** The id of a token in the audit trail. The token cannot be derived from it. */
 export const tokenIdOf = (idHash: Buffer): string => idHash.toString('hex', 0, NAME_BYTES)

@@ -1,6 +1,6 @@
 /**
- * The tables of the authorization server. Keys of tokens and of identifiers of assertions are SHA-256 of what was sent:
- * nothing in here lets anybody in. Times are milliseconds since the epoch.
+ * The tables of the authorization server. Tokens and identifiers of assertions are stored as SHA-256, so that a copy of
+ * the tables gives nobody access. Times are milliseconds since the epoch.
  */
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
@@ -8,7 +8,7 @@ import { sql } from '../database/service.ts'
 const tables = (bytes: string): readonly string[] => [
   // state: next, active or retired.
   `CREATE TABLE smart_key (kid varchar(64) PRIMARY KEY, alg varchar(8) NOT NULL, sealed ${bytes} NOT NULL, state varchar(8) NOT NULL, created_at bigint NOT NULL, retire_at bigint)`,
-  // There is one key that signs and one that will.
+  // At most one key is active, and at most one is next.
   "CREATE UNIQUE INDEX smart_key_state ON smart_key (state) WHERE state <> 'retired'",
   `CREATE TABLE oauth_client (client_id varchar(64) PRIMARY KEY, metadata text NOT NULL, secret_hash ${bytes}, scope text, created_at bigint NOT NULL, disabled_at bigint)`,
   // kind: 1 access, 2 refresh.
@@ -17,7 +17,7 @@ const tables = (bytes: string): readonly string[] => [
   'CREATE INDEX oauth_token_expiry ON oauth_token (expires_at)',
   `CREATE TABLE oauth_jti (id_hash ${bytes} PRIMARY KEY, expires_at bigint NOT NULL)`,
   'CREATE INDEX oauth_jti_expiry ON oauth_jti (expires_at)',
-  // What commands changed, until the trail has it.
+  // Changes made by commands that are not in the audit trail yet.
   'CREATE TABLE smart_untold (id varchar(64) PRIMARY KEY, operation varchar(32) NOT NULL, client varchar(64))',
 ]
 
@@ -33,7 +33,7 @@ export interface KeyRow {
   readonly sealed: Uint8Array
   readonly state: KeyState
   readonly created_at: number
-  /** Of a retired key: from when on it is not published any more. */
+  /** When a retired key stops being published; null for others. */
   readonly retire_at: number | null
 }
 
@@ -41,7 +41,7 @@ const KEY = 'kid, alg, sealed, state, created_at, retire_at'
 export const listKeys = sql('smart.keys', `SELECT ${KEY} FROM smart_key ORDER BY created_at, kid`)
 export const insertKey = sql('smart.key-insert', `INSERT INTO smart_key (${KEY}) VALUES (?, ?, ?, ?, ?, NULL)`)
 export const changeKeyState = sql('smart.key-state', 'UPDATE smart_key SET state = ?, retire_at = ? WHERE kid = ?')
-/** Of the same key, sealed otherwise. */
+/** Stores the same key encrypted anew. */
 export const resealKey = sql('smart.key-reseal', 'UPDATE smart_key SET sealed = ? WHERE kid = ?')
 export const deleteRetiredKeys = sql(
   'smart.key-prune',
@@ -50,7 +50,7 @@ export const deleteRetiredKeys = sql(
 
 export interface ClientRow {
   readonly client_id: string
-  /** JSON, see client.ts. */
+  /** JSON of `ClientMetadata`, see client.ts. */
   readonly metadata: string
   readonly secret_hash: Uint8Array | null
   readonly scope: string | null
@@ -61,7 +61,7 @@ export interface ClientRow {
 const CLIENT = 'client_id, metadata, secret_hash, scope, created_at, disabled_at'
 export const findClient = sql('smart.client', `SELECT ${CLIENT} FROM oauth_client WHERE client_id = ?`)
 export const listClients = sql('smart.clients', `SELECT ${CLIENT} FROM oauth_client ORDER BY created_at, client_id`)
-/** What differs when clients were added or disabled. */
+/** One of the two numbers changes when a client is added or disabled. */
 export interface ClientsSeen {
   readonly clients: number | string
   readonly disabled: number | string
@@ -83,11 +83,11 @@ export interface TokenRow {
   readonly scope: string
   readonly iat: number
   readonly expires_at: number
-  /** Null where there is no such client in the table; else 0, or when it was disabled. */
+  /** 0 for an active client; when it was disabled, for a disabled one; null when the table has no such client. */
   readonly disabled_at: number | null
 }
 
-/** An access token and whether its client may still use it. */
+/** An access token, with the state of its client. */
 export const findToken = sql(
   'smart.token',
   `SELECT t.client_id, t.scope, t.iat, t.expires_at, CASE WHEN c.client_id IS NOT NULL THEN coalesce(c.disabled_at, 0) END AS disabled_at FROM oauth_token t LEFT JOIN oauth_client c ON c.client_id = t.client_id WHERE t.id_hash = ? AND t.kind = ${ACCESS} AND t.consumed_at IS NULL`,
@@ -99,7 +99,7 @@ export const insertToken = sql(
 export const deleteToken = sql('smart.token-delete', 'DELETE FROM oauth_token WHERE id_hash = ? AND client_id = ?')
 export const pruneTokens = sql('smart.token-prune', 'DELETE FROM oauth_token WHERE expires_at < ?')
 
-/** No row when the identifier was used before. */
+/** Returns no row when the identifier was used before. */
 export const insertJti = sql(
   'smart.jti-insert',
   'INSERT INTO oauth_jti (id_hash, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING expires_at',

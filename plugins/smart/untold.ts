@@ -1,6 +1,6 @@
 /**
- * What commands changed and the trail does not know yet: a command does not open the trail, which servers write. The change
- * leaves a row in its own transaction, and the next server that looks moves it into the trail.
+ * Changes made by commands that are not in the audit trail yet. Only servers write the audit trail. So a command stores
+ * a row in the transaction of its change, and the next server that checks moves it into the audit trail.
  */
 import { type Caller, type Clock, every, type Host, type Logger, type Repeating } from '../../kernel/index.ts'
 import type { Database, Transaction } from '../database/service.ts'
@@ -10,9 +10,9 @@ const LOOK_MS = 60_000
 
 export interface Untold {
   readonly id: string
-  /** As the trail names it: `key-rotation`. */
+  /** Name in the audit trail: `key-rotation`. */
   readonly operation: string
-  /** The client that was changed. */
+  /** The client that was changed; undefined for a rotation of keys. */
   readonly client: string | undefined
 }
 
@@ -45,7 +45,7 @@ export const createUntoldTeller = ({ database, run, request, clock, log }: Untol
   const onError = (error: unknown): void => log.error({ err: error }, 'the trail is not told what commands changed')
   return {
     async start() {
-      // Not at once: the trail starts behind this plugin.
+      // The first check comes after a minute, because the audit trail starts after this plugin.
       repeating = every(clock, LOOK_MS, tell, onError)
     },
     stop: async () => repeating?.stop(),

@@ -1,4 +1,4 @@
-/** The answers to the entries, put together to the Bundle that answers all. https://hl7.org/fhir/R4/http.html#transaction-response */
+/** Builds the Bundle that answers a batch or transaction. https://hl7.org/fhir/R4/http.html#transaction-response */
 import { STATUS_CODES } from 'node:http'
 import { type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
 import { toInstant } from '../../storage/service.ts'
@@ -10,7 +10,7 @@ import { urlOf } from '../response/url-of.ts'
 import type { BundleEntry } from './bundle-request.ts'
 import { BundleAnswerTooLarge } from './errors.ts'
 
-const MAX_CHARS = 64 * 1024 * 1024 // an answer is made in memory, whatever the entries ask for
+const MAX_CHARS = 64 * 1024 * 1024 // an answer is built in memory, so its size is limited
 
 const statusText = (status: number): string => `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()
 
@@ -26,7 +26,7 @@ const resourceOf = ({ shows, version, type, presentation, text }: Answer): strin
 export const answeredEntry = (request: RequestContext, { method }: BundleEntry, answer: Answer): string => {
   const { status, version, shows } = answer
   const resource = method === 'HEAD' ? undefined : resourceOf(answer)
-  // Version 0 stands for what never was.
+  // Version 0 stands for a resource that never existed.
   const known = version !== undefined && version.version > 0 ? version : undefined
   const fullUrl =
     known === undefined || resource === undefined
@@ -41,11 +41,11 @@ export const answeredEntry = (request: RequestContext, { method }: BundleEntry, 
   return `{${fullUrl}${resource === undefined ? '' : `"resource":${resource},`}"response":{${response}}}`
 }
 
-/** The entry of a batch that was refused. */
+/** The answer to an entry that was refused. */
 export const refusedEntry = (error: ServerError): string =>
   `{"response":{"status":"${statusText(error.status)}","outcome":${JSON.stringify(toOutcome(error))}}}`
 
-/** Collects the entries of an answer, which may be asked for more than memory should hold. */
+/** Collects the entries of an answer within the limit on its size. */
 export const createAnswerEntries = (count: number) => {
   const entries: string[] = new Array(count).fill('')
   let chars = 0
@@ -54,13 +54,13 @@ export const createAnswerEntries = (count: number) => {
       chars = 0
       entries.fill('')
     },
-    /** Throws 413 when the answer grows too large; then the entry is not taken. */
+    /** Throws 413 when the answer would become too large; the entry is not added then. */
     set(index: number, entry: string): void {
       if (chars + entry.length > MAX_CHARS) throw BundleAnswerTooLarge(MAX_CHARS)
       chars += entry.length
       entries[index] = entry
     },
-    /** For refusals: they are small, and the place of each entry is answered. */
+    /** Adds a refusal without counting it: refusals are small, and each entry must have an answer. */
     refuse(index: number, error: ServerError): void {
       entries[index] = refusedEntry(error)
     },

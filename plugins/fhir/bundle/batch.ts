@@ -1,4 +1,6 @@
-/** batch: every entry by itself, as if it had been sent alone. https://hl7.org/fhir/R4/http.html#brules */
+/**
+ * batch: each entry is performed independently, as if it had been sent alone. https://hl7.org/fhir/R4/http.html#brules
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   type Interaction,
@@ -19,7 +21,7 @@ import { refuseEntry } from './refuse-entry.ts'
 import { toSequences } from './sequences.ts'
 import { createYield } from './yield.ts'
 
-const LANES = 32 // sequences under way at once: their changes share a commit
+const LANES = 32 // sequences performed concurrently, so that their changes can share a COMMIT
 
 /** Performs the entries of a sequence one after the other, and up to LANES sequences at the same time. */
 const inLanes = async <T>(
@@ -34,7 +36,7 @@ const inLanes = async <T>(
       const sequence = sequences[next] as readonly T[]
       next += 1
       for (const entry of sequence) {
-        // Nobody waits for the rest.
+        // The client has disconnected, so nobody needs the remaining entries.
         if (request.signal.aborted) throw ClientDisconnected()
         await work(entry)
         await breathe()
@@ -44,7 +46,7 @@ const inLanes = async <T>(
   await Promise.all(Array.from({ length: Math.min(LANES, sequences.length) }, lane))
 }
 
-/** A batch or a transaction: the answer, as JSON. */
+/** Performs a batch or a transaction. Returns the answer as JSON. */
 export type PerformBundle = (
   view: View,
   ctx: RequestContext,
@@ -58,7 +60,7 @@ export interface BatchParts {
   readonly random: Random
 }
 
-/** Throws only when the client has left, never for what is wrong with an entry. */
+/** Throws only when the client has disconnected. An entry that fails is answered with its error. */
 export const createBatch =
   ({ interactions, capabilities, random }: BatchParts): PerformBundle =>
   async (view, ctx, { entries }, headers) => {
@@ -94,7 +96,7 @@ export const createBatch =
         const refusal = toServerError(error)
         if (!isServerError(error))
           ctx.log.error({ entry: entry.index, plugin: refusal.plugin, hook: refusal.hook, err: error })
-        // What was addressed has told its refusal itself.
+        // Performing an addressed entry has emitted its refusal already.
         answers.refuse(entry.index, isAddressed ? refusal : await refuseEntry(view.run, ctx, entry, refusal, named?.()))
       }
     }
@@ -102,7 +104,7 @@ export const createBatch =
       answers.refuse(entry.index, await refuseEntry(view.run, ctx, entry, entry.error))
     const refused = entries.filter(isRefused).map((entry) => [entry])
     await inLanes(ctx, refused, refuse)
-    // In the order of a transaction, so that a Bundle means the same either way.
+    // In the order of a transaction, so that a Bundle has the same effect as a batch or as a transaction.
     for (const rank of [0, 1, 2, 3]) {
       const some: BundleEntry[] = []
       for (const entry of entries) if (!isRefused(entry) && RANK[entry.method] === rank) some.push(entry)

@@ -1,5 +1,5 @@
 /**
- * A Bundle that was sent: its entries with their requests and the text of their resources as it was written.
+ * Parses a Bundle that was sent: its entries with their requests, and the original text of their resources.
  * https://hl7.org/fhir/R4/bundle.html
  */
 import { type Interaction, isServerError, type RequestContext, type ServerError } from '../../../kernel/index.ts'
@@ -23,10 +23,10 @@ export const MAX_ENTRIES = 10_000
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type EntryMethod = (typeof METHODS)[number]
 
-/** What R4 does first comes first: DELETE, POST, PUT and PATCH, GET. */
+/** The order in which R4 processes methods: DELETE, POST, PUT and PATCH, GET. */
 export const RANK: Readonly<Record<EntryMethod, number>> = { DELETE: 0, POST: 1, PUT: 2, PATCH: 2, GET: 3, HEAD: 3 }
 
-/** The conditions of an entry, as the headers they stand for. */
+/** Conditions of an entry, and the HTTP headers that mean the same. */
 const CONDITIONS = {
   ifNoneMatch: 'if-none-match',
   ifModifiedSince: 'if-modified-since',
@@ -41,13 +41,13 @@ export interface BundleEntry {
   readonly fullUrl: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly resource: Record<string, unknown> | undefined
-  /** The resource as it was written. */
+  /** The original text of the resource. */
   readonly text: string | undefined
 }
 
 export interface RefusedEntry {
   readonly index: number
-  /** Of its request, as far as it could be read. */
+  /** Method and URL of its request, as far as they could be read. */
   readonly method: EntryMethod | undefined
   readonly url: string | undefined
   readonly error: ServerError
@@ -131,7 +131,7 @@ const checkFullUrls = (entries: readonly (BundleEntry | RefusedEntry)[]): void =
   }
 }
 
-/** Throws 400. */
+/** Throws 400 for anything but a batch or transaction. */
 const kindOf = ({ resourceType, type }: Record<string, unknown>): BundleRequest['kind'] => {
   if (resourceType !== 'Bundle')
     throw BundleExpected(typeof resourceType === 'string' ? `of type "${resourceType.slice(0, 64)}"` : 'no resource')
@@ -140,7 +140,10 @@ const kindOf = ({ resourceType, type }: Record<string, unknown>): BundleRequest[
   return type
 }
 
-/** The same of one that a thread has read: an entry after the other is parsed, and others are answered in between. */
+/**
+ * Like `readBundleRequest`, for a Bundle that a thread has read: entries are parsed one at a time, and other requests
+ * are answered in between.
+ */
 export const readLargeEnvelope = async (
   body: LargeBody | UnreadableBody,
   request: RequestContext,
@@ -151,7 +154,7 @@ export const readLargeEnvelope = async (
   known(kind)
   const list = members.find(({ key }) => key === 'entry')
   const spans = list && outline?.items.get(list.valueStart)
-  // Without a list that is large it is small beside its other members.
+  // The outline holds large values only. When the list is not in it, the list is small.
   if (spans === undefined) return readBundleRequest(body, known)
   const count = spans.length / 2
   if (count > MAX_ENTRIES) throw BundleTooLarge(count, MAX_ENTRIES)
@@ -168,7 +171,10 @@ export const readLargeEnvelope = async (
   return { kind, entries }
 }
 
-/** Throws 400 for what is no batch or transaction, 413 for one with too many entries. `known` is told which of them it is, before that. */
+/**
+ * Throws 400 for anything but a batch or transaction, 413 for too many entries. Calls `known` with the kind before it
+ * reads the entries.
+ */
 export const readBundleRequest = (body: unknown, known: (kind: BundleRequest['kind']) => void): BundleRequest => {
   const { text, resource, members } = parseBody(body)
   const kind = kindOf(resource)
@@ -184,7 +190,7 @@ export const readBundleRequest = (body: unknown, known: (kind: BundleRequest['ki
     const found = isSpanned ? membersAt(text, at) : []
     entries.push(tryEntry(value, index, found, text))
     if (!isSpanned) throw BundleMalformed(`entry[${index}] is an object`)
-    // Behind the closing brace and the comma.
+    // Skips the closing brace of the entry and the comma.
     at = skipSpace(text, skipSpace(text, found.at(-1)?.valueEnd ?? at + 1) + 1)
     at = skipSpace(text, at + 1)
   }

@@ -1,6 +1,6 @@
 /**
- * A conditional reference of a transaction: `Patient?identifier=x`, which has to match one resource, stored or written by
- * the same transaction. https://hl7.org/fhir/R4/http.html#trules
+ * Resolves a conditional reference of a transaction, such as `Patient?identifier=x`. It must match exactly one
+ * resource, stored or written by the same transaction. https://hl7.org/fhir/R4/http.html#trules
  */
 
 import type { Clock, RequestContext } from '../../../kernel/index.ts'
@@ -19,7 +19,7 @@ import { splitConditionalReference } from './split-condition.ts'
 export interface ResolvedReference {
   /** `Patient/1` */
   readonly reference: string
-  /** Throws Contended when it matches something else by now. */
+  /** Inside the transaction: throws Contended when the reference matches something else by now. */
   verify(view: View): Promise<void>
 }
 
@@ -29,7 +29,10 @@ export interface ConditionalReferenceParts {
   readonly registry: Pick<Registry, 'extract'>
 }
 
-/** `index` is the entry that holds it; `drafts` the resources of this transaction. Throws 400, 403, 404, 412. */
+/**
+ * `index` is the entry with the reference; `drafts` are the resources that this transaction writes, by entry. Throws
+ * 400, 403, 404, 412.
+ */
 export const resolveConditionalReference = async (
   parts: ConditionalReferenceParts,
   view: View,
@@ -44,7 +47,7 @@ export const resolveConditionalReference = async (
   const ruling = await authorize(view.run, ctx, { kind: 'search-type', type, entry: index })
   const match = await matching(view, ctx, ruling, type, query)
 
-  /** Resources of the type that this transaction writes or deletes: their stored versions do not count. */
+  /** Ids of the type that this transaction writes or deletes. Their stored versions are not matches. */
   const replaced = new Set<string>()
   const found = new Set<string>()
   for (const { step, target } of located) {
@@ -76,7 +79,8 @@ export const resolveConditionalReference = async (
   return {
     reference: `${type}/${only}`,
     async verify(here) {
-      // Not held, because nothing is made under this condition: what matches it later comes after this transaction.
+      // Takes no lock, because nothing is created under this condition: later matches are committed after this
+      // transaction.
       if ((await stored(here)).join(' ') !== before.join(' ')) throw Contended()
     },
   }

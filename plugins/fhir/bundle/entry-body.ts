@@ -1,4 +1,4 @@
-/** The resource of an entry as a body: what the bytes of a request are read to. */
+/** The resource of an entry in the form that the body of a request has after parsing. */
 import type { ParsedResource } from '../../model/service.ts'
 import { membersAt } from '../../model/service.ts'
 

@@ -1,7 +1,10 @@
-/** What is wrong with an entry of a Bundle, told with the place of the entry. */
+/** Locates the errors of an entry in its Bundle. */
 import { type Interaction, type Issue, type ServerError, toIssues } from '../../../kernel/index.ts'
 
-/** `Patient.name[0]` → `Bundle.entry[3].resource.name[0]`; what is no path into a resource names the entry alone. */
+/**
+ * `Patient.name[0]` → `Bundle.entry[3].resource.name[0]`; an expression that is no path into a resource →
+ * `Bundle.entry[3]`.
+ */
 const locate = (expression: string, entry: string): string => {
   if (expression.startsWith('Bundle.entry[')) return expression
   const path = /^[A-Z][A-Za-z]*((?:[.[].*)?)$/s.exec(expression)?.[1]
@@ -17,6 +20,6 @@ export const issuesOfEntry = (error: ServerError, index: number): readonly Issue
   }))
 }
 
-/** The issues of what an interaction is refused with: in a Bundle each names its entry. */
+/** Issues of a refused interaction. For an entry of a Bundle each issue names the entry. */
 export const issuesOfRefusal = (error: ServerError, { entry }: Interaction): readonly Issue[] =>
   entry === undefined ? toIssues(error) : issuesOfEntry(error, entry)

@@ -1,4 +1,7 @@
-/** An entry as the interaction it asks for: matched against the addresses of the server, in the shape of a request. */
+/**
+ * Turns an entry into the interaction that it requests: matches its URL with the server's addresses, and gives it the
+ * shape of a request.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { MethodRefused, type RequestContext } from '../../../kernel/index.ts'
 import type { InteractionName } from '../interactions/addresses.ts'
@@ -11,17 +14,17 @@ import type { View } from '../view.ts'
 import type { BundleEntry } from './bundle-request.ts'
 import { EntryAddress, EntryResource, EntrySearch, EntryUrl, NestedBundle } from './errors.ts'
 
-/** An entry that asks for an interaction of this server. */
+/** An entry, and the request that it stands for. */
 export interface EntryRequest {
   readonly entry: BundleEntry
   readonly request: InteractionRequest
   readonly name: InteractionName
 }
 
-/** True when the entry stands for the resource that its URL names and a change makes of it. */
+/** True when the entry writes the resource that its URL names; an operation does not. */
 export const namesResource = ({ name }: Pick<EntryRequest, 'name'>): boolean => name !== 'operation'
 
-/** The same, addressed. */
+/** The same entry, addressed: its address, parameters and conditions were read. */
 export type EntryInteraction = EntryRequest &
   (
     | { readonly kind: 'change'; readonly addressed: AddressedChange }
@@ -31,8 +34,8 @@ export type EntryInteraction = EntryRequest &
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
 
 /**
- * Path segments and query of the URL in an entry. Throws 400 for one that leads out of this server. A URL under the base
- * of the links that this request is answered with says what its path alone says: it decides nothing else.
+ * Path segments and query of the URL in an entry. Throws 400 for a URL of another server. A URL that begins with the
+ * own URL or with `baseUrl` means the same as its path alone.
  */
 export const readUrl = (
   url: string,
@@ -45,7 +48,7 @@ export const readUrl = (
   const query = rest.join('?')
   if (path.includes('#') || path.includes('\\')) throw EntryUrl('it holds a character that no path has')
   const parts = path.split('/').filter((one, at) => one !== '' || at > 0)
-  // As in an address of its own: a slash at the end says nothing.
+  // A slash at the end is ignored, as in the address of a request.
   if (parts.length > 1 && parts.at(-1) === '') parts.pop()
   let segments: string[]
   try {
@@ -60,11 +63,11 @@ export const readUrl = (
 
 const NEEDS_RESOURCE = new Set(['POST', 'PUT', 'PATCH'])
 
-/** True for what a batch answers beside the interactions: GET metadata. */
+/** True for GET metadata, which a batch answers although it is none of the interactions. */
 export const asksForCapabilities = ({ method, url }: BundleEntry, ctx: RequestContext): boolean =>
   (method === 'GET' || method === 'HEAD') && readUrl(url, ctx).segments.join('/') === 'metadata'
 
-/** `isBatch`: a search may be posted too. Its parameters stand in the URL of the entry. Throws 400, 404, 405. */
+/** `isBatch`: the entry may also POST a search, with the parameters in its URL. Throws 400, 404, 405. */
 export const toInteractionRequest = (
   ctx: RequestContext,
   entry: BundleEntry,
@@ -97,7 +100,7 @@ export const toInteractionRequest = (
   }
 }
 
-/** Throws 4xx for what address, parameters and conditions cannot be. */
+/** Throws 4xx when the address, a parameter or a condition is invalid. */
 export const toEntryInteraction = (
   interactions: Pick<Interactions, 'address'>,
   view: View,

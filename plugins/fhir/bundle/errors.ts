@@ -1,4 +1,4 @@
-/** What can be wrong with a batch or transaction. https://hl7.org/fhir/R4/http.html#transaction */
+/** Errors of batches and transactions. https://hl7.org/fhir/R4/http.html#transaction */
 import { defineError } from '../../../kernel/index.ts'
 
 export const BundleExpected = defineError(

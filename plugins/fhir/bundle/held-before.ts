@@ -1,16 +1,16 @@
 /**
- * Which links of a patched resource stood in the same element before the patch. Elements are compared without the index in
- * a list, as a patch moves the items of a list; of equal links in one list the first ones count as those that were there.
+ * Finds out which links of a patched resource were in the same element before the patch. List indexes are ignored,
+ * because a patch moves the items of a list. When a list has more equal links than before, the first ones count as old.
  */
 import type { ReferenceWalker } from '../../model/service.ts'
 import { type ReferenceKind, rewriteReferences } from '../../model/service.ts'
 
 type Holder = Record<string, unknown> | unknown[]
 
-/** Whether `value`, which stands at `holder[key]` of the patched resource, stood there before. */
+/** True when `value`, now at `holder[key]` of the patched resource, was in the same element before the patch. */
 export type HeldBefore = (value: string, holder: Holder, key: string | number) => boolean
 
-/** Path of each object and list; an extension is named by its URL. */
+/** The path of each object and list. An extension is named by its URL. */
 const pathsOf = (resource: Holder): ReadonlyMap<object, string> => {
   const paths = new Map<object, string>()
   const visit = (holder: Holder, path: string): void => {
@@ -25,14 +25,14 @@ const pathsOf = (resource: Holder): ReadonlyMap<object, string> => {
   return paths
 }
 
-/** Calls `found` for each link with the name of its element and value. */
+/** Calls `found` for each link. `name` identifies the link by its element and value. */
 const eachLink = (
   walker: ReferenceWalker,
   resource: Record<string, unknown>,
   found: (name: string, value: string, holder: Holder, key: string | number) => void,
 ): void => {
   const paths = pathsOf(resource)
-  // Replaces nothing, so that the text is not looked at.
+  // The callback replaces nothing, so the text may be empty.
   rewriteReferences(walker, '', resource, (value: string, kind: ReferenceKind, holder, key) => {
     const path = paths.get(holder) ?? ''
     found(JSON.stringify([kind, Array.isArray(holder) ? path : `${path}.${key}`, value]), value, holder, key)

@@ -1,17 +1,17 @@
 /**
- * Which resource of this server each entry of a transaction stands for, and what the links between them become.
+ * Maps each entry of a transaction to the resource that it stands for, and the links between entries to references.
  * https://hl7.org/fhir/R4/bundle.html#references
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { ReferenceKind } from '../../model/service.ts'
 
-/** The resource an entry stands for once the transaction is done. */
+/** The resource that an entry stands for once the transaction is committed. */
 export interface Identity {
   readonly type: string
   readonly id: string
-  /** Version the resource in the Bundle says it is. */
+  /** meta.versionId of the resource in the Bundle. */
   readonly sentVersion: string | undefined
-  /** Version it has here, where that is known beforehand: 1 of what is made. */
+  /** The version on this server, if known before the transaction: 1 for a new resource. */
   readonly version: number | undefined
 }
 
@@ -22,9 +22,9 @@ const ROOT = /^(https?:\/\/.+\/)[A-Z][A-Za-z]*\/[A-Za-z0-9\-.]{1,64}$/
 
 export interface Identities {
   add(fullUrl: string, identity: Identity): void
-  /** All that were added, as plain data. */
+  /** All identities, as plain data for a thread. */
   entries(): readonly (readonly [string, Identity])[]
-  /** What a link in the entry with this fullUrl becomes; undefined where it is left. */
+  /** Returns what replaces a link in the entry with this fullUrl; undefined leaves the link as it is. */
   resolver(fullUrl: string | undefined): (value: string, kind: ReferenceKind) => string | undefined
 }
 
@@ -45,7 +45,7 @@ export const createIdentities = (ownUrl: OwnUrl | undefined): Identities => {
     if (identity === undefined) return undefined
     const { type, id, version, sentVersion } = identity
     if (version === undefined) return `${type}/${id}/_history/${number}`
-    // Another version than the one in this Bundle is none of this transaction.
+    // A link to another version than the one in this Bundle does not refer to this transaction.
     return sentVersion === number ? `${type}/${id}/_history/${version}` : undefined
   }
   return {

@@ -1,13 +1,13 @@
-/** The links of a transaction, for a thread that patches a resource of it. */
+/** What a thread needs to replace links when it applies a patch of a transaction. */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { Identity } from './identities.ts'
 
-/** What the links of a transaction become, as plain data for a thread. */
+/** All members are plain data. */
 export interface LinkSource {
   readonly ownUrl: OwnUrl | undefined
-  /** Of the entry with the patch. */
+  /** fullUrl of the entry with the patch. */
   readonly fullUrl: string | undefined
   readonly identities: readonly (readonly [string, Identity])[]
-  /** Conditional reference → the reference it stands for. */
+  /** Conditional reference → the reference that replaces it. */
   readonly conditions: ReadonlyMap<string, string>
 }

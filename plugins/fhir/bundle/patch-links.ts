@@ -1,6 +1,6 @@
 /**
- * Links in a patch of a transaction. A patch is no resource, so its own text does not tell which of its strings are links;
- * the resource that it makes does. https://hl7.org/fhir/R4/http.html#trules
+ * Replaces links in the result of a transaction's patch. The text of a patch does not show which of its strings are
+ * links, because a patch is no resource; the patched resource shows it. https://hl7.org/fhir/R4/http.html#trules
  */
 
 import type { ReferenceWalker } from '../../model/service.ts'
@@ -13,25 +13,28 @@ import { splitConditionalReference } from './split-condition.ts'
 type Json = Record<string, unknown>
 
 export interface Relink {
-  /** Replaces the links that a patch brings: the JSON of the patched resource from itself and from the JSON before the patch. */
+  /**
+   * Takes the JSON of the patched resource, and the JSON before the patch. Returns the patched JSON with the links
+   * replaced that the patch has added.
+   */
   apply(patched: string, current: string): string
   source(): LinkSource
 }
 
-/** A link that the resource held in the same element before the patch is not one of this transaction. */
+/** A link that was in the same element before the patch is left as it is: it refers to no entry of this transaction. */
 export const relinkPatched = (walker: ReferenceWalker, resolve: Resolve, patched: string, current: string): string => {
   const resource = JSON.parse(patched) as Json
   let held: HeldBefore | undefined
   return rewriteReferences(walker, patched, resource, (value, kind, holder, key) => {
     const found = resolve(value, kind)
     if (found === undefined) return undefined
-    // Compared once there is something to replace, and before anything is.
+    // Computed only when a link is to be replaced, and before the first one is.
     held ??= heldBefore(walker, resource, JSON.parse(current) as Json)
     return held(value, holder, key) ? undefined : found
   })
 }
 
-/** In a thread. */
+/** For a thread: makes the function that resolves links. */
 export const resolveFrom = ({ ownUrl, fullUrl, identities, conditions }: LinkSource): Resolve => {
   const known = createIdentities(ownUrl)
   for (const [url, identity] of identities) known.add(url, identity)
@@ -39,7 +42,7 @@ export const resolveFrom = ({ ownUrl, fullUrl, identities, conditions }: LinkSou
   return (value, kind) => resolve(value, kind) ?? (kind === 'reference' ? conditions.get(value) : undefined)
 }
 
-/** JSON Patch and merge patch, as the data of a Binary. Undefined for what is neither: the patch itself says what is wrong. */
+/** The JSON Patch or merge patch in a Binary. Undefined for anything else; reading the patch reports what is wrong. */
 const readData = ({ resourceType, data }: Record<string, unknown>): unknown => {
   if (resourceType !== 'Binary' || typeof data !== 'string') return undefined
   try {
@@ -49,7 +52,7 @@ const readData = ({ resourceType, data }: Record<string, unknown>): unknown => {
   }
 }
 
-/** Conditional references that a patch brings; they have to be searched for before the transaction. */
+/** Conditional references in a patch. They are searched for before the transaction. */
 export const conditionsOf = (patch: Record<string, unknown>): readonly string[] => {
   const found = new Set<string>()
   const visit = (value: unknown, key: string): void => {
@@ -59,7 +62,7 @@ export const conditionsOf = (patch: Record<string, unknown>): readonly string[] 
     }
     if (typeof value !== 'object' || value === null) return
     const { path } = value as { path?: unknown }
-    // Of an operation of a JSON Patch: its path names what the value is.
+    // In an operation of a JSON Patch, the last segment of `path` names the element that gets `value`.
     const last = typeof path === 'string' ? path.slice(path.lastIndexOf('/') + 1) : 'value'
     for (const [name, one] of Object.entries(value))
       visit(one, name === 'value' ? last : Array.isArray(value) ? key : name)

@@ -1,4 +1,4 @@
-/** The fact of an entry that is refused before it is known which interaction it asks for. */
+/** Emits the fact of an entry that is refused before its interaction is known. */
 import {
   type Interaction,
   type RequestContext,
@@ -11,7 +11,7 @@ import type { BundleEntry, RefusedEntry } from './bundle-request.ts'
 
 const RESOURCE = /^\/?([A-Z][A-Za-z]{1,63})(?:\/([A-Za-z0-9\-.]{1,64}))?(?:[/?]|$)/
 
-/** Of the URL no more than what looks like a type and an id, as for a request of its own. */
+/** Takes from the URL only what looks like a type and an id, as for the address of a request. */
 const interactionOf = (
   { baseUrl }: RequestContext,
   { index, method, url = '' }: BundleEntry | RefusedEntry,
@@ -20,7 +20,10 @@ const interactionOf = (
   return { kind: 'request', type, id, operation: method, entry: index }
 }
 
-/** `known`: what the address of the entry names. Resolves to the error to answer with, which is another one when the trail takes no events. */
+/**
+ * `known` is the interaction that the entry's address names. Resolves to the error to answer with: `error`, or the
+ * failure of the audit trail when it cannot store the fact.
+ */
 export const refuseEntry = async (
   run: Runners,
   ctx: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * The resources of a transaction with the links between them resolved: to each other, and by search where a reference is
- * a condition. https://hl7.org/fhir/R4/http.html#trules
+ * Resolves the links in the resources of a transaction: links between entries, and conditional references by a search.
+ * https://hl7.org/fhir/R4/http.html#trules
  */
 import { type RequestContext, toServerError } from '../../../kernel/index.ts'
 import type { ParsedResource, ReferenceWalker } from '../../model/service.ts'
@@ -23,14 +23,14 @@ import { splitConditionalReference } from './split-condition.ts'
 import { createYield } from './yield.ts'
 
 export interface ResolvedBody extends ParsedResource {
-  /** Of a patch. */
+  /** Set for a patch. */
   readonly relink: Relink | undefined
 }
 
 export interface ResolvedBodies {
-  /** By index of the entry: what its change is prepared from. */
+  /** The bodies from which the changes are prepared, by index of the entry. */
   readonly bodies: ReadonlyMap<number, ResolvedBody>
-  /** Inside the transaction: throws Contended when a condition matches something else by now. */
+  /** Inside the transaction: throws Contended when a conditional reference matches something else by now. */
   verify(view: View): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export interface ResolveParts extends ConditionalReferenceParts {
   readonly referenceWalker: ReferenceWalker
 }
 
-/** `again`: links were replaced in the parsed resources before, for other identities. */
+/** `again`: an earlier attempt has replaced links in the parsed resources, so they are parsed again from their text. */
 export const resolveReferences = async (
   parts: ResolveParts,
   view: View,
@@ -79,7 +79,7 @@ export const resolveReferences = async (
       conditions: new Map([...conditions].map(([value, { reference }]) => [value, reference])),
     }),
   })
-  /** Condition → the first entry that holds it. */
+  /** Conditional reference → index of the first entry that has it. */
   const pending = new Map<string, number>()
   for (const { step } of located) {
     const { index, fullUrl, method, text, resource } = step.entry

@@ -1,6 +1,7 @@
 /**
- * Which entries of a batch run one after the other: with a conditional change, all changes of its type, so that a condition
- * finds what the entries before it have made. Entries in different sequences may run at the same time.
+ * Groups the entries of a batch into sequences. The entries of a sequence are performed one after the other; different
+ * sequences may be performed concurrently. When a change of a type is conditional, all changes of that type form one
+ * sequence, so that a condition finds what earlier entries have created.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { BundleEntry } from './bundle-request.ts'
@@ -18,7 +19,7 @@ const criteriaOf = ({ method, url, headers }: BundleEntry): string | undefined =
 // A chain, _has, _filter and _list search through other resources, and these modifiers depend on a value set.
 const THROUGH_OTHERS = /^_(?:has|filter|list)\b|\.|:(?:not-in|in|above|below)$/
 
-/** True when changes of other types may change what the criteria match. */
+/** True when a change of another type can change what the criteria match. */
 const reachesOtherTypes = (criteria: string): boolean => {
   // If-None-Exist may begin with `Patient?`.
   const query = criteria.replace(/^[A-Za-z]*\?/, '')
@@ -26,7 +27,9 @@ const reachesOtherTypes = (criteria: string): boolean => {
   return false
 }
 
-/** The type that an entry changes. Undefined for an operation, which may change any, and for an address without a type. */
+/**
+ * The type that an entry changes; undefined for an operation, which may change any type, and for a URL without a type.
+ */
 const typeOf = ({ url }: BundleEntry, request: RequestContext): string | undefined => {
   const { segments } = readUrl(url, request)
   return segments.some((one) => one.startsWith('$')) ? undefined : segments[0]
@@ -37,11 +40,11 @@ const typesOf = (entries: readonly BundleEntry[], request: RequestContext): read
     try {
       return typeOf(entry, request)
     } catch {
-      return '' // refused when it is performed, and changes nothing
+      return '' // performing the entry will refuse it, so it changes nothing
     }
   })
 
-/** Entries of one rank, in the order of the batch; a sequence begins where its first entry stands. */
+/** `entries` have the same rank, in the order of the batch. A sequence takes the place of its first entry. */
 export const toSequences = (
   entries: readonly BundleEntry[],
   request: RequestContext,

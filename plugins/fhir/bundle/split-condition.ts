@@ -1,4 +1,4 @@
-/** A conditional reference, such as `Patient?identifier=1`, in its parts. */
+/** Splits a conditional reference, such as `Patient?identifier=1`, into its type and its query. */
 
 const CONDITION = /^([A-Z][A-Za-z]{0,63})\?(.+)$/s
 

@@ -1,5 +1,5 @@
 /**
- * transaction: all entries or none, in one transaction of the database, in the order that R4 lays down.
+ * transaction: performs all entries or none, in one transaction of the database, in the order of R4.
  * https://hl7.org/fhir/R4/http.html#trules
  */
 
@@ -46,7 +46,7 @@ interface ReadingEntry extends Ruled {
 const isChange = (one: Ruled): one is Omit<Located, 'target'> => one.step.kind === 'change'
 const isRead = (one: Ruled): one is ReadingEntry => one.step.kind === 'read'
 
-/** The error of an entry, with its place. Not for the signal to begin again. */
+/** The error with the place of its entry. Contended stays as it is, because it only causes a retry. */
 const placed = (error: unknown, index: number): unknown => {
   if (isContention(error)) return error
   const known = toServerError(error)
@@ -69,12 +69,12 @@ export const createTransaction =
     const { run } = view
     const breathe = createYield(ctx)
 
-    /** Told to the trail; names the entry. */
+    /** Emits the fact that an entry is refused, then throws the error with the place of the entry. */
     const refuse = async (index: number, interaction: Interaction, error: unknown): Promise<never> => {
       if (!isContention(error)) await emitRefused(run, ctx, interaction, error)
       throw placed(error, index)
     }
-    /** The same before it is known which interaction the entry asks for. */
+    /** Like `refuse`, before the interaction of the entry is known. */
     const refuseUnknown = async (
       entry: BundleEntry | RefusedEntry,
       error: unknown,
@@ -82,7 +82,7 @@ export const createTransaction =
     ): Promise<never> => {
       throw placed(await refuseEntry(run, ctx, entry, toServerError(error), named), entry.index)
     }
-    /** Reads what an entry asks for. */
+    /** Runs `work`, which reads an entry. When it throws, the entry is refused. */
     const readAt = <T>(
       entry: BundleEntry,
       work: () => T,
@@ -94,7 +94,10 @@ export const createTransaction =
         return refuseUnknown(entry, error, named?.())
       }
     }
-    /** Does one step of an entry. A promise only where the step is one, or is refused. */
+    /**
+     * Performs one step of an entry. When it fails, the entry is refused. Returns a promise only then, or when the step
+     * is asynchronous.
+     */
     const atEntry = <T>(index: number, interaction: Interaction, work: () => T | Promise<T>): T | Promise<T> => {
       try {
         const done = work()
@@ -109,7 +112,7 @@ export const createTransaction =
       await here.run.onAudit?.({ request: ctx, interaction, status, version: version?.version, details })
     }
 
-    /** Every entry is ruled on before anything is done for one of them. */
+    /** Authorizes an entry. All entries are authorized before any is performed. */
     const rule = async (asking: EntryRequest): Promise<Ruled> => {
       const { index } = asking.entry
       const named = (): Interaction | undefined => interactions.named(asking.name, asking.request)
@@ -131,7 +134,7 @@ export const createTransaction =
     const deleted = asked.flatMap(({ entry, request: { params } }) =>
       entry.method === 'DELETE' ? [`${params.type}/${params.id}`] : [],
     )
-    /** `Type/id` of what this transaction deletes, by conditions too once they are located. */
+    /** `Type/id` of what this transaction deletes. Matches of conditional deletions are added once they are located. */
     const gone = new Set<string>()
     const ruled: Ruled[] = []
     for (const one of asked) {
@@ -159,17 +162,17 @@ export const createTransaction =
         }
       }
       await locateSome(changes.filter(isDeletion))
-      // Deletions come first: the conditions of other entries do not match what is deleted.
+      // R4 performs deletions first, so the conditions of other entries do not match deleted resources.
       for (const one of located) for (const name of namesOf(one)) gone.add(name)
       await locateSome(changes.filter((one) => !isDeletion(one)))
       return located.sort(inOrder)
     }
-    /** R4: identities that overlap fail the transaction. */
+    /** R4: a transaction fails when two entries change the same resource. */
     const checkOverlap = async (located: readonly Located[]): Promise<void> => {
       const seen = new Set<string>()
       for (const one of located) {
         const { step, target } = one
-        // A condition that matched nothing to delete, or something that is left as it is.
+        // A conditional deletion without a match, or a create whose condition found a resource: it changes nothing.
         if (target.id === '' || (step.name === 'create' && target.found !== undefined)) continue
         for (const name of namesOf(one)) {
           if (seen.has(name))
@@ -246,7 +249,7 @@ export const createTransaction =
           await breathe()
         }
       }
-      /** Two entries under one condition, each of which found nothing, must not both make what it asks for. */
+      /** Two entries whose conditions found nothing must not both create a match for the same condition. */
       const confirmAll = async (here: View): Promise<void> => {
         const byType = Map.groupBy(located, ({ step }) => step.addressed.interaction.type)
         for (const { step, target } of located) {
@@ -256,7 +259,7 @@ export const createTransaction =
           await target.confirm(here)
         }
       }
-      /** What a transaction that is begun again has answered before is answered anew. */
+      /** Discards the answers of an earlier attempt, because the database may run a transaction again. */
       const perform = (opened: Transaction): Promise<readonly Changed[]> => {
         answers.clear()
         progress.interaction = undefined

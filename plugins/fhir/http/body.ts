@@ -1,4 +1,4 @@
-/** The body of a request: read with a limit, inflated with the same limit. RFC 9110, section 8.4. */
+/** Reads the body of a request. The limit holds for its bytes before and after decompression. RFC 9110, section 8.4. */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -6,14 +6,15 @@ import { BodyTooLarge, type ServerError } from '../../../kernel/index.ts'
 import { BodyCorrupt, BodyEncoding, BodyIncomplete } from '../errors.ts'
 import { createSharedBytes, type SharedBytes } from './shared-bytes.ts'
 
-const SHARED_BYTES = 256 * 1024 // a body that is longer is copied to shared memory while it arrives
+const SHARED_BYTES = 256 * 1024 // a larger body is copied to shared memory while it arrives
 
-/** The rest of a refused body is not worth reading: the connection ends with the answer. */
+/** The rest of a body that is too large is not read: the connection is closed after the answer. */
 const tooLarge = (limit: number): ServerError => BodyTooLarge(limit).with({ headers: { connection: 'close' } })
 
 /**
- * All bytes of a stream, or 413 as soon as there are more. By events, not `for await`: leaving that early destroys the
- * request, and with it the connection that the answer has to go through. `announced`: how many bytes come at most.
+ * Reads all bytes of a stream; rejects with 413 as soon as there are more than `limit`. It uses events, because leaving
+ * a `for await` early destroys the request, and with it the connection that the answer needs. `announced` is the
+ * largest number of bytes to expect.
  */
 const collect = (stream: Readable, limit: number, announced = limit): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -40,7 +41,8 @@ const collect = (stream: Readable, limit: number, announced = limit): Promise<Bu
       })
       .on('end', () => resolve(whole()))
       .on('error', (error) => reject(fromStream(error)))
-      // Comes last, and first only when the sender left in the middle. An error is not made in vain: its stack costs.
+      // Without an earlier `end`, the sender has disconnected. The error is created only then, because its stack trace
+      // is costly.
       .on('close', () => {
         if (!stream.readableEnded) reject(BodyIncomplete())
       })
@@ -54,9 +56,9 @@ const fromStream = (error: NodeJS.ErrnoException): Error => {
   return error
 }
 
-/** All members of a gzip body, one after the other. RFC 1952, section 2.2. */
+/** Decompresses all members of a gzip body, one after the other. RFC 1952, section 2.2. */
 const inflate = async (payload: Readable, limit: number): Promise<Buffer> => {
-  // Not rejectGarbageAfterEnd: it takes a second member for garbage.
+  // The option rejectGarbageAfterEnd is not used, because it refuses a second member.
   const gunzip = createGunzip()
   let received = 0
   payload
@@ -69,7 +71,7 @@ const inflate = async (payload: Readable, limit: number): Promise<Buffer> => {
     })
   try {
     const bytes = await collect(payload.pipe(gunzip), limit)
-    // What begins with a zero byte ends the body for zlib, without an error.
+    // zlib silently stops at a member that begins with a zero byte, so the consumed bytes are compared.
     if (gunzip.bytesWritten < received) throw BodyCorrupt()
     return bytes
   } finally {
@@ -78,7 +80,7 @@ const inflate = async (payload: Readable, limit: number): Promise<Buffer> => {
   }
 }
 
-/** Bytes of the body as the client meant them. Throws 413, 415 or 400. */
+/** The bytes of the body after decompression. Throws 413, 415 or 400. */
 export const readRequestBody = (request: IncomingMessage, payload: Readable, limit: number): Promise<Buffer> => {
   const length = Number(request.headers['content-length'] ?? 0)
   if (length > limit) throw tooLarge(limit)

@@ -1,4 +1,7 @@
-/** Reads of what lies in memory, and searches of types, answered in front of the router where that takes one turn. */
+/**
+ * Direct answers: reads from memory, and searches of a type, are answered in front of the router when they are
+ * synchronous.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { DirectAnswer, DirectRoute, RequestContext } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
@@ -19,7 +22,9 @@ const interact = (
   return chain(interactions.perform(view, name, asked), (answer) => toHttpResponse(asked, answer))
 }
 
-/** Another spelling of an address, or one with a query, is not found in memory. */
+/**
+ * Only the plain path of a resource is looked up in memory. Other spellings, and paths with a query, go to the router.
+ */
 const read = (server: () => StartedFhir): DirectRoute<StoredVersion> => ({
   path: '/:type/:id',
   meet: (url) => server().getCurrent(url.slice(1)),
@@ -28,7 +33,7 @@ const read = (server: () => StartedFhir): DirectRoute<StoredVersion> => ({
   },
 })
 
-/** One that has to wait is finished by the router. */
+/** When a search turns out to be asynchronous, the router finishes it. */
 const search = (server: () => StartedFhir): DirectRoute<string> => ({
   path: '/:type',
   meet(url) {

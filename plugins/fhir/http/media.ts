@@ -1,4 +1,4 @@
-/** Media types of FHIR JSON, asked for and sent. https://hl7.org/fhir/R4/http.html#mime-type */
+/** Media types of FHIR JSON in requests and answers. https://hl7.org/fhir/R4/http.html#mime-type */
 import { BodyType, NotAcceptable } from '../errors.ts'
 
 export const FHIR_JSON = 'application/fhir+json; charset=utf-8'
@@ -54,10 +54,10 @@ export const nameOf = (header: string): string => parse(header).type
 
 const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
 
-/** True when Accept leaves room for FHIR JSON. */
+/** True when the header Accept allows FHIR JSON. */
 export const acceptsFhir = (accept: string | undefined): boolean => {
   if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return true
-  if (accept.trim() === '') return true // a list of nothing: RFC 9110, section 12.5.1 allows it, and it asks for nothing else
+  if (accept.trim() === '') return true // RFC 9110, section 12.5.1, allows an empty list; it excludes nothing
   return accept.split(',').some((part) => {
     const media = parse(part)
     return (JSON_TYPES.has(media.type) || ANY_TYPES.has(media.type)) && isR4(media) && !isZero(media.params.get('q'))
@@ -72,15 +72,16 @@ const qualityOf = ({ params }: MediaType): number => {
 }
 
 /**
- * Does a client want a Binary rather than its content, which is of `type`? As it does when Accept names FHIR, and ranks the
- * content no higher; and when it leaves room for JSON, but none for the content. Throws 406 when it takes neither.
+ * True when the client wants a Binary as FHIR JSON instead of its content, whose media type is `type`. That is so when
+ * Accept names FHIR and ranks the content no higher, and when it allows JSON but not the content. Throws 406 when it
+ * allows neither.
  */
 export const prefersFhir = (accept: string | undefined, type: string): boolean => {
   if (accept === undefined || accept.trim() === '') return false
   const accepted = accept.split(',').map(parse)
   const named = accepted.filter((one) => FHIR_TYPES.has(one.type) && isR4(one)).map(qualityOf)
   const wanted = parse(type).type
-  // The most specific range counts. RFC 9110, section 12.5.1.
+  // The most specific media range counts. RFC 9110, section 12.5.1.
   const range = [wanted, `${wanted.split('/')[0]}/*`, '*/*']
     .map((one) => accepted.find((media) => media.type === one))
     .find((one) => one !== undefined)
@@ -92,7 +93,7 @@ export const prefersFhir = (accept: string | undefined, type: string): boolean =
   return true
 }
 
-/** Throws 406 unless the client takes FHIR JSON. `_format` counts more than Accept. */
+/** Throws 406 unless the client accepts FHIR JSON. `_format` overrides Accept. */
 export const checkAccept = (accept: string | undefined, format: string | undefined): void => {
   if (format !== undefined) {
     const media = parse(format)
@@ -102,7 +103,7 @@ export const checkAccept = (accept: string | undefined, format: string | undefin
   if (!acceptsFhir(accept)) throw NotAcceptable((accept ?? '').slice(0, 100))
 }
 
-/** True when the client takes gzip: then stored bytes go out untouched. RFC 9110, section 12.5.3. */
+/** True when the client accepts gzip; stored bytes are then sent without decompression. RFC 9110, section 12.5.3. */
 export const acceptsGzip = (accepted: string | string[] | undefined): boolean => {
   if (typeof accepted !== 'string' || !accepted.includes('gzip')) return false
   const part = accepted.split(',').find((one) => one.trim().startsWith('gzip'))

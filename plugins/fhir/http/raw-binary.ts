@@ -1,7 +1,7 @@
 /**
- * POST and PUT of content that is no FHIR at `/Binary`: the body becomes the data of a Binary, its Content-Type the
- * contentType, X-Security-Context the securityContext. The result is FHIR JSON in bytes, which takes the way of every
- * other body. https://hl7.org/fhir/R4/binary.html#rest
+ * POST and PUT of raw content at `/Binary`: the body becomes `data` of a Binary, Content-Type its `contentType`,
+ * X-Security-Context its `securityContext`. The result is the bytes of FHIR JSON, which are processed like any other
+ * body. https://hl7.org/fhir/R4/binary.html#rest
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
@@ -10,9 +10,9 @@ import { BinaryEmpty, BodyType, HeaderMalformed, SecurityContextHeader } from '.
 import { isMediaType } from '../response/binary-content.ts'
 import { checkContentType, nameOf } from './media.ts'
 
-/** The addresses of a create and of an update. */
+/** The routes of a create and of an update. */
 const ADDRESS = /\/:type(?:\/:id)?\/?$/
-const CHUNK_BYTES = 3 * 256 * 1024 // a multiple of three: base64 of the parts is base64 of the whole
+const CHUNK_BYTES = 3 * 256 * 1024 // a multiple of three, so that the base64 of the parts can be joined
 
 const FHIR_JSON = new Set(['application/fhir+json', 'application/json+fhir'])
 const PLAIN_JSON = new Set(['application/json', 'text/json'])
@@ -31,7 +31,7 @@ const isBinaryResource = async (bytes: Buffer): Promise<boolean> => {
   return name !== undefined && bytes.toString('latin1', name.start, name.end) === 'Binary'
 }
 
-/** `id`: of an update at an address. The data is encoded in parts, between which others are answered. */
+/** `id` is that of an update. Encodes the data in parts; other requests are answered in between. */
 const toJson = async (
   content: Buffer,
   contentType: string,
@@ -45,7 +45,7 @@ const toJson = async (
     securityContext: securityContext === undefined ? undefined : { reference: securityContext },
   }
   const head = Buffer.from(`${JSON.stringify(described).slice(0, -1)},"data":"`)
-  // Shared: where it is large, a thread reads it as it lies.
+  // In shared memory, so that a thread can read a large body without a copy.
   const out = Buffer.from(new SharedArrayBuffer(head.length + Math.ceil(content.length / 3) * 4 + 2))
   let end = head.copy(out)
   for (let at = 0; at < content.length; at += CHUNK_BYTES) {
@@ -57,13 +57,13 @@ const toJson = async (
 }
 
 export const rawBinary = {
-  /** Is it a request whose body may be raw content? */
+  /** True for a request whose body may be raw content. */
   concerns: ({ method, routeOptions, params }: FastifyRequest): boolean =>
     (method === 'POST' || method === 'PUT') &&
     (params as { readonly type?: string }).type === 'Binary' &&
     ADDRESS.test(routeOptions.url ?? ''),
 
-  /** Before the body is read. Throws 415 for another form of FHIR than JSON, 400 for headers that cannot be read. */
+  /** Called before the body is read. Throws 415 for FHIR in another format than JSON, 400 for malformed headers. */
   check(request: FastifyRequest, contentType: string): void {
     const name = nameOf(contentType)
     const context = contextOf(request)
@@ -76,7 +76,10 @@ export const rawBinary = {
     if (!isMediaType(contentType)) throw HeaderMalformed('Content-Type', 'application/pdf or text/plain; charset=utf-8')
   },
 
-  /** FHIR JSON of the Binary. JSON that is a Binary itself is taken as that. Throws 400 where there is no content. */
+  /**
+   * The Binary as FHIR JSON. A JSON body that is a Binary resource already is returned as it is. Throws 400 for an
+   * empty body.
+   */
   async read(request: FastifyRequest, contentType: string, bytes: Buffer): Promise<Buffer> {
     const name = nameOf(contentType)
     if (FHIR_JSON.has(name)) return bytes
@@ -88,7 +91,7 @@ export const rawBinary = {
     }
     if (bytes.length === 0) throw BinaryEmpty()
     const { id } = request.params as { readonly id?: string }
-    // A code has single spaces only.
+    // A FHIR code has single spaces only.
     return toJson(bytes, contentType.trim().replaceAll(/[ \t]+/g, ' '), context, id)
   },
 } as const

@@ -20,14 +20,14 @@ import { rawBinary } from './raw-binary.ts'
 
 type Handler = (server: StartedFhir, request: FastifyRequest<any>, reply: FastifyReply) => unknown
 
-/** Off the main thread. */
+/** Compresses off the main thread. */
 const packed = promisify<string, Buffer>(gzip)
 
 export interface RouteParts {
-  /** The server once it has started; requests before that are answered by the kernel. */
+  /** The started server. The kernel answers requests before the start. */
   readonly server: () => StartedFhir
   readonly bodyBytes: number
-  /** Complete when the routes are mounted. */
+  /** Has all operations by the time the routes are mounted. */
   readonly operations: Operations<BuiltInInvocation>
 }
 
@@ -38,7 +38,7 @@ const metadata: Handler = async ({ capabilities }, request, reply) => {
   return reply.header('content-encoding', 'gzip').send(await packed(text as string))
 }
 
-/** An operation by its code; any other is answered by the address of all of them. */
+/** Performs an operation that has routes of its own. Unknown codes match the general route `$:operation`. */
 const operate =
   (code: string): Handler =>
   async ({ interactions, view }, request, reply) => {
@@ -58,7 +58,7 @@ const interact =
   (name: InteractionName): Handler =>
   ({ interactions, view }, request, reply) => {
     const answer = interactions.perform(view, name, request as InteractionRequest)
-    // Not returned: Fastify takes a reply for a promise to wait for, and waits longer for a promise than we have to.
+    // Returns nothing: Fastify would wait for a returned reply or promise, which delays the answer.
     if (answer instanceof Promise)
       answer.then((one) => void send(request, reply, one)).catch((error) => void reply.send(error))
     else send(request, reply, answer)
@@ -73,13 +73,16 @@ const classOf = (name: InteractionName, method: string): RequestClass =>
 interface Taken {
   readonly handler: Handler
   readonly requestClass: RequestClass
-  /** Always answered 405, by the handler. */
+  /** The handler answers this method with 405, so the header Allow does not list it. */
   readonly isRefused?: boolean
 }
 
 const PATH_OF: Readonly<Record<OperationLevel, string>> = { system: '', type: '/:type', instance: '/:type/:id' }
 
-/** Routes of their own, for their class and for what each takes. Operations of one code share them. */
+/**
+ * Routes for each operation, because operations differ in request class and methods. Operations with the same code
+ * share them.
+ */
 const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => {
   const table = new Map<string, Map<string, Taken>>()
   for (const operation of all)
@@ -89,14 +92,14 @@ const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [str
       table.set(path, taken)
       const handler = operate(operation.code)
       const requestClass = operation.requestClass ?? 'operation'
-      // Whether it is known for the type comes before whether it takes a GET.
+      // A changing operation has a GET handler too, so that an unknown type is answered with 404 and not with 405.
       const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
       taken.set('GET', { handler, requestClass, isRefused }).set('POST', { handler, requestClass })
     }
   return [...table]
 }
 
-/** Every address with what it takes; any other method there is 405 with Allow. */
+/** Every address with its methods. Any other method there is answered with 405 and Allow. */
 const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
   ['/metadata', new Map([['GET', { handler: metadata, requestClass: 'read' }]])],
   ...operationsOf(parts.operations.all),
@@ -110,7 +113,10 @@ const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<str
   }),
 ]
 
-/** `[base]/Patient/` is `[base]/Patient`: many clients join addresses that way. No id is empty. */
+/**
+ * Mounts each address with a slash at the end as well, because many clients add one. This is unambiguous: no id is
+ * empty.
+ */
 const withSlash = <T>([path, taken]: readonly [string, T]): readonly (readonly [string, T])[] =>
   path === '/'
     ? [[path, taken]]
@@ -128,8 +134,8 @@ const checkForm = (type: string): void => {
 
 const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
   app.removeAllContentTypeParsers()
-  // One parser for whatever comes, so that a refusal is ours and comes before the body is read. The usual types have
-  // names of their own: Fastify remembers those, and takes any other apart each time.
+  // One parser for all media types, so that this plugin refuses a type, and before the body is read. The usual types
+  // are listed by name, because Fastify caches those and parses any other header each time.
   app.addContentTypeParser(['application/fhir+json', 'application/json', '*'], (request, payload, done) => {
     const type = request.headers['content-type']
     try {
@@ -169,7 +175,7 @@ export const fhirRoutes =
       app.route({
         method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
         url,
-        // Refused before the body is looked at.
+        // Refuses the request before its body is read.
         onRequest: (request, _reply, next) =>
           next(MethodNotAllowed(request.method).with({ headers: { allow, ...patchable } })),
         handler: () => undefined,

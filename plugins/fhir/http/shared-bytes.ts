@@ -1,17 +1,17 @@
 /**
- * The bytes of a large body, copied where they belong as they arrive: joining the parts of one of twenty megabytes at its
- * end would be a turn of its own. The memory is shared, so that a thread reads it where it lies.
+ * Copies a large body into shared memory while it arrives. Joining the parts of a body of 20 MB at its end would block
+ * the event loop for too long. A thread reads the shared memory without another copy.
  */
 
-const STEP_BYTES = 1024 * 1024 // by which it grows: memory is taken for what has arrived, whatever was announced
+const STEP_BYTES = 1024 * 1024 // growth of the memory, so that it follows what has arrived, whatever size was announced
 
 export interface SharedBytes {
   add(chunk: Uint8Array): void
-  /** What was added so far. */
+  /** All bytes added so far. */
   toBuffer(): Buffer
 }
 
-/** `most` bytes at most; a range of addresses is reserved for them. */
+/** Holds at most `most` bytes. Only address space is reserved for them beforehand. */
 export const createSharedBytes = (most: number): SharedBytes => {
   const memory = new SharedArrayBuffer(0, { maxByteLength: most })
   let size = 0

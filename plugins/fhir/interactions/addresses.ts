@@ -1,5 +1,5 @@
 /**
- * The addresses of the FHIR interface and the interactions each takes, for routes of HTTP and for entries of a Bundle.
+ * The addresses of the FHIR interface and their interactions, for HTTP routes and for entries of a Bundle.
  * https://hl7.org/fhir/R4/http.html#summary
  */
 
@@ -16,7 +16,10 @@ export interface Address {
   /** Fastify's spelling: `/:type/:id`. */
   readonly path: string
   readonly methods: Readonly<Partial<Record<AddressMethod, InteractionName>>>
-  /** A form in the body: not for entries, whose bodies are resources. */
+  /**
+   * The body is a form. An entry cannot have one, so a batch takes the parameters in its URL, and a transaction refuses
+   * it.
+   */
   readonly isForm?: boolean
 }
 
@@ -38,7 +41,9 @@ export const ADDRESSES: readonly Address[] = [
 
 const segmentsOf = (path: string): readonly string[] => path.split('/').filter((one) => one !== '')
 
-/** `:id` is a parameter, `$:operation` one behind a dollar, `_history` a word. */
+/**
+ * A segment of a path: `:id` is a parameter, `$:operation` a parameter behind a dollar sign, `_history` is fixed text.
+ */
 interface Segment {
   readonly text: string
   readonly colon: number
@@ -55,14 +60,14 @@ const PATTERNS = ADDRESSES.map((address) => ({ address, pattern: segmentsOf(addr
 const DOLLAR = 36
 const UNDERSCORE = 95
 
-/** A parameter takes anything but what begins like a path of the server's own. */
+/** `:id` matches segments that begin with neither `_` nor `$`; `$:operation` matches those that begin with `$`. */
 const fits = ({ text, colon }: Segment, segment: string): boolean => {
   if (colon === -1) return text === segment
   const first = segment.charCodeAt(0)
   return colon === 0 ? first !== UNDERSCORE && first !== DOLLAR : first === DOLLAR
 }
 
-/** The address that segments of a path name, and the parameters in it; undefined when there is none. */
+/** The address that the segments match, with its parameters; undefined when there is none. */
 export const findAddress = (
   segments: readonly string[],
 ): { readonly address: Address; readonly params: PathParams } | undefined => {

@@ -1,4 +1,4 @@
-/** What became of an interaction: turned into an HTTP answer by respond.ts, into an entry by a Bundle. */
+/** The result of an interaction. respond.ts turns it into an HTTP answer, a Bundle into an entry. */
 import type { FactDetails, Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/service.ts'
 import type { StoredVersion, WriteGuard } from '../../storage/service.ts'
@@ -7,25 +7,28 @@ import type { BinaryContent } from '../response/binary-content.ts'
 
 export interface Answer {
   readonly status: number
-  /** The version read or made: ETag, Last-Modified, Location where it was created or found by a condition. */
+  /**
+   * The version that was read or made. It gives ETag and Last-Modified, and Location when it was created or found by a
+   * condition.
+   */
   readonly version?: StoredVersion
-  /** A condition chose the resource: the client learns from the answer where it is. */
+  /** True when a condition has found the resource; the answer then says where it is. */
   readonly isMatch?: boolean
-  /** What the body is: that version, the content of that Binary, an outcome that names it, `text`, or none. */
+  /** The body: the version, the content of a Binary, an OperationOutcome about the version, `text`, or no body. */
   readonly shows: 'version' | 'content' | 'outcome' | 'text' | 'nothing'
-  /** How to show the version. */
+  /** With `presentation`: the form in which the version is shown. */
   readonly type?: ResourceType
   readonly presentation?: Presentation
   readonly content?: BinaryContent
-  /** Further headers. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>
-  /** For the trail. */
+  /** Details for the audit trail. */
   readonly details?: FactDetails
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
-  /** Bytes of the text, where they are known. */
+  /** Length of `text` in bytes, if known. */
   readonly length?: number | undefined
-  /** What was said about a change that was made, for its outcome. */
+  /** Warnings about a change that was made, for the OperationOutcome. */
   readonly warnings?: readonly Issue[] | undefined
 }
 
@@ -35,10 +38,13 @@ const SHOWN: Readonly<Record<Prefer['return'], Answer['shows']>> = {
   minimal: 'nothing',
 }
 
-/** Does an answer say where its version is? */
+/** True when the answer has a Location. */
 export const isLocated = ({ status, isMatch }: Answer): boolean => status === 201 || isMatch === true
 
-/** The answer to a change, in the form `Prefer: return=` asks for; minimal where the caller may not read the version. */
+/**
+ * The answer to a change, in the form that `Prefer: return=` requests. When the caller may not read the version, the
+ * answer has no body.
+ */
 export const changedAnswer = (
   status: number,
   version: StoredVersion,

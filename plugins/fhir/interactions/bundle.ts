@@ -10,14 +10,17 @@ import type { View } from '../view.ts'
 import type { Answer } from './answer.ts'
 import type { InteractionRequest } from './request.ts'
 
-/** Preferences go on to the entries; unless asked for, what was sent is not sent back. */
+/**
+ * The preferences apply to each entry. Without a preference for `return`, `return=minimal` is added, so that the
+ * entries do not repeat resources that the client has just sent.
+ */
 const toEntryHeaders = ({ headers }: InteractionRequest): Record<string, string> => {
   const { prefer = '' } = headers
   const given = Array.isArray(prefer) ? prefer.join(', ') : prefer
   return { prefer: /\breturn\s*=/i.test(given) ? given : `${given}${given === '' ? '' : ', '}return=minimal` }
 }
 
-/** A condition of the whole would apply to none of its entries. Throws 400. */
+/** Throws 400 for a conditional header of the Bundle itself, because it would apply to none of its entries. */
 const checkHeaders = ({ headers }: InteractionRequest): void => {
   for (const name of ['If-Match', 'If-None-Match', 'If-None-Exist'])
     if (headers[name.toLowerCase()] !== undefined)
@@ -41,7 +44,8 @@ export const createBundle =
     checkAccept(headers.accept, presentation.format)
     let kind: BundleRequest['kind'] = 'batch'
     try {
-      // A refusal of its entries as a whole, too, is that of a batch or of a transaction.
+      // Set before the entries are read, so that a refusal of all entries is audited as that of a batch or of a
+      // transaction.
       const known = (one: BundleRequest['kind']): void => {
         kind = one
       }
@@ -49,11 +53,11 @@ export const createBundle =
         ? await readLargeEnvelope(await large.read(ctx, body), ctx, known)
         : readBundleRequest(body, known)
       checkHeaders(request)
-      // A ruling on the Bundle itself counts as far as it refuses: what restricts is asked for each entry.
+      // Only a refusal of the Bundle takes effect here. Restrictions are evaluated for each entry.
       await authorize(run, ctx, { kind })
       const perform = kind === 'batch' ? batch : transaction
       const text = await perform(view, ctx, envelope, toEntryHeaders(request))
-      // That of a transaction is told inside it.
+      // The fact of a transaction is emitted inside the transaction.
       if (kind === 'batch') await run.onAudit?.({ request: ctx, interaction: { kind }, status: 200 })
       return { status: 200, shows: 'text', text }
     } catch (error) {

@@ -1,4 +1,7 @@
-/** capabilities: what the server does, in full, of normative types alone, or of terminology. https://hl7.org/fhir/R4/http.html#capabilities */
+/**
+ * capabilities: the whole capability statement, the one of normative types, or the terminology capabilities.
+ * https://hl7.org/fhir/R4/http.html#capabilities
+ */
 
 import { QueryParameterValue } from '../../search/service.ts'
 import { type CapabilityStatementParts, toCapabilityStatement } from '../capability.ts'

@@ -1,7 +1,7 @@
 /**
- * A change in steps, so that a request of its own and an entry of a transaction take the same ones: addressed (what is
- * asked, before anybody may know more), located (which resource it is about), prepared (the body read and checked),
- * applied inside a transaction.
+ * The steps of a change, which requests and entries of a transaction share. Addressed: its address, parameters and
+ * headers were read, before anything is revealed. Located: its resource is known. Prepared: the body was read and
+ * checked. Applied: it was made inside a transaction.
  */
 
 import { type Clock, type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
@@ -21,33 +21,33 @@ import type { Answer } from './answer.ts'
 import type { GuardChange } from './guard-change.ts'
 import type { InteractionRequest } from './request.ts'
 
-/** The resource a change is about. */
+/** The resource that a change is about. */
 export interface ChangeTarget {
   readonly id: string
-  /** What a condition found. */
+  /** The version that a condition found. */
   readonly found?: StoredVersion | undefined
-  /** Ids of those a condition found besides. */
+  /** Ids of further resources that the condition found. */
   readonly others?: readonly string[]
-  /** Inside the transaction, before it changes anything: throws Contended when it would be located elsewhere by now. */
+  /** Inside the transaction, before any change: throws Contended when the condition finds something else by now. */
   verify?(view: View, transaction: Transaction): Promise<unknown>
-  /** Of an update whose criteria found nothing: throws when there is a resource under its id. */
+  /** For an update whose criteria found nothing: throws when a resource with its id exists. */
   readonly checkReplaced?: (current: StoredVersion) => void
-  /** In a Bundle, once all its changes are made: throws when another of them meets the same condition. */
+  /** In a Bundle, after all its changes: throws 412 when another change has made a second match for the condition. */
   confirm?: ((view: View) => Promise<void>) | undefined
 }
 
 export type PreparedChange =
   | { readonly change: Change; answer(changed: Changed): Answer }
-  /** Several, of an operation. */
+  /** Several changes, of an operation or of a conditional deletion. */
   | { readonly change?: undefined; readonly changes: readonly Change[]; answerAll(changed: readonly Changed[]): Answer }
-  /** There is nothing to change, and this is the answer. */
+  /** Nothing is to be changed; `settled` is the answer. */
   | { readonly change?: undefined; readonly changes?: undefined; readonly settled: Answer }
 
 export interface AddressedChange {
   readonly interaction: Interaction
-  /** `body` as it was asked. Throws 400, 412. */
+  /** `body` is the body of the request. Throws 400, 412. */
   locate(body: unknown): ChangeTarget | Promise<ChangeTarget>
-  /** Reads the body and checks it. `guard` goes with a change of the type addressed. Throws 4xx. */
+  /** Reads and checks the body. `guard` is for changes of the addressed type. Throws 4xx. */
   prepare(
     guard: WriteGuard,
     target: ChangeTarget,
@@ -59,13 +59,15 @@ export interface AddressedChange {
 /** Reads address, parameters and headers. Throws 404, 400, 406. */
 export type AddressChange = (view: View, request: InteractionRequest) => AddressedChange
 
-/** The interaction with the resource that its condition found. */
+/** The interaction, with the id of the resource that its condition has found. */
 export const interactionAbout = ({ interaction }: AddressedChange, { id, found }: ChangeTarget): Interaction =>
   found === undefined ? interaction : { ...interaction, id }
 
-/** Others may change, between locating and the transaction, what was located; then all is done again, so often, */
+/**
+ * Attempts to make a change. One fails when another writer has changed what was located before the transaction began.
+ */
 const MAX_ATTEMPTS = 10
-/** and so long: an attempt may have waited for a lock. */
+/** After this time no further attempt begins, because each may have waited for a lock. */
 const PATIENCE_MS = 3_000
 
 export const isContention = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
@@ -75,7 +77,7 @@ export interface RetryParts {
   readonly clock: Clock
 }
 
-/** Repeats `work` while others were faster. */
+/** Repeats `work` while it throws Contended, within the limits above. */
 export const retryOnContention = async <T>({ database, clock }: RetryParts, work: () => Promise<T>): Promise<T> => {
   const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
@@ -83,14 +85,15 @@ export const retryOnContention = async <T>({ database, clock }: RetryParts, work
       return await work()
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !isContention(error) || clock.monotonic() > until) throw error
-      // On SQLite it met changes of a group that is not committed yet: a search before that would not find them either.
-      // On PostgreSQL they are committed: it waited for their lock.
+      // On SQLite the other writer's changes may belong to a group that is not committed yet, and a search would not
+      // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
+      // changes are committed.
       if (database.kind !== 'postgres') await database.transact(() => undefined)
     }
   }
 }
 
-/** The fact of an operation, unless one of the changes it made says all of it. */
+/** Emits the fact of an operation, unless it changes the addressed resource: then the fact of that change is enough. */
 export const emitOperation = async (
   { run }: Pick<View, 'run'>,
   request: RequestContext,
@@ -116,7 +119,7 @@ export interface PerformChangeParts extends RetryParts {
 
 type Several = Extract<PreparedChange, { readonly changes: readonly Change[] }>
 
-/** The changes of an operation or of a conditional deletion, in one transaction. */
+/** Makes the changes of an operation or of a conditional deletion in one transaction. */
 const performSeveral = async (
   { database, write, prepareWrite }: PerformChangeParts,
   view: View,
@@ -140,7 +143,7 @@ const performSeveral = async (
   return answer
 }
 
-/** Where a large version is shown other than by its stored bytes. */
+/** Prepares a large version for an answer off the main thread, unless its stored bytes are sent. */
 const prepareAnswer = async (
   { large, prepareVersions }: PerformChangeParts,
   view: View,
@@ -155,7 +158,7 @@ const prepareAnswer = async (
     await version.decompress()
 }
 
-/** A change that is a transaction of its own. */
+/** Performs a change in a transaction of its own. */
 export type PerformChange = (view: View, request: InteractionRequest, addressed: AddressedChange) => Promise<Answer>
 
 export const createPerformChange =
@@ -182,7 +185,7 @@ export const createPerformChange =
         const about = interactionAbout(addressed, target)
         tellFound(about)
         if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
-          // What it replaces is known only now.
+          // Only now is it known which version is replaced.
           const ready = prepareWrite.body(view, ctx, { type, id: target.id, guard }, body)
           body = ready instanceof Promise ? await ready : ready
         }

@@ -1,4 +1,4 @@
-/** Asks what must be right before a resource goes to its transaction: its structure and rules, then other plugins. */
+/** Checks a resource before its transaction: the validation, the checks of other plugins, then the caller's access. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
 import type { References } from '../../search/service.ts'
 import type { WriteCheck, WriteGuard } from '../../storage/service.ts'
@@ -19,21 +19,21 @@ const keep = (warnings: Issue[], found: readonly Issue[] | Promise<readonly Issu
   return undefined
 }
 
-/** What did not refuse a change is kept only for who asks for it: `Prefer: return=OperationOutcome`. */
+/** Warnings are collected only for `Prefer: return=OperationOutcome`, because other answers do not show them. */
 export const warningsList = (prefer: Prefer): Issue[] | undefined =>
   prefer.return === 'OperationOutcome' ? [] : undefined
 
 export interface ContentCheck {
   readonly guard: WriteGuard
-  /** The id it is to have. */
+  /** The id that the resource will have. */
   readonly id: string
-  /** Gets what does not refuse it. */
+  /** Collects warnings. */
   readonly warnings?: Issue[] | undefined
 }
 
 /**
- * What the resource itself shows, then whether the caller's access covers it. Throws 4xx. A promise only when a check is
- * one: then it cannot be asked inside a transaction.
+ * Validates the resource, runs the checks of other plugins, then checks that the caller's access covers the content.
+ * Throws 4xx. Returns a promise only when a check is asynchronous; such a check cannot run inside a transaction.
  */
 export type CheckContent = (
   request: RequestContext,

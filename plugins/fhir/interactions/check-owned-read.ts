@@ -1,6 +1,6 @@
 /**
- * Refuses what would look among stored resources for a type that is read elsewhere, and find nothing: searches, also by
- * `_type`, `_revinclude` and `_has`, compartments, histories, operations of an instance, and entries of a Bundle.
+ * Refuses reads of a type that is not stored as resources, because they would find nothing: searches, also by `_type`,
+ * `_revinclude` and `_has`, compartments, histories, operations of an instance, and entries of a Bundle.
  */
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import type { InteractionName } from './addresses.ts'
@@ -15,7 +15,7 @@ const namesType = (type: string, [name, value]: readonly [string, string]): bool
       ? value.startsWith(`${type}:`)
       : name.includes(`_has:${type}:`)
 
-/** Throws 400. */
+/** Throws 400, which names the address where the type is read. */
 export const checkOwnedRead = (
   owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>,
   name: InteractionName,

@@ -1,15 +1,18 @@
 /**
- * Conditional interactions: the resource is the one that a search finds. The search runs before the transaction, and again
- * inside it; when the results differ, the interaction begins again. https://hl7.org/fhir/R4/http.html#cond-update
+ * Conditional interactions: a search finds the resource. The search runs before the transaction, and again inside it;
+ * when the results differ, the interaction is retried. https://hl7.org/fhir/R4/http.html#cond-update
  *
- * Why two of them cannot both create what one criterion matches: each that has found nothing takes a lock on the type before it
- * searches inside its transaction (on SQLite there is one writer at a time), and keeps it until COMMIT. So the second one searches
- * after the first one has committed. Who has found something creates nothing, and locks what it has found instead. That search must not use anything that was read from the database before the lock, so its conditions are
- * built anew behind it: the systems of a code, the kinds of references in use, restrictions of the access ruling. The
- * codes of a value set are the exception, because the terminology cannot be asked inside a transaction: they are kept from
- * before, and the interaction begins again when a value set or code system has changed since. The lock does not depend on
- * the criterion, so criteria that are written differently exclude each other, too. It is not taken by plain creates and
- * updates: a plain create may make a second match.
+ * Why two of them cannot both create a match for one criterion: an interaction whose search found nothing takes a lock
+ * on the type before it searches inside its transaction (on SQLite there is one writer at a time), and holds it until
+ * COMMIT. So the second one searches after the first one has committed. An interaction whose search found something
+ * creates nothing, and locks what it has found instead.
+ *
+ * The second search must use nothing that was read from the database before the lock. So its conditions are built
+ * again: the systems of a code, the kinds of references in use, restrictions of the ruling. The codes of a value set
+ * are the exception, because the terminology cannot be queried inside a transaction: they are reused, and the
+ * interaction is retried when a value set or code system has changed since. The lock does not depend on the criterion,
+ * so criteria that are written differently exclude each other, too. Plain creates and updates do not take it: a plain
+ * create may make a second match.
  */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
@@ -37,7 +40,7 @@ const readCriteria = (query: string): readonly (readonly [string, string])[] => 
   return criteria
 }
 
-/** What the query of a conditional interaction stands for, within what the ruling lets be seen. */
+/** Turns the query of a conditional interaction into a search of what the ruling lets the caller see. */
 export const matching = async (
   view: Pick<View, 'search'>,
   context: RequestContext,
@@ -50,11 +53,11 @@ export interface LocatedMatch {
   /** The one resource that matches. */
   readonly found: StoredVersion | undefined
   /**
-   * Inside the transaction, before it changes anything: throws Contended when that is no longer so. `own`: an id that is held
-   * besides, so that what is there under it does not begin to match; gives its current version.
+   * Inside the transaction, before any change: throws Contended when the search has another result by now. Also locks
+   * the resource with the id `own`, so that it cannot begin to match, and returns its current version.
    */
   verify(view: View, transaction: Transaction, own?: string): Promise<StoredVersion | undefined>
-  /** Inside it, once all its changes are made: throws 412 when several match by now. */
+  /** Inside the transaction, after all its changes: throws 412 when several resources match by now. */
   confirm(view: View): Promise<void>
 }
 
@@ -65,7 +68,7 @@ export interface LocatedMatches {
   confirm: LocatedMatch['confirm']
 }
 
-/** The resources of a type that match; of more than `most`, `most` and one. */
+/** The resources of the type that match, `most + 1` at most: one too many shows that there are more than `most`. */
 export const locateMatches = async (
   view: View,
   request: InteractionRequest,
@@ -74,7 +77,7 @@ export const locateMatches = async (
   most: number,
 ): Promise<LocatedMatches> => {
   const { ctx } = request
-  // As it is now: a conditional deletion finds again, inside the transaction, what it adds there itself.
+  // A copy: a conditional deletion adds its own matches to `request.gone`, and must find them again in the transaction.
   const gone = new Set(request.gone)
   const searching: Interaction = interactionOf(request, { kind: 'search-type', type })
   const ruling = await authorize(view.run, ctx, searching)
@@ -87,7 +90,8 @@ export const locateMatches = async (
     found,
     async verify(here, transaction, own) {
       if (found.length === 0) await here.reads.advisoryLock(transaction, `conditional/${type}`)
-      // Held first: what matches when it is asked again stays so until COMMIT. In one order everywhere.
+      // Locked before the second search, so that its result holds until COMMIT. In the order of ids, so that
+      // transactions cannot deadlock.
       for (const id of found.map((version) => version.id).sort()) await here.reads.lock(transaction, type, id)
       const held = own === undefined ? undefined : await here.reads.lock(transaction, type, own)
       const now = await find(here)
@@ -100,7 +104,7 @@ export const locateMatches = async (
   }
 }
 
-/** Where nothing matches, If-Match fails, whatever the change. Throws 412. */
+/** Throws 412 when the request has If-Match but no resource matches its criteria. */
 export const checkAnyMatch = (
   type: string,
   found: StoredVersion | undefined,
@@ -109,7 +113,10 @@ export const checkAnyMatch = (
   if (found === undefined && precondition?.ifMatch !== undefined) throw NoneForIfMatch(type)
 }
 
-/** The one resource of a type that matches, or none. Throws 412 when there are several. */
+/**
+ * The one resource of the type that matches; `found` is undefined when there is none. Throws 412 when there are
+ * several.
+ */
 export const locateMatch = async (
   view: View,
   request: InteractionRequest,

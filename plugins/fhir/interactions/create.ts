@@ -1,5 +1,5 @@
 /**
- * create: the server gives the id. With If-None-Exist only when nothing matches.
+ * create: the server assigns the id. With If-None-Exist it creates only when nothing matches.
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
 
@@ -26,7 +26,7 @@ const readNoneExist = (header: string | string[] | undefined, type: string): str
   return start === 0 || header.slice(0, start) === type ? header.slice(start + 1) : header
 }
 
-/** FHIR has no place for the name of a file in a Binary: some clients send it with content all the same. */
+/** Some clients send a file name with raw content. A Binary has no element for it, so it is accepted and ignored. */
 const BINARY_ONLY = ['_filename']
 
 export interface CreateParts {
@@ -36,7 +36,7 @@ export interface CreateParts {
   readonly checkContent: CheckContent
 }
 
-/** With a condition. */
+/** Locates a create with If-None-Exist. */
 const locateExisting = async (
   parts: CreateParts,
   view: View,
@@ -65,7 +65,7 @@ export const create =
       locate: () =>
         noneExist === undefined ? { id: newId(parts) } : locateExisting(parts, view, request, type.name, noneExist),
       prepare(guard, { id, found }, body) {
-        // A match answers whatever was sent: R4 ignores the body then.
+        // R4: when the condition matches, the body is ignored.
         if (found !== undefined)
           return { settled: { ...changedAnswer(200, found, type, guard, prefer, presentation), isMatch: true } }
         const content = readIncomingResource(catalog, body, type.name)

@@ -1,6 +1,6 @@
 /**
- * delete: a version without content; deleting again changes nothing. Also of the one resource that matches, or of all
- * that do where `[conformance] conditional_delete` says so.
+ * delete: stores a version without content; deleting again changes nothing. A conditional delete takes the one resource
+ * that matches, or all that match if `[conformance] conditional_delete` is "multiple".
  * https://hl7.org/fhir/R4/http.html#delete
  */
 import { counted } from '../../../kernel/index.ts'
@@ -31,7 +31,7 @@ const countOutcome = (type: string, count: number): string =>
 
 export interface DeleteParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
-  /** A condition takes all that match. */
+  /** A conditional delete takes all that match. */
   readonly deletesMany: boolean
 }
 
@@ -59,7 +59,7 @@ export const deleteResource =
         return { id: first?.id ?? '', found: first, others: others.map((one) => one.id), verify }
       },
       prepare(guard, { id: one, others = [] }) {
-        // None matches: what was to be gone is not there.
+        // No match: there is nothing to delete.
         if (one === '') return { settled: { status: 204, shows: 'nothing' } }
         const toChange = (gone: string): Extract<Change, { kind: 'delete' }> => ({
           kind: 'delete',

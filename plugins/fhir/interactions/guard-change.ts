@@ -1,11 +1,14 @@
-/** What must hold for a change: types that a plugin of the server writes take none, others get the guard of the ruling. */
+/**
+ * Makes the guard of a change. Changes of types that only the server writes are refused; the others get a guard from
+ * the ruling.
+ */
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { MaybePromise } from '../../database/service.ts'
 import { type ChangeRights, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { View } from '../view.ts'
 import type { ServerOwnedTypes } from './owned-types.ts'
 
-/** A JSON Patch can test what is there, so a patch needs the right to read as well. */
+/** A JSON Patch can test the values of a resource, so a patch needs the right to read as well. */
 const RIGHTS: Readonly<Partial<Record<Interaction['kind'], ChangeRights>>> = {
   create: ['c'],
   update: ['u'],
@@ -13,7 +16,7 @@ const RIGHTS: Readonly<Partial<Record<Interaction['kind'], ChangeRights>>> = {
   delete: ['d'],
 }
 
-/** The guard of a change. Throws 405 for a type that is the server's. */
+/** Throws 405 for a type that only the server writes. */
 export type GuardChange = (
   view: Pick<View, 'access'>,
   request: RequestContext,
@@ -25,7 +28,7 @@ export const createGuardChange =
   (owned: Pick<ServerOwnedTypes, 'check'>): GuardChange =>
   ({ access }, request, ruling, { kind, type = '' }) => {
     const rights = RIGHTS[kind]
-    // An operation says what it changes, and each of these changes gets a guard of its own.
+    // An operation returns its changes, and each of them gets its own guard.
     if (rights === undefined) return UNGUARDED
     owned.check(type)
     return access.guardFor(request, ruling, type, rights)

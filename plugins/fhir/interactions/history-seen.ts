@@ -1,6 +1,7 @@
 /**
- * The history for a caller who may see a part of the data: each version is decided on by what it held. It is read on until
- * the page is full and one more is found, so that neither the length of a page nor a next link tells of hidden versions.
+ * The history for a caller who may see a part of the data. Whether a version is visible is decided by its own content.
+ * Reading goes on until the page is full and one more visible version is found, so that neither the length of a page
+ * nor a next link reveals hidden versions.
  */
 import { type Clock, createPause, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { SEARCH_MS } from '../../search/service.ts'
@@ -10,11 +11,13 @@ import { HistoryTooLong } from '../errors.ts'
 import type { View } from '../view.ts'
 
 const MIN_READ = 100 // versions read at once, however small the page is
-const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as of any history
+const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as in histories without restrictions
 
 type Looking = Pick<View, 'reads' | 'access'> & { readonly clock: Clock }
 
-/** The versions that may be seen, newest first, as far as they are asked for. `passed` is told of each that may not. */
+/**
+ * Yields the visible versions, newest first, and reads more as the caller iterates. Calls `passed` for each hidden one.
+ */
 async function* seenVersions(
   { reads, access, clock }: Looking,
   request: RequestContext,
@@ -22,11 +25,12 @@ async function* seenVersions(
   query: HistoryQuery,
   passed?: () => void,
 ): AsyncGenerator<StoredVersion> {
-  // A version of the system's or of a type's history is found, one of a resource's history is read.
+  // Versions in the history of a type or of the server need the right to search, those of one resource the right to
+  // read.
   const right = query.id === undefined ? 's' : 'r'
   const late = clock.deadline(SEARCH_MS)
   const signal = AbortSignal.any([request.signal, late])
-  // On SQLite nothing that is awaited here lets other requests in.
+  // Reads from SQLite are synchronous, so other requests run only during this pause.
   const pause = createPause()
   let { before } = query
   try {
@@ -46,7 +50,7 @@ async function* seenVersions(
   }
 }
 
-/** Throws 404 for a resource of which no version may be seen, whatever else is asked. */
+/** Throws 404 when the caller may see no version of the resource, whatever else the query selects. */
 const checkAnySeen = async (
   looking: Looking,
   request: RequestContext,

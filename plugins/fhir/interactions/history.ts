@@ -19,16 +19,16 @@ import type { AddressRead } from './read-interaction.ts'
 import { interactionOf } from './request.ts'
 
 const KNOWN = ['_count', '_since', '_at', '_page']
-const PAGE_CHARS = 32 * 1024 * 1024 // a page that grows larger ends, whatever _count says: it is made in memory
+const PAGE_CHARS = 32 * 1024 * 1024 // characters; a larger page ends early, because it is built in memory
 const STATUS = { POST: '201 Created', PUT: '200 OK', PATCH: '200 OK', DELETE: '204 No Content' } as const
 
 export interface HistoryParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock
   readonly random: Random
-  /** Page links are sealed with it. */
+  /** Page links are signed with its key. */
   readonly registry: Pick<Registry, 'key'>
-  /** Entries of a page when `_count` is not given, and the most it may ask for. */
+  /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
   readonly audit: Pick<AuditDetails, 'patients'>
   readonly prepareVersions: PrepareVersions
@@ -48,7 +48,7 @@ const readMoment = (name: string, value: string | undefined): { from: number; to
   return span
 }
 
-/** Throws 400 for a moment to come: what is current then is not known yet. */
+/** Throws 400 for a moment in the future, because nobody knows which versions will be current. */
 const readPast = (name: string, value: string | undefined, now: number): { from: number; to: number } | undefined => {
   const span = readMoment(name, value)
   if (span !== undefined && span.from > now) throw QueryParameterValue(name, 'a moment that is not in the future')
@@ -62,7 +62,7 @@ const readHistoryQuery = (
   const now = clock.now() * 1000
   return {
     count: readCount(values.get('_count'), page),
-    // Of a moment to come there is nothing yet: the clock of the client may be ahead.
+    // `_since` may be in the future, because the clock of the client may be ahead; then the history is empty.
     since: readMoment('_since', values.get('_since'))?.from,
     during: readPast('_at', values.get('_at'), now),
   }
@@ -80,7 +80,7 @@ const toEntry = (
   const shown = version.deleted ? '' : isWorked ? presentVersion(version, described, presentation) : version.text
   const resource = shown === '' ? '' : `,"resource":${shown}`
   const url = method === 'POST' ? type : `${type}/${id}`
-  // An update that made the resource answered 201.
+  // An update that created the resource was answered with 201.
   const status = version.version === 1 ? STATUS.POST : STATUS[method]
   const lastModified = new Date(version.lastUpdated).toISOString()
   return (
@@ -90,7 +90,7 @@ const toEntry = (
   )
 }
 
-/** Entries until the page is full, one at least; what is left goes to the next page. */
+/** Fills a page with entries, at least one; the rest goes to the next page. */
 const fill = (
   { versions, next }: HistoryPage,
   toText: (version: StoredVersion) => string,
@@ -116,11 +116,11 @@ const find = async (
   const current = isResourceId(id) ? await reads.read(type, id) : undefined
   if (current === undefined) throw NotFound(type, id.slice(0, 64))
   const page = await reads.history(query, request.signal)
-  // Versions are numbered without gaps, so the newest number is the total.
+  // Versions are numbered without gaps, so the number of the current one is the total.
   return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
 }
 
-/** What a page link of this history is bound to: all that is asked but the page. */
+/** The address that a page token is valid for: all parameters except the page. */
 const boundOf = (path: string, values: ReadonlyMap<string, string>, { count }: Pick<HistoryQuery, 'count'>): string => {
   const params = new URLSearchParams([...values].filter(([name]) => name !== '_page' && name !== '_count'))
   params.set('_count', String(count))
@@ -150,11 +150,11 @@ const linksOf = (
   return links.map((link) => JSON.stringify(link)).join(',')
 }
 
-/** Does the ruling leave out nothing of what is asked for? */
+/** True when the ruling hides nothing of what is requested. */
 const isOpen = (ruling: Ruling, type: string | undefined, id: string | undefined): boolean =>
   type === undefined ? ruling.covers(['r', 's']) : extent(ruling, type, id === undefined ? 's' : 'r') === 'all'
 
-/** A page for who may see all of it, or a part. */
+/** One page: of all versions, or of those that the caller may see. */
 export const findHistory = (
   view: View,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** The resource of a create or update: read, and checked against the address it was sent to. */
+/** The resource of a create or update: parsed, and compared with the address that it was sent to. */
 import type { ServerError } from '../../../kernel/index.ts'
 import {
   isResourceId,
@@ -15,9 +15,9 @@ import { type LargeBody, UnreadableBody } from '../large/large-bodies.ts'
 export interface IncomingResource {
   readonly resource: Record<string, unknown>
   readonly template: ResourceTemplate
-  /** Its text; that of a large body is decoded when it is asked for. */
+  /** The text of the resource. For a large body it is decoded at the first use. */
   readonly sent: Pick<ParsedResource, 'text'>
-  /** Why a thread that has read it found that it may not be written. */
+  /** Why the thread that has read the body refuses it. */
   readonly refusal?: ServerError | undefined
 }
 
@@ -31,7 +31,7 @@ const checkType = (catalog: Types, resource: Record<string, unknown>, type: stri
   throw TypeMismatch(resourceType, type)
 }
 
-/** An unknown type in the address is 404; in a body it is the body that is wrong. */
+/** An unknown type in a body is an error of the body, and not 404 as in an address. */
 const UnknownTypeInBody = (name: string) => {
   const error = UnknownType(name.slice(0, 64))
   return TypeMismatch(name.slice(0, 64), 'another').with({
@@ -46,7 +46,7 @@ const checkId = (resource: Record<string, unknown>, id: string): void => {
   if (resource.id !== id) throw IdMismatch(resource.id, id)
 }
 
-/** Bytes of a request; an entry of a Bundle was read with it, a large body by a thread. Throws 400. */
+/** Parses the bytes of a request. Entries of a Bundle and large bodies come here already parsed. Throws 400. */
 export const parseBody = (body: unknown): ParsedResource => {
   if (body === undefined || body instanceof Uint8Array) return parseResource(body ?? new Uint8Array())
   if (body instanceof UnreadableBody) throw body.error
@@ -59,8 +59,8 @@ const checkWellFormed = (resource: Record<string, unknown>, type: string): void 
 }
 
 /**
- * `id` is the address of an update, which the resource has to repeat; a create has none, and an id in the body is
- * ignored. `isFound`: a condition found the id, and the resource need not know it.
+ * `id` is the id in the address of an update, and the resource must have the same. A create has no `id`; an id in its
+ * body is ignored. `isFound`: a condition has found the id, so the resource may leave it out.
  */
 export const readIncomingResource = (
   catalog: Types,

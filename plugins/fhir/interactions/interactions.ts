@@ -1,4 +1,4 @@
-/** Every interaction by name: what the routes of HTTP and the entries of a Bundle both perform. */
+/** All interactions by name. HTTP routes and entries of a Bundle perform them here. */
 import type { Interaction } from '../../../kernel/index.ts'
 import type { MaybePromise } from '../../database/service.ts'
 import type { TypeCatalog } from '../../model/service.ts'
@@ -14,7 +14,7 @@ import type { ServerOwnedTypes } from './owned-types.ts'
 import type { AddressedRead, AddressRead, PerformRead } from './read-interaction.ts'
 import { type InteractionRequest, interactionOf, type PathParams } from './request.ts'
 
-/** An interaction addressed: what changes something, or what only looks. */
+/** An addressed interaction: a change or a read. */
 export type AddressedAny =
   | { readonly kind: 'change'; readonly addressed: AddressedChange }
   | { readonly kind: 'read'; readonly addressed: AddressedRead }
@@ -31,26 +31,24 @@ const KIND_OF: Readonly<Record<Exclude<InteractionName, 'history' | 'search'>, I
 
 export interface Interactions {
   /**
-   * The interaction that an address names, whatever is wrong with its parameters and headers: for the trail. Undefined where
-   * there is none, because the type or the operation is not known.
+   * The interaction that an address names, for the audit trail, even when its parameters or headers are invalid.
+   * Undefined when the type or the operation is unknown.
    */
   named(name: InteractionName, request: InteractionRequest): Interaction | undefined
   /** True for an operation that changes nothing. Throws 404. */
   isAnswering(params: PathParams): boolean
-  /** Throws 4xx for what address, parameters and conditions cannot be. */
+  /** Throws 4xx when the address, a parameter or a condition is invalid. */
   address(view: View, name: InteractionName, request: InteractionRequest): AddressedAny
-  /** Performs what was addressed. Whatever it throws from here on is told to the trail. */
+  /** Performs an addressed interaction. It emits its fact also when it throws. */
   performAddressed(view: View, request: InteractionRequest, found: AddressedAny): MaybePromise<Answer>
-  /** Performs one interaction: ruled on, in a transaction of its own when it is a change, told to the trail. */
+  /** Performs one interaction: authorizes it, makes a change in a transaction of its own, and emits its fact. */
   perform(view: View, name: InteractionName, request: InteractionRequest): MaybePromise<Answer>
 }
 
 export interface InteractionsParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly owned: ServerOwnedTypes
-  /** They change nothing. */
   readonly reads: Readonly<Record<ReadName, AddressRead>>
-  /** They change something. */
   readonly changes: Readonly<Record<ChangeName, AddressChange>>
   readonly operations: AddressOperations
   readonly performRead: PerformRead
@@ -93,7 +91,7 @@ export const createInteractions = (parts: InteractionsParts): Interactions => {
       ? performChange(view, request, found.addressed)
       : performRead(view, request, found.addressed)
 
-  /** The fact of a request that is refused for its parameters or headers, before it is ruled on. */
+  /** Emits the fact of a request that is refused for its parameters or headers before authorization. */
   const refuseAddressed = async (
     { run }: View,
     name: InteractionName,
@@ -101,7 +99,7 @@ export const createInteractions = (parts: InteractionsParts): Interactions => {
     error: unknown,
   ): Promise<never> => {
     const interaction = run.onAudit === null ? undefined : named(name, request)
-    // What names no interaction is told by the request itself.
+    // A request that names no interaction is audited as a mere request.
     if (interaction !== undefined) await emitRefused(run, request.ctx, interaction, error)
     throw error
   }

@@ -1,6 +1,6 @@
 /**
- * A change made from the version that is there: a patch, an operation on the labels. Made and examined before the
- * transaction, and made anew inside it when others were faster, so that no change is lost.
+ * A change made from the current version: a patch, or an operation on labels. It is computed and checked before the
+ * transaction. When another write comes first, it is computed again inside the transaction, so that no change is lost.
  */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
@@ -15,9 +15,9 @@ import { type IncomingResource, readIncomingResource } from './incoming-resource
 
 export interface SentPatch {
   readonly form: PatchForm
-  /** As strict JSON, once they are read. */
+  /** The patch as it was sent; it must be strict JSON. */
   readonly bytes: Uint8Array
-  /** In a transaction: puts the links between its entries into what the patch makes. */
+  /** In a transaction: replaces links to other entries in the patched resource. */
   readonly relink?: Relink | undefined
 }
 
@@ -28,15 +28,15 @@ export interface Modification {
   readonly id: string
   readonly guard: WriteGuard
   readonly precondition?: Precondition | undefined
-  /** Gets what the checks say without refusing it. */
+  /** Collects warnings. */
   readonly warnings?: Issue[] | undefined
-  /** What `revise` applies, for a thread that does the same. */
+  /** The patch that `modify` applies, for a thread that applies it itself. */
   readonly patch?: SentPatch | undefined
-  /** The next version from the current one; undefined leaves it as it is. Throws 4xx. */
+  /** Makes the JSON of the next version from that of the current one; undefined changes nothing. Throws 4xx. */
   modify(json: string, current: StoredVersion): string | undefined
 }
 
-/** Throws 404, 410, 412 and what `revise` and the checks throw. */
+/** Throws 404, 410, 412, and what `modify` and the checks throw. */
 export type ToModification = (view: Pick<View, 'reads'>, revision: Modification) => Promise<Change>
 
 export interface ModificationParts {
@@ -54,7 +54,7 @@ export const createToModification =
       return json === undefined ? undefined : readIncomingResource(catalog, Buffer.from(json), type, id)
     }
     let patients: readonly string[] | undefined
-    /** The same by a thread: of a large version, by a large patch, or to a large version. */
+    /** Like `make`, in a thread: when the current version, the patch or the result is large. */
     const makeLarge = async (current: StoredVersion): Promise<IncomingResource | undefined> => {
       const place = { type, id, before: current, isGuarded: guard.restricts }
       const { patch } = revision
@@ -77,7 +77,7 @@ export const createToModification =
       )
     }
     const base = await reads.read(type, id)
-    // As in the transaction, and in the same order: the target, preconditions, then what is there.
+    // The same checks as in the transaction, in the same order: access to the target, preconditions, existence.
     const found =
       guard.restricts && base !== undefined && large.concernsVersion(base)
         ? await large.remove(request, { type, id, before: base, isGuarded: true })
@@ -108,7 +108,8 @@ export const createToModification =
         const examined =
           again === undefined ? undefined : checkContent(request, interaction, again, { guard, id, warnings })
         if (examined !== undefined) {
-          // What waits cannot be asked here: all begins anew, and this answer is nobody's.
+          // An asynchronous check cannot be awaited inside the transaction, so the change is retried and the result
+          // discarded.
           examined.catch(() => undefined)
           throw Contended()
         }

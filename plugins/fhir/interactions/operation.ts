@@ -1,4 +1,4 @@
-/** An invocation of an operation, as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
+/** Performs an operation as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
 import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
 import type { ParsedResource, TypeCatalog } from '../../model/service.ts'
 import { isResourceId, typeOf } from '../../model/service.ts'
@@ -32,9 +32,9 @@ export type AddressedOperation =
   | { readonly kind: 'change'; readonly addressed: AddressedChange }
 
 export interface AddressOperations {
-  /** The operation that an address names. Throws 404 with those there are. */
+  /** The operation that an address names. Throws 404, which lists the operations at that address. */
   find(params: PathParams): BuiltInOperation
-  /** Reads address, method and the parameters that steer the answer. Throws 404, 405, 400, 406. */
+  /** Reads address, method, and the parameters that choose the form of the answer. Throws 404, 405, 400, 406. */
   address(view: View, request: InteractionRequest): AddressedOperation
 }
 
@@ -46,7 +46,7 @@ export interface AddressOperationsParts {
   readonly large: Pick<LargeBodies, 'concerns' | 'read'>
   readonly audit: Pick<AuditDetails, 'patients'>
   readonly toOperationChange: ToOperationChange
-  /** What an invocation may read. */
+  /** The reads that an invocation may use. */
   readonly readsOf: (seat: Seat) => SessionReads
 }
 
@@ -62,7 +62,7 @@ const findOperation = (
   throw OperationUnknown(code.slice(0, 64), known.sort().join(', ') || 'none')
 }
 
-/** A body that is empty stands for no parameters. */
+/** An empty body means that there are no parameters. */
 const bodyOf = (body: unknown): ParsedResource | undefined =>
   body === undefined || body === null || (body instanceof Uint8Array && body.length === 0) ? undefined : parseBody(body)
 

@@ -1,4 +1,4 @@
-/** Types that a plugin of the server writes and nobody else: clients read them only. */
+/** Types that only a plugin of the server writes. Clients can read them. */
 import { ReadElsewhere, ServerOwned, TypeOwnedTwice } from '../errors.ts'
 
 interface Owned {
@@ -8,16 +8,16 @@ interface Owned {
 
 export interface ServerOwnedTypes {
   /**
-   * In setup only. `why` follows the name of the type in the refusal: `is written by the audit trail`. `readAt`: the type is
-   * not stored as resources, and this says where it is read: `GET /_audit`.
+   * In setup only. `why` follows the name of the type in the refusal: `is written by the audit trail`. `readAt` is given
+   * for a type that is not stored as resources, and says where to read it: `GET /_audit`.
    */
   add(type: string, why: string, readAt?: string): void
   has(type: string): boolean
-  /** Types that are read at addresses of their own. */
+  /** Types that are not stored as resources, but read at other addresses. */
   readonly readElsewhere: ReadonlySet<string>
   /** Throws 405 for a change of an owned type. */
   check(type: string): void
-  /** Throws 400 for a type that is read elsewhere: an empty answer would say that there is none. */
+  /** Throws 400 for a type in `readElsewhere`: an empty answer would mean that there are no such resources. */
   checkRead(type: string): void
 }
 

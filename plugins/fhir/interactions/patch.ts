@@ -1,6 +1,6 @@
 /**
- * patch: of one resource, or of the one that matches. In a Bundle it is a Binary that holds the patch, or the Parameters
- * of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
+ * patch: changes a resource by its id, or the one that matches a condition. In a Bundle the patch is in a Binary, or is
+ * the Parameters of a FHIRPath Patch. https://hl7.org/fhir/R4/http.html#patch
  */
 import { isServerError } from '../../../kernel/index.ts'
 import { type Elements, isResourceId, NotLoaded, type TypeCatalog, typeOf } from '../../model/service.ts'
@@ -27,11 +27,11 @@ const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 interface PatchEntry {
   readonly text: string
   readonly resource: Record<string, unknown>
-  /** In a transaction: puts the links between its entries into what the patch makes. */
+  /** In a transaction: replaces links to other entries in the patched resource. */
   readonly relink?: Relink | undefined
 }
 
-/** The body of an entry. Throws 400, 415. */
+/** The patch in the resource of an entry. Throws 400, 415. */
 const readEntry = ({ text, resource, relink }: PatchEntry): SentPatch => {
   if (resource.resourceType !== 'Binary') return { form: 'fhirpath', bytes: Buffer.from(text), relink }
   const { contentType, data } = resource
@@ -52,7 +52,7 @@ export interface PatchParts {
   readonly toModification: ToModification
 }
 
-/** Prepares it as often as it needs to know another type first. */
+/** Runs `prepare` again each time it needs the elements of a type that is not loaded yet. */
 const prepareLoading = async ({ elements }: PatchParts, prepare: () => Promise<Change>): Promise<Change> => {
   const loaded = new Set<string>()
   for (;;)
@@ -109,7 +109,7 @@ export const patch =
           patch,
         }
         const change = await prepareLoading(parts, () => parts.toModification(view, revision)).catch((error) => {
-          // Found a moment ago, and gone: the condition is asked again.
+          // The match was deleted after the search, so the interaction is retried.
           throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
         })
         return {
@@ -123,7 +123,7 @@ export const patch =
     }
   }
 
-/** Inside the transaction nothing can be loaded: then all begins again. */
+/** Nothing can be loaded inside the transaction, so the interaction is retried. */
 const redoOr =
   <T, U>(redo: (current: T) => U) =>
   (current: T): U => {

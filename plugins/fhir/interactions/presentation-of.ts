@@ -1,4 +1,7 @@
-/** How one resource is shown: throws 400 for elements its type does not have, or passes over them when lenient. */
+/**
+ * The form in which a resource of one type is shown. A name in `_elements` that the type does not have throws 400; when
+ * lenient, it is left out.
+ */
 
 import type { ResourceType } from '../../model/service.ts'
 import type { Presentation } from '../presentation/presentation-parameters.ts'

@@ -6,7 +6,7 @@ export const queryOf = (url: string): string => {
   return start === -1 ? '' : url.slice(start + 1)
 }
 
-/** As it was sent, in the address and in the form. */
+/** The query as it was sent: that of the address, then that of the form. */
 export const queryIn = ({ url, body }: Pick<InteractionRequest, 'url' | 'body'>): string => {
   const form = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : ''
   return [queryOf(url), form].filter((part) => part !== '').join('&')

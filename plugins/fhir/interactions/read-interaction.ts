@@ -1,6 +1,6 @@
 /**
- * A read in two steps, so that a request of its own and an entry of a transaction take the same ones: addressed (what is
- * asked), and answered once it was ruled on.
+ * The steps of a read, which requests and entries of a transaction share. Addressed: its address, parameters and
+ * headers were read. Answered: it was performed after authorization.
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
@@ -12,7 +12,7 @@ import type { InteractionRequest } from './request.ts'
 
 export interface AddressedRead {
   readonly interaction: Interaction
-  /** `view` may be that of a transaction. Throws 4xx. */
+  /** `view` may be the view of a transaction. Throws 4xx. */
   answer(view: View, ruling: Ruling): MaybePromise<Answer>
 }
 

@@ -1,10 +1,13 @@
-/** A version that a ruling lets be read. */
+/** Reads a version if the ruling lets the caller see it. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { isResourceId } from '../../model/service.ts'
 import { Deleted, NotFound, type StoredVersion, VersionDeleted, VersionNotFound } from '../../storage/service.ts'
 import type { View } from '../view.ts'
 
-/** The current one, or one by its number. Throws 404 and 410; what may not be seen is not there. */
+/**
+ * The current version, or the one with this number. Throws 404 and 410. A hidden version is 404, like one that does not
+ * exist.
+ */
 export const readVisible = async (
   { reads, access }: Pick<View, 'reads' | 'access'>,
   request: RequestContext,

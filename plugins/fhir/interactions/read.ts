@@ -19,7 +19,7 @@ import { type InteractionRequest, interactionOf } from './request.ts'
 
 const VERSION = /^[1-9]\d{0,9}$/
 
-/** A version that is none is told to nobody as a number. */
+/** The number of a version for the audit trail; undefined for text that cannot be one. */
 const toNumber = (version: string | undefined): number | undefined =>
   version !== undefined && VERSION.test(version) ? Number(version) : undefined
 
@@ -54,7 +54,7 @@ const checkFound = (request: InteractionRequest, type: string, found: StoredVers
     : VersionDeleted(number, type, id)
 }
 
-/** The version to answer with. Throws 404 and 410. What must not be seen is not there. */
+/** The version to answer with. Throws 404 and 410. A hidden version is 404, like one that does not exist. */
 const find = (view: View, request: InteractionRequest, type: string, ruling: Ruling): MaybePromise<StoredVersion> => {
   const { id = '', version: number } = request.params
   const held = request.current ?? readStored(view, type, id, number)
@@ -82,7 +82,7 @@ export const read =
     const { lenient } = readPrefer(headers.prefer)
     const presentation = presentationOf(readQueryParameters(url, [], lenient).presentation, type, lenient)
     const { accept } = headers
-    // In a Bundle a Binary is a resource, and so it is where a form of the resource is asked for.
+    // A Binary is shown as a resource in a Bundle, and when the query requests a form of the resource.
     const mayBeContent =
       type.name === 'Binary' && entry === undefined && presentation.format === undefined && !isTransformed(presentation)
     if (!mayBeContent) checkAccept(accept, presentation.format)

@@ -1,17 +1,17 @@
 /**
- * What one interaction is asked with: an HTTP request as Fastify holds it, or an entry of a Bundle put into the same
- * shape, so that both are performed by the same code.
+ * The request for one interaction: an HTTP request as Fastify represents it, or an entry of a Bundle in the same shape,
+ * so that the same code performs both.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 
-/** What the address names: `/[type]/[id]/_history/[version]`, `/[type]/[id]/[other]`, `/[type]/[id]/$[operation]`. */
+/** Parameters in the path: `/[type]/[id]/_history/[version]`, `/[type]/[id]/[other]`, `/[type]/[id]/$[operation]`. */
 export interface PathParams {
   readonly type?: string
   readonly id?: string
   readonly version?: string
-  /** The type looked for in a compartment, or `*`. */
+  /** The type that is searched in a compartment, or `*`. */
   readonly other?: string
   readonly operation?: string
 }
@@ -23,16 +23,16 @@ export interface InteractionRequest {
   /** Path and query. */
   readonly url: string
   readonly params: PathParams
-  /** Bytes of an HTTP request; the resource of an entry, read already. */
+  /** Bytes of an HTTP request; the parsed resource of an entry. */
   readonly body?: unknown
-  /** What is current at the address of a read, where that is known already. */
+  /** The current version at the address of a read, if the caller has it already. */
   readonly current?: StoredVersion
-  /** `Type/id` of what the same transaction deletes: a condition does not match it. */
+  /** `Type/id` of what the same transaction deletes. Conditions do not match it. */
   readonly gone?: ReadonlySet<string>
-  /** Index of the Bundle entry this is. */
+  /** Index of the entry in its Bundle. */
   readonly entry?: number
 }
 
-/** The interaction with the entry it came from. */
+/** Adds the index of the entry to the interaction. */
 export const interactionOf = ({ entry }: InteractionRequest, interaction: Interaction): Interaction =>
   entry === undefined ? interaction : { ...interaction, entry }

@@ -1,5 +1,5 @@
 /**
- * update: a new version under the client's id, or of the one resource that matches.
+ * update: stores a new version under the client's id, or of the one resource that matches a condition.
  * https://hl7.org/fhir/R4/http.html#update, https://hl7.org/fhir/R4/http.html#cond-update
  */
 
@@ -28,9 +28,9 @@ export interface UpdateParts {
 }
 
 /**
- * Nothing matches, and the resource names an id: it may be made there, but what is there is not replaced, because the
- * criteria exclude it. That is decided on the version that was held while the criteria were asked again. Another one was
- * made since, may match, and then all begins again.
+ * The target when nothing matches the criteria and the resource has an id. It may be created under this id, but an
+ * existing resource is not replaced, because it does not match the criteria: 409. That holds for the version that was
+ * locked during the second search. Another version was made since and may match, so the update is retried.
  */
 const targetUnder = (type: string, id: string, { verify, confirm }: LocatedMatch): ChangeTarget => {
   let held: StoredVersion | undefined
@@ -79,7 +79,7 @@ export const update =
         const content = readIncomingResource(catalog, body, type.name, target.id, isFound)
         const warnings = warningsList(prefer)
         await checkContent(ctx, interaction, content, { guard, id: target.id, warnings })
-        // None matches and the client names no id: a create, whatever update_as_create says.
+        // Nothing matches and the body has no id: this is a create, also when update_as_create is false.
         const creates = isFound && target.found === undefined && content.resource.id === undefined
         return {
           change: {

@@ -1,4 +1,4 @@
-/** What is told of bodies that are worked through by other threads. */
+/** Errors of requests whose bodies a thread processes. */
 import { defineError } from '../../../kernel/index.ts'
 
 export const BodyTooCostly = defineError(

@@ -1,4 +1,4 @@
-/** What a thread does with one task: the same functions that the main thread has for small bodies, in the same order. */
+/** Performs a task in a thread, with the functions that the main thread uses for small bodies, in the same order. */
 import type { Issue, OwnUrl } from '../../../kernel/index.ts'
 import type { ReferenceWalker, Slots } from '../../model/service.ts'
 import {
@@ -32,7 +32,8 @@ import type { PackedVersion, Task } from './task.ts'
 
 type Json = Record<string, unknown>
 
-const MIN_PACKED = 64 * 1024 // characters that are packed here; fewer are packed with the version
+// Characters from which on a thread compresses the text; shorter text is compressed when the version is stored.
+const MIN_PACKED = 64 * 1024
 const REFERENCES_OF_A_PART = 1_000
 const CONTAINED_OF_A_PART = 20
 
@@ -57,7 +58,7 @@ const toShared = (text: string): Uint8Array => {
   return shared
 }
 
-/** Undefined where meta is no object, which is refused when the body is told apart from its address. */
+/** Undefined when `meta` is no object. The main thread refuses such a body when it compares it with the address. */
 const trySlots = (read: ParsedResource): Slots | undefined => {
   try {
     return slotsOf(read)
@@ -75,7 +76,7 @@ export const createExamination = (parts: ExaminationParts) => {
   const readWords = (resource: Json): ResourceText =>
     fullTextMode === 'none' ? NO_WORDS : resourceTextOf(resource, fullTextMode === 'all')
 
-  /** Index rows, words and references. */
+  /** Makes the index rows, the text for full-text search and the references. */
   const index = (
     { type, id, ownUrl, before, isGuarded }: Extract<Task, { task: 'write' | 'patch' | 'remove' }>,
     read: ParsedResource | undefined,
@@ -128,7 +129,7 @@ export const createExamination = (parts: ExaminationParts) => {
           hasShared: isGuarded,
           present: rows?.present ?? [],
           masks: rows === undefined ? [] : extraction.masks(type, rows),
-          // A key counts once for each change, however many rows have it.
+          // A change counts a key once, however many rows have it.
           keys: [...new Set(keys)],
           words: resource === undefined ? NO_WORDS : readWords(resource),
           patients: [
@@ -160,7 +161,7 @@ export const createExamination = (parts: ExaminationParts) => {
     const { text, resource, members } = read
     const slots = trySlots(read)
     const head: Head = { ...more, members, pieces: piecesOf(text, members), slots }
-    // The main thread refuses it.
+    // The main thread refuses a resource of another type.
     if (resource.resourceType !== task.type) return { head, parts: [] }
     let issues: readonly Issue[] = []
     try {
@@ -174,7 +175,10 @@ export const createExamination = (parts: ExaminationParts) => {
     return { head: { ...head, ...found.head }, parts: found.parts }
   }
 
-  /** Undefined where it changes nothing. Repeated for each type whose elements are not known yet. */
+  /**
+   * The patched JSON; undefined when the patch changes nothing. The patch is applied again for each type whose elements
+   * have to be loaded first.
+   */
   const patched = async ({
     type,
     form,

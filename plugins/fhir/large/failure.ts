@@ -1,4 +1,4 @@
-/** An error with an answer, as plain data that crosses threads. */
+/** A ServerError as plain data, so that it can be sent between threads. */
 import { type ErrorExtras, type IssueCode, isServerError, ServerError } from '../../../kernel/index.ts'
 
 export interface Failure {
@@ -9,7 +9,7 @@ export interface Failure {
   readonly extras: Pick<ErrorExtras, 'headers' | 'expression' | 'issues'>
 }
 
-/** Undefined for what is a fault of ours. */
+/** Undefined for an unexpected error, which is a bug in the server. */
 export const toFailure = (error: unknown): Failure | undefined => {
   if (!isServerError(error)) return undefined
   const { key, status, code, message, extras } = error

@@ -1,6 +1,6 @@
 /**
- * Large bodies and large stored resources: what would hold up the main thread for longer than other requests may wait is
- * done by a thread, and given on in the shape that small bodies have.
+ * Large bodies and large stored resources. Work that would block the main thread for too long is done by a thread; the
+ * results have the same shape as those of small bodies.
  */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
 import { type ParsedResource, type ResourceTemplate, type ResourceType, templateOf } from '../../model/service.ts'
@@ -18,7 +18,7 @@ import type { Threads } from './threads.ts'
 
 type Asking = Pick<RequestContext, 'signal' | 'ownUrl'>
 
-/** A body that cannot be read: whoever reads it throws. */
+/** A body that cannot be parsed. Its error is thrown when the body is read. */
 export class UnreadableBody {
   readonly error: ServerError
   constructor(error: ServerError) {
@@ -26,52 +26,55 @@ export class UnreadableBody {
   }
 }
 
-/** A large body that was read. Its text is decoded when it is asked for: a write mostly needs none. */
+/** A large body that was parsed. Its text is decoded at the first use, because most writes do not need it. */
 export interface LargeBody extends ParsedResource {
   /** In shared memory where it is large. */
   readonly bytes: Uint8Array
-  /** Makes the text, which takes about a millisecond for each megabyte. */
+  /** Decodes the text, which takes about a millisecond for each megabyte. */
   decode(): void
-  /** Undefined where its meta is no object. */
+  /** Undefined when `meta` is no object. */
   readonly template?: ResourceTemplate | undefined
-  /** Why it may not be written. */
+  /** Why the resource may not be written. */
   readonly refusal?: ServerError | undefined
 }
 
-/** What a patch leaves as it is. */
+/** The result of a patch that changes nothing. */
 export interface Unpatched {
   readonly bytes?: undefined
-  /** Whose data it is. */
+  /** The patients that the resource belongs to. */
   readonly patients: readonly string[]
 }
 
-/** Where something is written, and what is there now. */
+/** The address of a write, and the version that it replaces. */
 export interface Place {
   readonly type: string
   readonly id: string
   readonly before: StoredVersion | undefined
-  /** The access of the caller is decided by the rows of both versions. */
+  /** True when access is restricted and is decided by the index rows of both versions. */
   readonly isGuarded: boolean
 }
 
 export interface LargeBodies extends LargeVersions {
-  /** Is a body, bytes or read already, large? */
+  /** True when a body is large. `body` is bytes, or parsed already. */
   concerns(body: unknown): boolean
-  /** A body read, checked and indexed for a write. */
+  /** Parses, validates and indexes a body for a write. */
   write(asking: Asking, place: Place, body: unknown): Promise<LargeBody | UnreadableBody>
-  /** The same of what a patch makes of what is there. Throws 4xx for what cannot be patched so. */
+  /**
+   * Applies a patch to the current version, and processes the result like `write`. Throws 4xx when the patch cannot be
+   * applied.
+   */
   patch(asking: Asking, place: Place, patch: PatchToApply): Promise<LargeBody | Unpatched>
-  /** What goes out of the index with what is there. */
+  /** The index rows that a write removes with the current version. */
   remove(asking: Asking, place: Place): Promise<LargeFindings>
-  /** The index rows of a version; undefined for one that is not large. */
+  /** The index rows of a version; undefined when the version is not large. */
   rows(asking: Asking, version: StoredVersion): Promise<FoundRows | undefined> | undefined
-  /** A body that was read and no more. */
+  /** Parses a body without validating or indexing it. */
   read(asking: Asking, body: unknown): Promise<LargeBody | UnreadableBody>
-  /** What $validate says of a text. */
+  /** The issues that $validate reports for a text. */
   check(asking: Asking, text: string, profiles: readonly string[]): Promise<Examined['head']['issues']>
-  /** A version in another form. */
+  /** A version in the form that the presentation requests, as bytes of JSON. */
   present(asking: Asking, version: StoredVersion, type: ResourceType, presentation: Presentation): Promise<Buffer>
-  /** Whose data a version is. */
+  /** The patients that a version belongs to. */
   patients(asking: Asking, version: StoredVersion): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -84,7 +87,7 @@ const toText = (bytes: Uint8Array): string => {
 const isRead = (body: unknown): body is ParsedResource | LargeBody =>
   typeof body === 'object' && body !== null && 'text' in body
 
-/** Of a body; those that were read here are encoded. */
+/** The bytes of a body. One that the main thread has parsed is encoded again. */
 const bytesOf = async (body: unknown): Promise<Uint8Array> => {
   if (body instanceof Uint8Array) return body
   return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : shareText((body as ParsedResource).text)

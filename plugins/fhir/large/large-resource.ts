@@ -1,6 +1,6 @@
 /**
- * A large resource as hooks and checks are given it: its members are parsed when they are first asked for, so that
- * nobody waits for what nobody reads. It carries what a thread has found about it.
+ * A large resource as hooks and checks get it: each member is parsed at its first use, so that unused members cost
+ * nothing. It carries the findings of the thread.
  */
 import type { JsonMember, Outline } from '../../model/service.ts'
 import { objectFromPieces } from '../../model/service.ts'
@@ -8,7 +8,7 @@ import { carryFindings, type Findings } from '../../storage/service.ts'
 
 type Json = Record<string, unknown>
 
-/** `members` lie in `text`, which was read strictly; `pieces` are those that are short. */
+/** `members` are the members in `text`, which was parsed strictly; `pieces` are the texts of short members. */
 export const toLargeResource = (
   text: () => string,
   members: readonly JsonMember[],

@@ -1,6 +1,6 @@
 /**
- * What a thread answers: a head that is small, and lists that are taken over one by one, so that the main thread never
- * unpacks all of them in one turn.
+ * The answer of a thread: a small head, and lists that are sent in parts, so that the main thread never deserializes
+ * all of it in one tick.
  */
 import type { Issue } from '../../../kernel/index.ts'
 import type { JsonMember, Outline, Slots } from '../../model/service.ts'
@@ -12,26 +12,26 @@ import type { LargeFindings } from './findings.ts'
 export interface FindingsHead
   extends Omit<LargeFindings, 'added' | 'shared' | 'references' | 'paths' | 'contained' | 'before' | 'source'> {
   readonly before: Omit<Before, 'removed' | 'contained' | 'references'> | undefined
-  /** The rows that both versions have are among the lists, all of them. */
+  /** True when the lists include the rows that both versions have in common. */
   readonly hasShared: boolean
 }
 
 export interface Head {
-  /** Why it cannot be read. */
+  /** Why the body cannot be parsed. */
   readonly failure?: Failure
   readonly members?: readonly JsonMember[]
-  /** Those that are short. */
+  /** The texts of short members; undefined for long ones. */
   readonly pieces?: readonly (string | undefined)[]
-  /** Undefined where its meta is no object. */
+  /** Undefined when `meta` is no object. */
   readonly slots?: Slots | undefined
   readonly outline?: Outline
-  /** Why it may not be written. */
+  /** Why the resource may not be written. */
   readonly refusal?: Failure
   readonly findings?: FindingsHead
   readonly issues?: readonly Issue[]
   /** The resource as text, in shared memory. */
   readonly text?: Uint8Array
-  /** Of a version that is there. */
+  /** The patients that the stored version belongs to. */
   readonly patients?: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export interface Outcome {
   readonly parts: readonly Part[]
 }
 
-/** With what the thread's index rows were made from. */
+/** With the source of the thread's index rows, to detect that search parameters have changed since. */
 export interface Examined extends Outcome {
   readonly source: object
 }

@@ -1,7 +1,9 @@
-/** Steps of some ten milliseconds, each in a turn of its own: what others do comes between two of them. */
+/**
+ * Runs steps of some ten milliseconds in separate ticks of the event loop, so that other work runs between two steps.
+ */
 
 export interface OwnTurns {
-  /** Runs `step` in a turn in which no other step runs. */
+  /** Runs `step` in a tick in which no other step runs. */
   take<T>(step: () => T): Promise<T>
 }
 
@@ -12,7 +14,7 @@ export const createOwnTurns = (): OwnTurns => {
   return {
     take(step) {
       const done = last.then(turn).then(step)
-      // The next one waits for another turn, whatever became of this one.
+      // The next step waits for another tick, whether this one succeeds or fails.
       last = done.then(turn, turn)
       return done
     },

@@ -1,6 +1,7 @@
 /**
- * Large versions that are about to be shown: unpacked, put into the form that is asked for, and told apart by patient,
- * away from the main thread. What shows them after that finds it done. One after the other, which bounds the memory.
+ * Prepares large versions that are about to be shown, off the main thread: decompresses them, puts them into the
+ * requested form, and finds their patients. The code that shows them finds the results stored in the version. One
+ * version is prepared at a time, which bounds the memory.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
@@ -11,7 +12,7 @@ import type { Presentation } from '../presentation/presentation-parameters.ts'
 import type { View } from '../view.ts'
 import type { LargeBodies } from './large-bodies.ts'
 
-/** Undefined, at once, where none of them is large. */
+/** Returns undefined, synchronously, when none of the versions is large. */
 export type PrepareVersions = (
   view: Pick<View, 'run' | 'transaction'>,
   ctx: RequestContext,
@@ -32,7 +33,7 @@ export const createPrepareVersions = ({ large, catalog, patientSubjects }: Prepa
     version: StoredVersion,
     presentation: Presentation,
   ): Promise<void> => {
-    // A transaction waits for no thread: it holds up whoever writes.
+    // A transaction must not wait for a thread, because other writers wait for the transaction.
     if (transaction !== undefined) return version.decompress()
     const described = isTransformed(presentation) ? catalog.types.get(version.type) : undefined
     if (described === undefined) await version.decompress()

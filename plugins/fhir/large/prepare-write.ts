@@ -1,6 +1,6 @@
 /**
- * What a write of something large needs before its transaction: the body read and indexed by a thread, and what the
- * index holds of the version that is replaced. Small writes pass, at once.
+ * Prepares a write that involves a large resource before its transaction: a thread parses and indexes the body, and
+ * makes the index rows of the version that is replaced. Small writes are returned unchanged, synchronously.
  */
 import type { RequestContext } from '../../../kernel/index.ts'
 import type { MaybePromise } from '../../database/service.ts'
@@ -11,20 +11,20 @@ import type { LargeBodies } from './large-bodies.ts'
 
 interface Address {
   readonly type: string
-  /** Undefined for what is created, or found by a condition. */
+  /** Undefined for a create, and for a resource that a condition finds. */
   readonly id: string | undefined
-  /** Of the change; undefined where nothing is restricted. */
+  /** The guard of the change; undefined when access is not restricted. */
   readonly guard: Pick<WriteGuard, 'restricts'> | undefined
 }
 
 type Reads = Pick<View, 'reads'>
 
 export interface PrepareWrite {
-  /** A body to be written, small ones as they are. */
+  /** Prepares a body that will be written. */
   body(view: Reads, ctx: RequestContext, address: Address, body: unknown): MaybePromise<unknown>
-  /** A change with what is known of a large version that it replaces or removes. */
+  /** Adds the findings about a large version that the change replaces or removes. */
   change(view: Reads, ctx: RequestContext, change: Change): MaybePromise<Change>
-  /** One after the other, which bounds the memory. */
+  /** Prepares one change at a time, which bounds the memory. */
   changes(view: Reads, ctx: RequestContext, changes: readonly Change[]): Promise<readonly Change[]>
 }
 

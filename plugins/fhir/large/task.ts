@@ -1,4 +1,4 @@
-/** What a thread is asked, as plain data that crosses threads. */
+/** The tasks of a thread, as plain data that can be sent between threads. */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/service.ts'
 import type { LinkSource } from '../bundle/link-source.ts'
@@ -15,33 +15,33 @@ export interface PackedVersion {
   readonly encoding: number
 }
 
-/** What is written: the address it was sent to, and what is replaced. */
+/** A write: its address, and the version that it replaces. */
 interface Writing {
   readonly type: string
   readonly id: string
   readonly ownUrl: OwnUrl | undefined
   readonly before: PackedVersion | undefined
-  /** All rows of both versions are asked for, because the caller's access is decided by them. */
+  /** True when all rows of both versions are needed, because the caller's access is decided by them. */
   readonly isGuarded: boolean
 }
 
 export interface PatchToApply {
   readonly form: PatchForm
   readonly patch: Uint8Array
-  /** In a transaction: what the links that the patch brings become. */
+  /** In a transaction: what replaces the links that the patch adds. */
   readonly links: LinkSource | undefined
 }
 
 export type Task =
-  /** Read, checked and indexed, to be written. */
+  /** Parse, validate and index a body that will be written. */
   | (Writing & { readonly task: 'write'; readonly body: Uint8Array })
-  /** The same of what a patch makes of `before`. */
+  /** The same for the result of a patch of `before`. */
   | (Writing & PatchToApply & { readonly task: 'patch' })
-  /** What goes out of the index with a version. */
+  /** Make the index rows that a write removes with a version. */
   | (Writing & { readonly task: 'remove' })
-  /** Read, with the places of its parts. */
+  /** Parse a body, and record where its parts are. */
   | { readonly task: 'read'; readonly body: Uint8Array }
-  /** Everything there is to say about it. */
+  /** Report all issues of a resource. */
   | { readonly task: 'check'; readonly body: Uint8Array; readonly profiles: readonly string[] }
   | {
       readonly task: 'present'

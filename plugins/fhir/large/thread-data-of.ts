@@ -1,4 +1,4 @@
-/** What threads are started with now: the same object as long as packages and search parameters are the same. */
+/** Makes the data that threads are started with. Returns the same object until packages or search parameters change. */
 
 import type { ReferencePaths } from '../../model/service.ts'
 import type { Definitions } from '../../packages/service.ts'

@@ -1,4 +1,4 @@
-/** What a thread is started with, and the messages between it and the main thread. All of it is plain data. */
+/** The data that a thread is started with, and the messages between it and the main thread. All of it is plain data. */
 
 import type { ReferencePaths } from '../../model/service.ts'
 import type { Definition } from '../../packages/service.ts'
@@ -11,17 +11,17 @@ export interface ThreadData {
   readonly referencePaths: ReferencePaths
   readonly types: readonly string[]
   readonly packages: readonly { readonly name: string; readonly version: string }[]
-  /** Of the installed packages. */
+  /** Fingerprint of the installed packages. */
   readonly fingerprint: string
   readonly fullTextMode: FullTextMode
   readonly extraction: ExtractionSource
-  /** Undefined when nothing validates. */
+  /** Undefined when no plugin validates. */
   readonly validator: RemoteValidator | undefined
 }
 
 export type ToThread =
   | { readonly kind: 'task'; readonly task: Task }
-  /** Answered with the next part, or with the end. */
+  /** Requests the next part. The thread answers with it, or with the end. */
   | { readonly kind: 'next' }
   | { readonly kind: 'definition'; readonly number: number; readonly definition: Definition | undefined }
   | { readonly kind: 'definition'; readonly number: number; readonly error: string }
@@ -30,7 +30,7 @@ export type FromThread =
   | { readonly kind: 'head'; readonly head: Head }
   | { readonly kind: 'part'; readonly part: Part }
   | { readonly kind: 'end' }
-  /** A fault of ours. */
+  /** An unexpected error, which is a bug in the server. */
   | { readonly kind: 'failed'; readonly message: string; readonly stack: string | undefined }
   | {
       readonly kind: 'find'

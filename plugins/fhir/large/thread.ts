@@ -1,4 +1,7 @@
-/** A thread for large bodies: one task at a time. Definitions are asked of the main thread, which has the database. */
+/**
+ * A thread for large bodies, with one task at a time. It requests definitions from the main thread, which has the
+ * database.
+ */
 import { platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { createElements, createReferenceWalker, loadPathInterpreter } from '../../model/service.ts'
@@ -15,11 +18,11 @@ import { createExamination } from './examination.ts'
 import type { Part } from './outcome.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-data.ts'
 
-const LOWER_PRIORITY = 10 // of 0, the usual, to 19
+const LOWER_PRIORITY = 10 // nice value: 0 is the default, 19 the lowest priority
 
 type Answered = Extract<ToThread, { kind: 'definition' }>
 
-/** Definitions that are asked for by message. */
+/** Definitions that are requested from the main thread by messages. */
 const createAsking = ({ packages, fingerprint }: ThreadData, post: (message: FromThread) => void) => {
   const asked = new Map<number, { resolve(found: Definition | undefined): void; reject(error: Error): void }>()
   let count = 0
@@ -90,6 +93,6 @@ const serve = (port: MessagePort, data: ThreadData): void => {
   })
 }
 
-// Threads of Linux have a priority of their own: what the main thread has to do comes first.
+// On Linux each thread has its own priority. A lower one lets the main thread go first.
 if (platform() === 'linux') setPriority(LOWER_PRIORITY)
 if (parentPort !== null) serve(parentPort, workerData as ThreadData)

@@ -1,6 +1,6 @@
 /**
- * Threads that work through large bodies, so that the main thread goes on answering. A thread is started when there is
- * work and none is free. Who leaves gets no answer: his task ends with its thread.
+ * Manages the threads for large bodies, so that the main thread can answer other requests. A thread is started when
+ * there is work and all others are busy. When a client disconnects, the thread that works for it is terminated.
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -10,19 +10,19 @@ import type { Examined, Outcome, Part } from './outcome.ts'
 import type { Task } from './task.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-data.ts'
 
-/** One core is left to the main thread. */
+/** At least one core is left to the main thread. */
 const MAX_THREADS = 2
-/** What a body of some ten megabytes takes at most; a thread that needs more ends, and not the server. */
+/** About what a body of ten megabytes needs at most. A thread that needs more is terminated; the server goes on. */
 const HEAP_MEGABYTES = 2_048
 
 export interface ThreadsParts {
   readonly definitions: Definitions
-  /** What a thread started now is given. */
+  /** The data for a thread that is started now. */
   readonly data: () => ThreadData
 }
 
 export interface Threads {
-  /** Rejects with RequestLeft when the signal aborts. */
+  /** Rejects with RequestLeft when the signal aborts, and with 413 when the task needs too much memory. */
   run(task: Task, signal: AbortSignal | undefined): Promise<Examined>
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ interface Thread {
 
 const left = (): Error => RequestLeft()
 
-// The compiled tree holds .js beside it; the sources run as they are.
+// The compiled code has .js files, the sources .ts files.
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url)
 
 export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
@@ -51,7 +51,7 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
   const waiting: Job[] = []
   let isClosed = false
 
-  /** Ends a thread, whatever it is at. */
+  /** Terminates a thread, even during a task. */
   const end = (thread: Thread): void => {
     threads.delete(thread)
     void thread.worker.terminate()
@@ -96,7 +96,7 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
     for (const thread of threads) {
       if (thread.job !== undefined) continue
       if (thread.data === now) return thread
-      // Packages or search parameters are others than when it was started.
+      // Packages or search parameters have changed since the thread was started.
       end(thread)
     }
     return threads.size < size ? spawn() : undefined
@@ -106,7 +106,7 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
     const { worker } = thread
     const { task, signal } = job
     thread.job = job
-    // A thread with work keeps the process alive, an idle one does not.
+    // A thread with work keeps the process alive; an idle one does not.
     worker.ref()
     let head: Outcome['head'] | undefined
     const parts: Part[] = []
@@ -140,7 +140,7 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
           return
         }
       }
-      // One part in a turn.
+      // Requests the next part in another tick.
       setImmediate(() => worker.postMessage({ kind: 'next' } satisfies ToThread))
     }
     const cancel = (): void => {

@@ -8,9 +8,9 @@ import { type ValidateParts, validateOperation } from './validate.ts'
 
 export interface BuiltInOperationParts {
   readonly definitions: Definitions
-  /** Without one there is no $validate. */
+  /** Undefined when no plugin validates; then there is no $validate. */
   readonly validator: Validator | undefined
-  /** Once the server has started. */
+  /** Parts that exist once the server has started. */
   readonly late: () => EverythingParts & ReturnType<ValidateParts['late']>
 }
 

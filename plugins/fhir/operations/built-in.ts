@@ -1,12 +1,12 @@
-/** An operation of this plugin itself, which sees what is behind `data`. */
+/** An operation of this plugin. Besides `data` it may use the view. */
 import type { StoredVersion } from '../../storage/service.ts'
 import type { View } from '../view.ts'
 import type { Invocation, Operation } from './operation.ts'
 
 export interface BuiltInInvocation extends Invocation {
-  /** Inside a transaction, that of the transaction. */
+  /** The view of the transaction when invoked inside one. */
   readonly view: View
-  /** To be told what was given out besides what `data` did. */
+  /** Reports versions that the answer contains besides those that `data` has read, for the audit trail. */
   shown(versions: readonly StoredVersion[]): void
 }
 

@@ -1,4 +1,4 @@
-/** What an operation wants changed → changes of the one write path. */
+/** Turns the changes that an operation returns into changes of the write path. */
 import type { Clock, Interaction, Random, RequestContext, Ruling } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { Change, Changed, ChangeRights } from '../../storage/service.ts'
@@ -18,7 +18,7 @@ const RIGHTS: Readonly<Record<OperationChange['kind'], ChangeRights>> = {
   delete: ['d'],
 }
 
-/** Read, examined and with its guard. Throws 4xx. */
+/** Reads and checks the change, and makes its guard. Throws 4xx. */
 export type ToOperationChange = (
   view: View,
   request: RequestContext,

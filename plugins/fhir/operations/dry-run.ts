@@ -1,4 +1,4 @@
-/** Makes a change to see whether it would be taken, and undoes it: nothing of it is told to anybody. */
+/** Makes a change to learn whether it would be refused, and rolls it back. No hooks are called and no facts emitted. */
 
 import { type Clock, type Issue, isServerError, type Random, toIssues } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
@@ -27,16 +27,16 @@ export interface DryRunParts {
   readonly write: WritePath
   readonly owned: Pick<ServerOwnedTypes, 'check'>
   readonly prepareWrite: PrepareWrite
-  /** Without the validation, which has been asked. */
+  /** Without the validation, because $validate has validated the resource already. */
   readonly checkContent: CheckContent
   /** [conformance] update_as_create */
   readonly updateAsCreate: boolean
 }
 
-/** Why a change would be refused; nothing when it would be taken. */
+/** The issues with which a change would be refused; empty when it would be accepted. */
 export type DryRun = (invocation: BuiltInInvocation, wanted: DryRunResult) => Promise<readonly Issue[]>
 
-/** Thrown to undo what would have been taken. */
+/** Thrown to roll back a change that would be accepted. */
 class Undone extends Error {}
 
 const toChange = async (parts: DryRunParts, invocation: BuiltInInvocation, wanted: DryRunResult): Promise<Change> => {
@@ -63,7 +63,7 @@ export const createDryRun =
     try {
       const change = await toChange(parts, invocation, wanted)
       if (wanted.kind === 'delete') await invocation.data.read(change.type, change.id)
-      // Inside of a transaction there is no other one, and what is made there stays.
+      // Inside a transaction no other one can be opened, and a change made in it could not be rolled back alone.
       if (view.transaction !== undefined) return []
       await database.transact(async (transaction) => {
         const changed = await write.apply(transaction, change, true)

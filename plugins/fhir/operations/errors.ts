@@ -1,4 +1,4 @@
-/** What can be wrong with an operation and its parameters. https://hl7.org/fhir/R4/operations.html#executing */
+/** Errors of operations and their parameters. https://hl7.org/fhir/R4/operations.html#executing */
 import { defineError } from '../../../kernel/index.ts'
 
 export const OperationUnknown = defineError(

@@ -1,6 +1,7 @@
 /**
- * $everything: a Patient or Encounter, what is in its compartment, and what those refer to, page by page.
- * https://hl7.org/fhir/R4/patient-operation-everything.html, https://hl7.org/fhir/R4/encounter-operation-everything.html
+ * $everything: a Patient or Encounter, its compartment, and the resources that those refer to, page by page.
+ * https://hl7.org/fhir/R4/patient-operation-everything.html,
+ * https://hl7.org/fhir/R4/encounter-operation-everything.html
  */
 
 import type { Clock, Random } from '../../../kernel/index.ts'
@@ -17,7 +18,7 @@ export interface EverythingParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock
   readonly random: Random
-  /** Most entries of a page. */
+  /** The largest number of entries on a page. */
   readonly page: { readonly max: number }
   readonly prepareVersions: PrepareVersions
 }
@@ -36,7 +37,7 @@ const readEverythingParameters = (parts: EverythingParts, { inputs }: BuiltInInv
     end: inputs.get('end'),
     since: inputs.get('_since'),
     types: types.length === 0 ? undefined : [...new Set(types)],
-    // R4: all of it at once, unless pages are asked for. What a page may hold is bounded all the same.
+    // R4 returns everything at once unless the client requests pages. Here the size of a page is limited all the same.
     count: Math.min(count ?? parts.page.max, parts.page.max),
     page: inputs.get('_page'),
   }
@@ -69,7 +70,7 @@ const answer = async (parts: EverythingParts, invocation: BuiltInInvocation): Pr
 
   const links = [{ relation: 'self', url: address }]
   if (next !== undefined) links.push({ relation: 'next', url: `${address}&_page=${next}` })
-  // It is about the record of the focus, also where `_type` leaves the focus itself out.
+  // The focus is audited even when `_type` leaves it out of the answer, because the answer is about its record.
   invocation.shown(focus === undefined ? [...matches, ...included] : [focus, ...matches, ...included])
   const presentation = { pretty: false }
   await prepareVersions(view, request, [...matches, ...included], presentation)
@@ -101,7 +102,7 @@ const PARAMETERS: readonly OperationParameter[] = [
   { name: '_page', type: 'string', documentation: 'Where a page goes on: part of a next link.' },
 ]
 
-/** `parts`: once the server has started. */
+/** `parts` returns the parts once the server has started. */
 export const everythingOperations = (parts: () => EverythingParts): readonly BuiltInOperation[] => [
   {
     code: 'everything',

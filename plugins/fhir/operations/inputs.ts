@@ -1,6 +1,6 @@
 /**
- * The parameters of an invocation, checked against their declaration: from the query, from a Parameters resource, or a
- * resource as the whole body. https://hl7.org/fhir/R4/operations.html#request
+ * The parameters of an invocation, checked against their declaration. They come from the query, from a Parameters
+ * resource, or from a resource that is the whole body. https://hl7.org/fhir/R4/operations.html#request
  */
 
 import { type ServerError, withArticle } from '../../../kernel/index.ts'
@@ -37,7 +37,7 @@ const toInputs = (given: readonly Given[]): Inputs => {
   }
 }
 
-/** Which operation, for messages, and which names are types of resources. */
+/** The code of the operation, for messages, and a test for the names of resource types. */
 interface About {
   readonly code: string
   readonly isResource: (type: string) => boolean
@@ -84,7 +84,7 @@ const fromQuery = (
   return given
 }
 
-/** The one member `value[x]`, `resource` or `part` of an item. */
+/** The only member of an item that is `value[x]`, `resource` or `part`. */
 const contentOf = (item: Json, place: string): { readonly key: string; readonly value: unknown } => {
   const keys = Object.keys(item).filter((key) => key !== 'name' && key !== 'id' && key !== 'extension')
   const contents = keys.filter((key) => !key.startsWith('_'))
@@ -94,7 +94,7 @@ const contentOf = (item: Json, place: string): { readonly key: string; readonly 
   return { key, value: item[key] }
 }
 
-/** The text that inputs are read from; the outline has what is large in it. */
+/** The text that inputs are parsed from, with the positions of its large parts. */
 type Written = Pick<ParsedResource, 'text' | 'outline'>
 
 const startsIn = ({ text, outline }: Written, start: number): readonly number[] => {
@@ -178,13 +178,13 @@ export interface InputParts {
   readonly isResource: (type: string) => boolean
   readonly validator: Validator | undefined
   readonly query: readonly (readonly [string, string])[]
-  /** Of a POST. */
+  /** The body of a POST. */
   readonly body: ParsedResource | undefined
-  /** Prefer: handling=lenient passes over what is not known in a query. */
+  /** `Prefer: handling=lenient`: unknown parameters in the query are ignored. */
   readonly lenient: boolean
 }
 
-/** The Parameters without the resources in them, which are for the operation to judge. */
+/** Replaces the resources in Parameters by a value: the operation checks resources itself. */
 const withoutResources = (items: readonly unknown[]): unknown[] =>
   items.map((item) => {
     if (!isObject(item)) return item
@@ -193,7 +193,7 @@ const withoutResources = (items: readonly unknown[]): unknown[] =>
     return Array.isArray(part) ? { ...rest, part: withoutResources(part) } : item
   })
 
-/** Throws 400 that names the parameter, 400 or 422 for a value whose structure is not that of its type. */
+/** Throws 400, which names the parameter, and 400 or 422 for a value whose structure does not fit its type. */
 export const readInputs = async (parts: InputParts): Promise<Inputs> => {
   const { operation, isResource, validator, query, body, lenient } = parts
   const { code, parameters } = operation

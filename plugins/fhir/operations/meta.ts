@@ -1,6 +1,6 @@
 /**
- * $meta, $meta-add, $meta-delete: the profiles, tags and security labels of a resource, a type, or all.
- * https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
+ * $meta, $meta-add, $meta-delete: read and change the profiles, tags and security labels of a resource; $meta also
+ * lists those of a type or of the server. https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
  */
 
 import { isObject, parseExact } from '../../model/service.ts'
@@ -13,21 +13,21 @@ type Json = Record<string, unknown>
 
 const KINDS = ['profile', 'tag', 'security'] as const
 type Kind = (typeof KINDS)[number]
-const MAX_LABELLED = 10_000 // resources looked into for one answer: one for each label there is
+const MAX_LABELLED = 10_000 // resources read for one answer, one for each label
 
 const listOf = (meta: unknown, kind: Kind): readonly unknown[] => {
   const list = isObject(meta) ? meta[kind] : undefined
   return Array.isArray(list) ? list : []
 }
 
-/** A profile is its URL, a tag or label its system and code: what else is said of it does not count. */
+/** Labels with the same identity are equal: the URL of a profile, system and code of a tag or security label. */
 const identityOf = (label: unknown): string => {
   if (!isObject(label)) return JSON.stringify(label)
   const { system, code, display } = label
   return JSON.stringify(code === undefined ? [system, null, display] : [system, code])
 }
 
-/** Those of `labels` that come first of their identity. */
+/** The first label of each identity. */
 const distinct = (labels: readonly unknown[]): readonly unknown[] =>
   [...new Map([...labels].reverse().map((label) => [identityOf(label), label])).values()].reverse()
 
@@ -39,7 +39,7 @@ const asParameters = (valueMeta: unknown): object => ({
 /** All labels of a type or of every type. */
 const summary = async (invocation: BuiltInInvocation): Promise<object> => {
   const { view, request, ruling, interaction } = invocation
-  // Which labels there are is known of all resources, not of those that somebody may see.
+  // The list of labels comes from the index of all resources, whoever may see them, so restricted callers are refused.
   refuseRestricted(ruling, interaction.type)
   const types = interaction.type === undefined ? undefined : [interaction.type]
   const labelled = await view.search.labelled(types, MAX_LABELLED, request)
@@ -59,7 +59,7 @@ const summary = async (invocation: BuiltInInvocation): Promise<object> => {
 
 const metaOf = (json: string): unknown => (parseExact(json) as Json).meta
 
-/** A resource with its labels changed; undefined when they stay as they are. */
+/** The JSON of a resource with changed labels; undefined when no label changes. */
 const relabel = (
   json: string,
   change: (held: readonly unknown[], kind: Kind) => readonly unknown[],

@@ -1,4 +1,4 @@
-/** An input parameter of an operation, as it is declared, and what was given for all of them. */
+/** The declaration of an operation's input parameters, and the values that an invocation passes. */
 
 export type OperationLevel = 'system' | 'type' | 'instance'
 
@@ -7,22 +7,24 @@ export interface OperationParameter {
   readonly name: string
   /**
    * A FHIR type: `code`, `Coding`, `Patient`; `Resource` for a resource of any type, `Element` for a value of any type.
-   * Left out for one that consists of parts.
+   * Left out when the parameter consists of parts.
    */
   readonly type?: string
-  /** How often it has to be there; 0 when left out. */
+  /** How often the parameter must be given, at least; 0 when left out. */
   readonly min?: number
-  /** How often it may be there; once when left out. */
+  /** How often the parameter may be given, at most; 1 when left out. */
   readonly max?: number | '*'
   readonly documentation: string
   readonly part?: readonly OperationParameter[]
 }
 
-/** What was given: values in JSON's own types, data types and resources as objects, parts as Inputs of their own. */
+/**
+ * The values of an invocation: primitives as JSON values, data types and resources as objects, parts as nested Inputs.
+ */
 export interface Inputs {
   /** The first value; undefined when there is none. */
   get<T = unknown>(name: string): T | undefined
   all<T = unknown>(name: string): readonly T[]
-  /** The JSON a resource was sent as, digits of its numbers included. */
+  /** The original JSON of a resource, with the digits of its numbers. */
   json(name: string): string | undefined
 }

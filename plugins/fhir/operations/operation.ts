@@ -7,18 +7,20 @@ import type { Interaction, RequestClass, RequestContext, Rights, Ruling } from '
 import type { SessionReads } from '../session/session.ts'
 import type { Inputs, OperationLevel, OperationParameter } from './operation-parameter.ts'
 
-/** One invocation that was ruled on. */
+/** An invocation of an operation, after authorization. */
 export interface Invocation {
   readonly request: RequestContext
   /** Of kind `operation`, with the type and id of the address. */
   readonly interaction: Interaction
   readonly inputs: Inputs
   /**
-   * What this caller may see by the ruling of the invocation; inside a transaction, what was written there too. Its calls
-   * are no interactions of their own: the invocation is told, with whose data they gave.
+   * Reads what the ruling of the invocation lets the caller see; inside a transaction also what was written there. Its
+   * calls are no interactions of their own: the fact of the invocation names the patients of everything that was read.
    */
   readonly data: SessionReads
-  /** For an operation that looks elsewhere than in `data`: it has to apply this, or to refuse where it restricts. */
+  /**
+   * The ruling. An operation that reads data in another way than by `data` must apply it, or refuse when it restricts.
+   */
   readonly ruling: Ruling
 }
 
@@ -26,25 +28,28 @@ export interface OperationAnswer {
   /** 200 when left out. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** The resource that answers, as an object or as its JSON; neither for no body. */
+  /** The resource in the body, as an object or as its JSON; without both the body is empty. */
   readonly resource?: object
   readonly json?: string | Buffer
 }
 
-/** One thing an operation changes. Validated, judged by the ruling, hooked and told like any other write. */
+/**
+ * A change that an operation requests. It is validated, authorized, passed to the hooks and audited like any other
+ * write.
+ */
 export type OperationChange =
   | { readonly kind: 'create'; readonly type: string; readonly json: string }
   | { readonly kind: 'update'; readonly type: string; readonly id: string; readonly json: string }
   | { readonly kind: 'delete'; readonly type: string; readonly id: string }
   | {
-      /** Makes the next version from the current one, whichever that is by then; undefined leaves it. */
+      /** Makes the next version from the current one at the time of the write; undefined changes nothing. */
       readonly kind: 'modify'
       readonly type: string
       readonly id: string
       modify(json: string): string | undefined
     }
 
-/** The version a change led to; the current one when there was nothing to change. */
+/** The version that a change has made; the current version when nothing was changed. */
 export interface OperationChanged {
   readonly type: string
   readonly id: string
@@ -54,38 +59,41 @@ export interface OperationChanged {
 }
 
 export interface OperationChanges {
-  /** All of them are made, or none. */
+  /** All of them are made, or none of them. */
   readonly changes: readonly OperationChange[]
-  /** `changed` in the order of `changes`. */
+  /** Makes the answer. `changed` is in the order of `changes`. */
   answer(changed: readonly OperationChanged[]): OperationAnswer
 }
 
 interface Declared {
   /** Without the `$`. */
   readonly code: string
-  /** Canonical of its OperationDefinition. */
+  /** Canonical URL of its OperationDefinition. */
   readonly definition: string
   /** A sentence for /metadata. */
   readonly documentation: string
   readonly levels: readonly OperationLevel[]
-  /** Types it is for at the levels type and instance; every type when left out. */
+  /** Types that it applies to at the levels type and instance; every type when left out. */
   readonly types?: readonly string[]
   readonly parameters: readonly OperationParameter[]
   /**
-   * What it needs on the type addressed: all of them. When left out, `r` at an instance and any right at a type. What it
-   * changes needs c, u or d besides.
+   * The rights on the addressed type that the caller must have, all of them. When left out, `r` at an instance and any
+   * one right at a type. Each change that it makes needs c, u or d in addition.
    */
   readonly rights?: Rights
   /** `operation` when left out. */
   readonly requestClass?: RequestClass
 }
 
-/** Changes nothing: GET and POST. */
+/** An operation that changes nothing. It takes GET and POST. */
 export interface AnsweringOperation<I extends Invocation = Invocation> extends Declared {
   answer(invocation: I): OperationAnswer | Promise<OperationAnswer>
 }
 
-/** Changes something: POST only. What is to be changed is returned, so that it shares a transaction with others. */
+/**
+ * An operation that changes resources. It takes POST only, and returns its changes, so that a Bundle can make them in
+ * the same transaction as others.
+ */
 export interface ChangingOperation<I extends Invocation = Invocation> extends Declared {
   change(invocation: I): OperationChanges | Promise<OperationChanges>
 }

@@ -1,4 +1,7 @@
-/** Values of FHIR primitives: from a query as text, from JSON as they are. https://hl7.org/fhir/R4/datatypes.html */
+/**
+ * Values of FHIR primitives, parsed from the text of a query, or as they are in JSON.
+ * https://hl7.org/fhir/R4/datatypes.html
+ */
 import { readDateRange } from '../../model/service.ts'
 
 const URI = /^\S+$/
@@ -16,7 +19,7 @@ const isInteger =
   (value: unknown): boolean =>
     Number.isInteger(value) && (value as number) >= least && (value as number) <= 2_147_483_647
 
-/** Primitives that are close enough to stand for one another where a client spells the type of a value. */
+/** Families of primitives: where a client writes the type of a value, any type of the family is accepted. */
 const FAMILIES: readonly (readonly string[])[] = [
   ['string', 'code', 'uri', 'url', 'canonical', 'id', 'markdown', 'oid', 'uuid'],
   ['date', 'dateTime', 'instant'],
@@ -47,19 +50,19 @@ const CHECKS: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 export const isPrimitive = (type: string): boolean => Object.hasOwn(CHECKS, type)
 
-/** True when a value in JSON is one of the type. */
+/** True when a JSON value is valid for the type. */
 export const isOfType = (type: string, value: unknown): boolean => CHECKS[type]?.(value) === true
 
-/** Types whose spelling is taken for `type`: `valueUri` for a canonical. */
+/** Types that are accepted in place of `type`: `valueUri` for a canonical. */
 export const spellingsOf = (type: string): readonly string[] =>
   FAMILIES.find((family) => family.includes(type)) ?? [type]
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-/** The value that text of a query stands for; undefined when it is none of the type. */
+/** Parses the text of a query as this type; undefined when it is not valid. */
 export const readPrimitive = (type: string, text: string): unknown => {
   const isNumber = type === 'decimal' || (FAMILIES[2] as readonly string[]).includes(type)
-  // The plus sign of a zone may arrive as a space.
+  // In a query the plus sign of a time zone may arrive as a space.
   const plain = type === 'dateTime' || type === 'instant' ? text.replace(' ', '+') : text
   const value = type === 'boolean' ? { true: true, false: false }[text] : isNumber ? toNumber(text) : plain
   return isOfType(type, value) ? value : undefined

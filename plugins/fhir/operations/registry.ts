@@ -1,4 +1,4 @@
-/** The operations of this server, from the setups of all plugins: routes, Bundles and /metadata read the same list. */
+/** The operations that all plugins add in their setup. Routes, Bundles and /metadata use this list. */
 import { OperationUnusable } from './errors.ts'
 import type { Invocation, Operation } from './operation.ts'
 import type { OperationLevel } from './operation-parameter.ts'
@@ -7,15 +7,15 @@ const CODE = /^[a-z][A-Za-z0-9-]{0,63}$/
 
 export interface OperationAt {
   readonly level: OperationLevel
-  /** Of the address; undefined at the base. */
+  /** The type in the address; undefined at the base. */
   readonly type: string | undefined
 }
 
 export interface Operations<I extends Invocation = Invocation> {
-  /** In setup only. Throws for what could not be told from another. */
+  /** In setup only. Throws when another operation has the same code at the same address. */
   add(operation: Operation<I>): void
   find(code: string, at: OperationAt): Operation<I> | undefined
-  /** What there is at an address. */
+  /** The operations at an address. */
   at(at: OperationAt): readonly Operation<I>[]
   readonly all: readonly Operation<I>[]
 }

@@ -1,4 +1,7 @@
-/** $validate: what would be said of a resource, and whether it would be taken. https://hl7.org/fhir/R4/resource-operation-validate.html */
+/**
+ * $validate: reports all issues of a resource and, by mode, whether a create, update or delete would be refused.
+ * https://hl7.org/fhir/R4/resource-operation-validate.html
+ */
 import { errorsFirst, type Issue } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import type { Validator } from '../../validation/service.ts'
@@ -27,7 +30,7 @@ const readMode = ({ inputs, interaction }: BuiltInInvocation): Mode | undefined 
 export interface ValidateParts {
   readonly validator: Validator
   readonly definitions: Pick<Definitions, 'find'>
-  /** Once the server has started. */
+  /** Parts that exist once the server has started. */
   readonly late: () => { readonly dryRun: DryRun; readonly large: Pick<LargeBodies, 'concerns' | 'check'> }
 }
 
@@ -36,14 +39,14 @@ export const validateOperation = ({ validator, definitions, late }: ValidatePart
     const profiles = inputs.all<string>('profile')
     for (const profile of profiles) {
       const [url = '', version] = profile.split('|')
-      // R4: a profile that cannot be checked is an error, not an issue.
+      // R4: a profile that is not available is an error of the request, and not an issue in the result.
       if ((await definitions.find('StructureDefinition', url, version)) === undefined)
         throw ValidateProfile(profile.slice(0, 200))
     }
     return profiles
   }
 
-  /** What is to be validated: what was sent, or what is stored at the address. */
+  /** The resource to validate: the one that was sent, or the one stored at the address. */
   const subjectOf = async (
     { inputs, interaction, data }: BuiltInInvocation,
     mode: Mode | undefined,
@@ -60,7 +63,7 @@ export const validateOperation = ({ validator, definitions, late }: ValidatePart
     return { resource: held.parse(), json: held.json }
   }
 
-  /** A large one by a thread; checks that others added are made here. */
+  /** A thread validates a large resource. Checks that other plugins have added run on the main thread. */
   const check = async (
     { request }: BuiltInInvocation,
     resource: Json,
@@ -95,7 +98,7 @@ export const validateOperation = ({ validator, definitions, late }: ValidatePart
         const { resource, json } = await subjectOf(invocation, mode)
         issues.push(...(await check(invocation, resource, json, profiles)))
         const isSound = !issues.some(({ severity }) => severity === 'error' || severity === 'fatal')
-        // What is refused for itself is not asked about again.
+        // A resource with errors would be refused anyway, so the dry run is skipped.
         if (isSound && mode === 'create') issues.push(...(await dryRun(invocation, { kind: 'create', json })))
         if (isSound && mode === 'update')
           issues.push(...(await dryRun(invocation, { kind: 'update', id: id as string, json })))

@@ -1,4 +1,4 @@
-/** What can be wrong with a patch. RFC 5789, section 2.2; https://hl7.org/fhir/R4/http.html#patch */
+/** Errors of patches. RFC 5789, section 2.2; https://hl7.org/fhir/R4/http.html#patch */
 import { defineError } from '../../../kernel/index.ts'
 
 export const PatchType = defineError(

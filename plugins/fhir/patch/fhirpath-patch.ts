@@ -16,9 +16,9 @@ import { removeEmpty } from './remove-empty.ts'
 
 const IMMUTABLE: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta.versionId', 'meta.lastUpdated'])
 
-const MAX_VISITED = 1_000_000 // elements that the paths of one patch look at: a second at most
+const MAX_VISITED = 1_000_000 // elements that the paths of one patch may visit, which take a second at most
 
-/** Splices a list and, beside it, the ids and extensions of its primitives. */
+/** Splices a list of values, and the parallel list (`_name`) with the ids and extensions of primitives. */
 const spliceList = (holder: Exact, key: string, start: number, count: number, items: readonly unknown[]): void => {
   const list = (holder[key] ?? []) as unknown[]
   const beside = holder[`_${key}`]
@@ -32,19 +32,22 @@ const spliceList = (holder: Exact, key: string, start: number, count: number, it
 }
 
 interface Value {
-  /** Of value[x]: `Quantity`; undefined for parts and resources. */
+  /** The type in the name of a value[x], such as `Quantity`; undefined for parts and resources. */
   readonly type: string | undefined
   readonly content: unknown
 }
 
-/** Applies a patch to what was parsed exactly, which is changed. Throws 422, NotLoaded. */
+/**
+ * Applies a patch to `exact`, the result of parseExact, and changes it in place. Throws 422, and NotLoaded for a type
+ * whose elements are not loaded yet.
+ */
 export const applyPathPatch = (
   elements: Elements,
   type: string,
   exact: Exact,
   operations: readonly PathOperation[],
 ): Exact => {
-  // Paths compare values, so they look at a copy with plain numbers, which is changed in step.
+  // Paths compare values, so they are evaluated on a copy with plain numbers. Each change is made in both.
   const plain = JSON.parse(JSON.stringify(exact)) as Exact
   const emptied = new Set<unknown>()
   const budget = { left: MAX_VISITED, spent: () => PatchTooLarge('its paths look at too many elements') }
@@ -83,7 +86,7 @@ export const applyPathPatch = (
     const at = (root: Exact, keys: readonly (string | number)[]): Exact =>
       keys.reduce<unknown>((holder, key) => (holder as Exact)[key], root) as Exact
 
-    /** A value as the element holds it. */
+    /** Builds the value of an operation as it is stored in the element. */
     const build = (part: Exact, inside: Place | undefined): Value => {
       const key = valueKey(part)
       if (key !== undefined) return { type: key.slice('value'.length), content: part[key] }
@@ -105,7 +108,7 @@ export const applyPathPatch = (
       return { type: undefined, content: made }
     }
     const valueFor = (shape: Pick<ElementShape, 'inside'>): Value => build(operation.value as Exact, shape.inside)
-    /** The name in JSON of an element that gets a value. */
+    /** The JSON name of an element that gets a value, with the type for a value[x]. */
     const keyOf = (child: string, shape: ElementShape, { type: valueType }: Value): string => {
       if (shape.choice === undefined) return child
       const chosen = shape.choice.find((code) => code.toLowerCase() === valueType?.toLowerCase())
@@ -133,7 +136,7 @@ export const applyPathPatch = (
       })
     }
 
-    /** The list that a path names by its last step. */
+    /** The list that the last step of a path names. */
     const list = (): {
       readonly parent: PatchTarget
       readonly key: string
@@ -194,7 +197,7 @@ export const applyPathPatch = (
       const last = steps.at(-1)
       const value = valueFor({ inside })
       if (last?.kind === 'name' && typeof key === 'string' && key !== last.name) {
-        // Of a choice: the type may be another from now on.
+        // A value[x]: the new value may have another type, and so another JSON name.
         const parent = one(find(steps.slice(0, -1)))
         const other = keyOf(last.name, shapeOf(parent, last.name), value)
         remove(keys)

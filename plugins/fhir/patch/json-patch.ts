@@ -1,10 +1,11 @@
-/** JSON Patch. RFC 6902; pointers RFC 6901. */
+/** JSON Patch, RFC 6902, with pointers of RFC 6901. */
 import { copyExact, equalExact, isObject } from '../../model/service.ts'
 import { PatchImmutable, PatchMalformed, PatchPath, PatchTestFailed, PatchTooLarge } from './errors.ts'
 import { removeEmpty } from './remove-empty.ts'
 
 export const MAX_OPERATIONS = 1_000
-const MAX_COPIED_CHARS = 4 * 1024 * 1024 // of all copies of a patch: one that doubles itself must not fill the memory
+// Of all copies in a patch together, because repeated copies can grow exponentially.
+const MAX_COPIED_CHARS = 4 * 1024 * 1024
 
 type Pointer = readonly string[]
 
@@ -50,7 +51,7 @@ const readOperation = (one: unknown, at: number): JsonOperation => {
   }
 }
 
-/** Throws 400 for what is no patch, 413 for one that is too long. `value` was parsed exactly. */
+/** Throws 400 for anything but a JSON Patch, 413 for too many operations. `value` is the result of parseExact. */
 export const readJsonPatch = (value: unknown): readonly JsonOperation[] => {
   if (!Array.isArray(value)) throw PatchMalformed('it is a list of operations')
   if (value.length > MAX_OPERATIONS)
@@ -58,7 +59,7 @@ export const readJsonPatch = (value: unknown): readonly JsonOperation[] => {
   return value.map(readOperation)
 }
 
-/** What is the server's own. */
+/** Elements that only the server sets. */
 const IMMUTABLE = ['/resourceType', '/id', '/meta/versionId', '/meta/lastUpdated']
 
 const checkImmutable = ({ op, path, ...rest }: JsonOperation): void => {
@@ -74,7 +75,10 @@ const NO_INDEX = 'items of a list are 0, 1, 2, without leading zeros'
 // Names that every object inherits: assigning one would change more than the resource.
 const INHERITED: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype), 'prototype'])
 
-/** Applies a patch to what was parsed exactly, which is changed. Answers the patched document. Throws 422, 413. */
+/**
+ * Applies a patch to `document`, the result of parseExact, and changes it in place. Returns the patched document.
+ * Throws 422, 413.
+ */
 export const applyJsonPatch = (document: unknown, operations: readonly JsonOperation[]): unknown => {
   let root = document
   let copied = 0

@@ -5,7 +5,7 @@ import { removeEmpty } from './remove-empty.ts'
 
 type Exact = Record<string, unknown>
 
-/** Throws 400 for what is no patch of a resource. `value` was parsed exactly. */
+/** Throws 400 for anything but an object. `value` is the result of parseExact. */
 export const readMergePatch = (value: unknown): Exact => {
   if (!isObject(value)) throw PatchMalformed('it is an object with the members to change')
   return value
@@ -16,7 +16,7 @@ const checkImmutable = (before: Exact, patch: Exact, names: readonly string[], p
     if (Object.hasOwn(patch, name) && !equalExact(before[name], patch[name])) throw PatchImmutable(`${path}${name}`)
 }
 
-/** Applies a patch to what was parsed exactly, which is changed. Throws 422. */
+/** Applies a patch to `document`, the result of parseExact, and changes it in place. Throws 422. */
 export const applyMergePatch = (document: Exact, patch: Exact): Exact => {
   checkImmutable(document, patch, ['resourceType', 'id'], '')
   if (isObject(patch.meta))

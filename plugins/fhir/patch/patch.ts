@@ -1,4 +1,4 @@
-/** A patch that was sent, in one of three forms, as a function from one version to the next. */
+/** Turns a patch, in one of its three forms, into a function that makes the next version from the current one. */
 
 import type { Elements } from '../../model/service.ts'
 import { isObject, parseExact, parseJson } from '../../model/service.ts'
@@ -10,7 +10,7 @@ import { readPathPatch } from './path-operations.ts'
 
 export const ACCEPT_PATCH = 'application/json-patch+json, application/fhir+json, application/merge-patch+json'
 
-/** `plain` says no more than JSON. */
+/** `plain`: the media type says only that it is JSON. */
 export type PatchForm = 'json' | 'merge' | 'fhirpath' | 'plain'
 
 const FORMS: Readonly<Record<string, PatchForm>> = {
@@ -26,7 +26,7 @@ const refuseType = (mediaType: string): never => {
   throw PatchType(mediaType.slice(0, 100)).with({ headers: { 'accept-patch': ACCEPT_PATCH } })
 }
 
-/** Throws 415 with Accept-Patch for a media type that is none of a patch in UTF-8. */
+/** The form for a media type. Throws 415 with Accept-Patch when it is not that of a patch in UTF-8. */
 export const formOf = (mediaType: string): PatchForm => {
   const [type = '', ...parameters] = mediaType.toLowerCase().split(';')
   const form = Object.hasOwn(FORMS, type.trim()) ? FORMS[type.trim()] : undefined
@@ -39,8 +39,8 @@ export const formOf = (mediaType: string): PatchForm => {
 }
 
 /**
- * The next version from the JSON of the current one; undefined when it changes nothing. Throws 422; NotLoaded for a type
- * whose elements are not known yet.
+ * Makes the JSON of the next version from that of the current one; undefined when the patch changes nothing. Throws
+ * 422, and NotLoaded for a type whose elements are not loaded yet.
  */
 export type Patch = (json: string) => string | undefined
 
@@ -55,11 +55,14 @@ const checkOwn = (before: Record<string, unknown>, after: unknown): void => {
     if (other[name] !== undefined && other[name] !== one[name]) throw PatchImmutable(`meta.${name}`)
 }
 
-/** JSON is a name of FHIR's own type, so Parameters are a FHIRPath Patch. The other forms have types of their own: 415. */
+/**
+ * FHIR JSON may be sent as application/json, so Parameters are taken as a FHIRPath Patch. The other forms have media
+ * types of their own; as application/json they are refused with 415.
+ */
 const formOfPlain = (value: unknown): PatchForm =>
   isObject(value) && value.resourceType === 'Parameters' ? 'fhirpath' : refuseType('application/json')
 
-/** `text` is strict JSON. Throws 400 for what is no patch of its form, 413 for too large a one, 415. */
+/** `text` is strict JSON. Throws 400 when it is not a patch of this form, 413 when it is too large, 415. */
 export const readPatch = (elements: Elements, type: string, given: PatchForm, text: string): Patch => {
   const value = parseExact(text)
   const form = given === 'plain' ? formOfPlain(value) : given
@@ -70,7 +73,7 @@ export const readPatch = (elements: Elements, type: string, given: PatchForm, te
     const document = parseExact(current) as Record<string, unknown>
     const { resourceType, id, meta } = document
     const before = { resourceType, id, meta: isObject(meta) ? { ...meta } : meta }
-    // The stored text may be spaced otherwise than what a patch makes of it.
+    // Compared after serializing both, because the stored text may have other whitespace.
     const unpatched = JSON.stringify(document)
     const after =
       form === 'json'
@@ -84,7 +87,7 @@ export const readPatch = (elements: Elements, type: string, given: PatchForm, te
   }
 }
 
-/** Bytes of a patch as strict JSON. Throws 400. */
+/** Parses the bytes of a patch as strict JSON and returns the text. Throws 400. */
 export const readPatchText = (bytes: Uint8Array): string => {
   if (bytes.length === 0) throw PatchEmpty()
   return parseJson(bytes).text

@@ -1,4 +1,4 @@
-/** The operations of a FHIRPath Patch, from the Parameters that hold them. https://hl7.org/fhir/R4/fhirpatch.html */
+/** Reads the operations of a FHIRPath Patch from its Parameters. https://hl7.org/fhir/R4/fhirpatch.html */
 import { decimalText, isObject } from '../../model/service.ts'
 import { PatchMalformed, PatchTooLarge } from './errors.ts'
 import { MAX_OPERATIONS } from './json-patch.ts'
@@ -14,7 +14,7 @@ export interface PathOperation {
   readonly index: number
   readonly source: number
   readonly destination: number
-  /** The parameter `value`: value[x], a resource, or parts. */
+  /** The part `value`: value[x], a resource, or parts. */
   readonly value: Exact | undefined
 }
 
@@ -27,7 +27,7 @@ const NEEDS: Readonly<Record<PathOperation['kind'], readonly string[]>> = {
 }
 const PARTS = new Set(['type', 'path', 'name', 'index', 'source', 'destination', 'value'])
 
-/** A list of parameters; undefined for what is none. */
+/** The parameters or parts in `holder[key]`; undefined when it is not a list of named objects. */
 export const partsOf = (holder: Exact, key: string): readonly Exact[] | undefined => {
   const list = holder[key]
   return Array.isArray(list) && list.every((one) => isObject(one) && typeof one.name === 'string')
@@ -35,7 +35,7 @@ export const partsOf = (holder: Exact, key: string): readonly Exact[] | undefine
     : undefined
 }
 
-/** `valueString` */
+/** The name of the member value[x], such as `valueString`; undefined when there is none. */
 export const valueKey = (part: Exact): string | undefined => Object.keys(part).find((key) => /^value[A-Z]/.test(key))
 
 const readOperation = (parameter: Exact, at: number): PathOperation => {
@@ -78,7 +78,7 @@ const readOperation = (parameter: Exact, at: number): PathOperation => {
   }
 }
 
-/** Throws 400 for what is no patch, 413 for one that is too long. `value` was parsed exactly. */
+/** Throws 400 for anything but a FHIRPath Patch, 413 for too many operations. `value` is the result of parseExact. */
 export const readPathPatch = (value: unknown): readonly PathOperation[] => {
   if (!isObject(value) || value.resourceType !== 'Parameters')
     throw PatchMalformed('in FHIR JSON it is a Parameters resource')

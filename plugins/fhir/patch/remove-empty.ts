@@ -1,12 +1,12 @@
-/** An element that a patch took the last part of goes too: FHIR knows no empty objects and lists. */
+/** Removes elements that a patch has left empty, because FHIR allows no empty objects and lists. */
 import { isObject } from '../../model/service.ts'
 
 const isEmpty = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0
 
-/** Takes out of `root` what is empty and in `emptied`, and what becomes empty by that. */
+/** Removes from `root` what is empty and in `emptied`, and every parent that becomes empty thereby. */
 export const removeEmpty = (root: unknown, emptied: ReadonlySet<unknown>): void => {
-  /** True when the value itself is to go. */
+  /** Returns true when the value itself must be removed from its parent. */
   const visit = (value: unknown): boolean => {
     let took = emptied.has(value)
     if (Array.isArray(value))

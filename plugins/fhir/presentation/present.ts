@@ -1,5 +1,5 @@
 /**
- * A resource in another form than stored: `_summary`, `_elements`, `_pretty`. Numbers keep their digits.
+ * Puts a resource into another form than stored: `_summary`, `_elements`, `_pretty`. Numbers keep their digits.
  * https://hl7.org/fhir/R4/search.html#summary
  */
 import type { ResourceType } from '../../model/service.ts'
@@ -14,13 +14,13 @@ const SUBSETTED = {
   display: 'Resource encoded in summary mode',
 }
 
-/** The element a member belongs to: `_birthDate` to birthDate, valueQuantity to value. */
+/** The element that a JSON member belongs to: `_birthDate` to birthDate, valueQuantity to value. */
 export const elementOf = (member: string, type: ResourceType): string => {
   const name = member.startsWith('_') ? member.slice(1) : member
   return type.choices.find((choice) => name.startsWith(choice) && /^[A-Z]/.test(name.slice(choice.length))) ?? name
 }
 
-/** Which top-level elements stay, or undefined for all. */
+/** The top-level elements that are shown; undefined when all are. */
 const keptElements = (type: ResourceType, { summary, elements }: Presentation): ReadonlySet<string> | undefined => {
   if (elements !== undefined) {
     const named = elements
@@ -50,14 +50,14 @@ const subset = (
   return out
 }
 
-/** True when the stored bytes are not what was asked for. */
+/** True when the requested form differs from the stored bytes. */
 export const isTransformed = ({ pretty, summary, elements }: Presentation): boolean =>
   pretty || summary !== undefined || elements !== undefined
 
-/** The same JSON, indented. */
+/** The same JSON, indented. Numbers keep their digits. */
 export const prettyText = (text: string): string => JSON.stringify(parseExact(text), null, 2)
 
-/** The text to send. `_summary=count` is for searches; a single resource answers it like `true`. */
+/** The JSON to send. `_summary=count` applies to searches; for a single resource it means `true`. */
 export const present = (text: string, type: ResourceType, presentation: Presentation): string => {
   const resource = parseExact(text) as Record<string, unknown>
   const { summary, elements, pretty } = presentation
@@ -66,11 +66,11 @@ export const present = (text: string, type: ResourceType, presentation: Presenta
   return JSON.stringify(shown, null, pretty ? 2 : undefined)
 }
 
-/** The same of a version; a large one was put into that form before. */
+/** The JSON of a version in the requested form. A large version was put into that form before, by a thread. */
 export const presentVersion = (version: StoredVersion, type: ResourceType, presentation: Presentation): string =>
   version.presented(presentation) ?? present(version.text, type, presentation)
 
-/** A contained resource by itself, its numbers as they are. */
+/** A contained resource as JSON of its own. `at` is its index in `contained`. */
 export const containedText = (
   text: string,
   at: number,

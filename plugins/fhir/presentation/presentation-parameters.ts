@@ -1,10 +1,13 @@
-/** Parameters of the query that steer an answer: `_format`, `_pretty`, `_summary`, `_elements`, and those of history. */
+/**
+ * Query parameters that choose the form of an answer (`_format`, `_pretty`, `_summary`, `_elements`), other parameters
+ * that a request allows, and the header Prefer.
+ */
 import { QueryParameterUnknown, QueryParameterValue } from '../../search/service.ts'
 
 export type SummaryMode = 'true' | 'text' | 'data' | 'count' | 'false'
 const SUMMARIES = new Set<string>(['true', 'text', 'data', 'count', 'false'])
 
-/** How to send a resource. All unset on the fast path: then stored bytes go out as they are. */
+/** How to show a resource. Without any of these parameters the stored bytes are sent as they are. */
 export interface Presentation {
   readonly format?: string | undefined
   readonly pretty: boolean
@@ -55,10 +58,10 @@ export const toPresentation = (values: ReadonlyMap<string, string>): Presentatio
 const HIGH_BYTE = /%[89A-Fa-f]|[\ud800-\udfff]/
 const LONE_PERCENT = /%(?![0-9A-Fa-f]{2})/g
 
-/** True when percent-encoded bytes are UTF-8. */
+/** True when the percent-encoded bytes are valid UTF-8. */
 const isDecodable = (text: string): boolean => {
   if (!HIGH_BYTE.test(text)) return true
-  // A percent sign that encodes nothing stands for itself.
+  // A percent sign without two hexadecimal digits is taken literally, as URLSearchParams does.
   try {
     return decodeURIComponent(text.replace(LONE_PERCENT, '%25')).isWellFormed()
   } catch {
@@ -67,8 +70,8 @@ const isDecodable = (text: string): boolean => {
 }
 
 /**
- * Names and values of a query or a form. Throws 400 for what URLSearchParams reads as something that nobody sent: bytes
- * that are no UTF-8 become U+FFFD there.
+ * Names and values of a query or a form. Throws 400 for text that URLSearchParams would change: it replaces bytes that
+ * are not UTF-8 by U+FFFD. Also throws 400 for NUL characters.
  */
 export const readPairs = (text: string): readonly (readonly [string, string])[] => {
   if (!isDecodable(text)) throw QueryParameterValue('in the query', 'UTF-8')

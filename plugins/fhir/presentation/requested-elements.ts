@@ -1,4 +1,4 @@
-/** Names of `_elements` that no type has are told, as parameters that are not known are. https://hl7.org/fhir/R4/search.html#elements */
+/** Reports names in `_elements` that no type has. https://hl7.org/fhir/R4/search.html#elements */
 import type { ResourceType } from '../../model/service.ts'
 import { ElementUnknown } from '../errors.ts'
 import { elementOf } from './present.ts'
@@ -18,8 +18,8 @@ const known = (types: readonly ResourceType[]): string =>
   [...new Set(types.flatMap(({ elements }) => elements))].sort().join(', ')
 
 /**
- * The presentation without names that are not known. `tolerate` is told of each, and throws it or passes over it. Names
- * are those of one of `types`, or `Type.element` of them.
+ * The presentation without unknown names in `_elements`. Calls `tolerate` for each unknown name; it throws the error or
+ * ignores the name. A name is known when one of `types` has it, alone or as `Type.element`.
  */
 export const withKnownElements = (
   presentation: Presentation,

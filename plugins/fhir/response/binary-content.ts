@@ -1,5 +1,5 @@
 /**
- * The content of a Binary in its own media type, unless FHIR is asked for.
+ * The content of a Binary in its own media type, unless the client requests FHIR.
  * https://hl7.org/fhir/R4/binary.html#rest
  */
 
@@ -17,12 +17,12 @@ const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:${PARAMETER}){0,10}$`)
 const MAX_CHARACTERS = 250 // of a media type with its parameters
 const UNKNOWN = 'application/octet-stream'
 
-const MIN_APART = 128 * 1024 // stored bytes from which on the content is unpacked and decoded in parts
+const MIN_APART = 128 * 1024 // stored bytes from which on the content is decompressed and decoded in parts
 const UNPACKED_AT_ONCE = 256 * 1024
-const PART = 1024 * 1024 // characters of base64 that are decoded at once
+const PART = 1024 * 1024 // characters of base64 that are decoded in one tick
 
 export interface BinaryContent {
-  /** A media type that is safe in a header, whatever the resource says. */
+  /** A media type that is safe in a header; application/octet-stream when the one of the resource is not. */
   readonly type: string
   readonly bytes: Buffer
 }
@@ -35,7 +35,7 @@ const typeOf = (contentType: unknown): string =>
 
 interface Found {
   readonly type: string
-  /** The content is decoded only when it is to be sent. */
+  /** Decodes the content; called only when the content is sent. */
   decode(): MaybePromise<Buffer>
 }
 
@@ -44,7 +44,7 @@ const findSmall = ({ text }: StoredVersion): Found => {
   return { type: typeOf(contentType), decode: () => Buffer.from(typeof data === 'string' ? data : '', 'base64') }
 }
 
-/** White space may stand between the characters. */
+/** Decodes base64 in parts; other requests run in between. Whitespace between characters is ignored. */
 const decodeInParts = async (bytes: Buffer, start: number, end: number): Promise<Buffer> => {
   const decoded: Buffer[] = []
   let rest = ''
@@ -75,7 +75,10 @@ const findLarge = async (version: StoredVersion): Promise<Found> => {
   return { type: typeOf(named), decode: () => decodeInParts(bytes, data.start, data.end) }
 }
 
-/** Undefined when the client asks for FHIR. Throws 406 when it takes neither that nor the type of the content. */
+/**
+ * Undefined when the client wants the Binary as FHIR JSON. Throws 406 when it accepts neither FHIR JSON nor the
+ * content.
+ */
 export const readBinaryContent = (
   version: StoredVersion,
   accept: string | undefined,
@@ -87,8 +90,8 @@ export const readBinaryContent = (
 }
 
 /**
- * Headers: a document of unknown origin must not run in a browser on this server's origin. That its type must not be
- * guessed, the kernel says of every answer.
+ * Headers that keep content of unknown origin from running as a page of this server. The kernel adds
+ * `X-Content-Type-Options: nosniff` to every answer.
  */
 export const SAFETY_HEADERS: readonly string[] = Object.freeze([
   ...['content-security-policy', "sandbox; default-src 'none'"],

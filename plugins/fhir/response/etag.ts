@@ -6,7 +6,7 @@ import { readHttpDate } from './http-date.ts'
 
 const TAG = /^\s*(?:W\/)?"([^"]*)"\s*$/
 const MAX_CHARS = 1_000
-/** No version has this number: a tag of another server's making matches nothing. */
+/** Stands for a tag that this server did not make. No version has this number, so it matches nothing. */
 const NO_VERSION = -1
 
 export const toETag = (version: number): string => `W/"${version}"`
@@ -21,7 +21,7 @@ const readTags = (name: string, value: string): readonly number[] | '*' => {
   })
 }
 
-/** What a change of a resource asks of the current version; undefined when nothing. Throws 400. */
+/** The preconditions on the current version; undefined when the headers have none. Throws 400. */
 export const readPrecondition = (headers: IncomingHttpHeaders): Precondition | undefined => {
   const match = headers['if-match']
   const none = headers['if-none-match']
@@ -34,7 +34,7 @@ export const readPrecondition = (headers: IncomingHttpHeaders): Precondition | u
     )
   if (match === undefined && none === undefined && since === undefined) return undefined
   if (none !== undefined && none.trim() !== '*') throw HeaderMalformed('If-None-Match', '* on a change')
-  // RFC 9110, section 13.1.4: ignored beside If-Match, and where it is no date.
+  // RFC 9110, section 13.1.4: ignored when there is an If-Match, and when it is not a date.
   const unmodifiedSince = match === undefined && since !== undefined ? readHttpDate(since) : undefined
   return {
     ...(match === undefined ? {} : { ifMatch: readTags('If-Match', match) }),
@@ -43,7 +43,7 @@ export const readPrecondition = (headers: IncomingHttpHeaders): Precondition | u
   }
 }
 
-/** A create meets no version that a condition could ask about. Throws 400. */
+/** Throws 400 for If-Match and If-None-Match on a create, which has no current version to compare. */
 export const refusePrecondition = (headers: IncomingHttpHeaders): void => {
   if (headers['if-match'] !== undefined)
     throw ConditionHeader('If-Match', 'a create', 'PUT to the id of the resource to change the version it names')
@@ -55,7 +55,7 @@ export const refusePrecondition = (headers: IncomingHttpHeaders): void => {
     )
 }
 
-/** True when the client has this version already: 304. */
+/** True when the client has this version already, so that the answer is 304. */
 export const isUnchanged = (headers: IncomingHttpHeaders, version: StoredVersion): boolean => {
   const none = headers['if-none-match']
   if (none !== undefined) {
@@ -65,6 +65,6 @@ export const isUnchanged = (headers: IncomingHttpHeaders, version: StoredVersion
   const since = headers['if-modified-since']
   if (since === undefined) return false
   const moment = Date.parse(since)
-  // RFC 9110, section 13.1.3: a date that is none is ignored. HTTP dates have whole seconds.
+  // RFC 9110, section 13.1.3: an invalid date is ignored. HTTP dates have whole seconds.
   return !Number.isNaN(moment) && Math.floor(version.lastUpdated / 1000) * 1000 <= moment
 }

@@ -10,7 +10,7 @@ const FORMS = [
   new RegExp(`^${LONG_DAY}, (?<day>\\d\\d)-${MONTH}-(?<year>\\d\\d) ${TIME} GMT$`), // RFC 850
   new RegExp(`^${DAY} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`), // asctime
 ]
-/** Years of two digits, as POSIX reads them: 69 to 99 are of the last century. */
+/** Two-digit years are read as POSIX does: 69 to 99 are 1969 to 1999, the others 2000 to 2068. */
 const LAST_CENTURY = 69
 
 const fullYear = (digits: string): number => {
@@ -18,14 +18,14 @@ const fullYear = (digits: string): number => {
   return digits.length === 4 ? year : year + (year < LAST_CENTURY ? 2000 : 1900)
 }
 
-/** Milliseconds since 1970. Undefined for what is no HTTP date: a condition with it is ignored. */
+/** Milliseconds since the epoch. Undefined for text that is not an HTTP date; the caller then ignores the header. */
 export const readHttpDate = (text: string): number | undefined => {
   for (const form of FORMS) {
     const found = form.exec(text.trim())?.groups
     if (found === undefined) continue
     const { year = '', month = '', day, hour, minute, second } = found
     const midnight = new Date(Date.UTC(fullYear(year), MONTHS.indexOf(month), Number(day)))
-    if (midnight.getUTCDate() !== Number(day)) return undefined // the 31st of February
+    if (midnight.getUTCDate() !== Number(day)) return undefined // a day that the month does not have
     return midnight.setUTCHours(Number(hour), Number(minute), Number(second))
   }
   return undefined

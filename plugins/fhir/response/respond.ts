@@ -1,4 +1,7 @@
-/** Versions and outcomes → HTTP answers: status, ETag, Last-Modified, Location, body. https://hl7.org/fhir/R4/http.html#ops */
+/**
+ * Turns the result of an interaction into an HTTP answer: status, ETag, Last-Modified, Location, body.
+ * https://hl7.org/fhir/R4/http.html#ops
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../../kernel/index.ts'
@@ -23,7 +26,7 @@ const contentHead = (version: StoredVersion): string[] => {
   return head
 }
 
-/** Of the text, or of the bytes as they are stored. */
+/** Headers of a stored version, sent as its text or as its gzip bytes. */
 const storedHead = (version: StoredVersion, form: 'text' | 'bytes'): string[] => {
   const head = contentHead(version)
   if (version.gzip && version.type !== 'Binary') head.push('vary', 'accept-encoding')
@@ -35,7 +38,7 @@ export const versionPath = ({ type, id, version }: StoredVersion): string => `${
 
 const versionUrl = ({ baseUrl }: RequestContext, version: StoredVersion): string => `${baseUrl}/${versionPath(version)}`
 
-/** What became of a change, in a sentence, and what was said about it. */
+/** An OperationOutcome that says what a change did, followed by its warnings. */
 export const changeOutcome = (
   { type, id, version, deleted }: StoredVersion,
   warnings: readonly Issue[] = [],
@@ -47,7 +50,7 @@ export const changeOutcome = (
   })
 }
 
-/** Stored bytes go out as they are unless another form was asked for. */
+/** Sends the stored bytes as they are, unless the request wants another form. */
 const showVersion = (
   { headers }: SentResponse,
   version: StoredVersion,
@@ -61,15 +64,15 @@ const showVersion = (
   return { headers: version.head('text', storedHead), body: version.text, length: version.length }
 }
 
-/** Headers and body of what is shown. */
+/** Headers and body of the answer. */
 const show = (sent: SentResponse, answer: Answer): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
   const { version, shows, content } = answer
   if (shows === 'version' && version !== undefined) return showVersion(sent, version, answer)
-  // Version 0 stands for what never was.
+  // Version 0 stands for a resource that never existed.
   const head = version === undefined || version.version === 0 ? [] : versionHead(version)
   if (shows === 'nothing') return { headers: head }
   if (shows === 'content') {
-    // The content of a Binary instead of the resource.
+    // The content of a Binary is sent instead of the resource.
     head.push('content-type', content?.type ?? '', ...SAFETY_HEADERS, 'vary', 'accept')
     return { headers: head, body: content?.bytes }
   }
@@ -78,13 +81,13 @@ const show = (sent: SentResponse, answer: Answer): Pick<DirectAnswer, 'headers' 
   return { headers: head, body: text, length: text === answer.text ? answer.length : undefined }
 }
 
-/** The request that is answered. */
+/** The request to which the answer is sent. */
 export interface SentResponse {
   readonly ctx: RequestContext
   readonly headers: IncomingHttpHeaders
 }
 
-/** What became of an interaction, as it goes out. */
+/** Turns the result of an interaction into status, headers and body. */
 export const toHttpResponse = (sent: SentResponse, answer: Answer): DirectAnswer => {
   const { status, version } = answer
   const { headers, body, length } = show(sent, answer)
@@ -95,6 +98,6 @@ export const toHttpResponse = (sent: SentResponse, answer: Answer): DirectAnswer
   return { status, headers: [...before, ...headers], body, length }
 }
 
-/** Sends what became of an interaction. */
+/** Sends the result of an interaction. */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
   sendAnswer(reply, toHttpResponse(request, answer))

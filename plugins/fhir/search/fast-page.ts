@@ -1,4 +1,4 @@
-/** A page of what a search of a usual shape found: its entries, which may be kept, and what is made for each answer. */
+/** The page of a fast search: its entries, which may be cached, and the head, which is made for each answer. */
 import type { Clock, Random, RequestContext, Runners } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { CachedEntries, FastPage } from '../../search/service.ts'
@@ -15,7 +15,7 @@ export interface FastPageParts {
   readonly audit: Pick<AuditDetails, 'patients'>
 }
 
-/** Of the first `count` that were found. */
+/** The first `count` of the versions as entries of a searchset. */
 export const searchsetEntries = (
   { catalog, audit }: FastPageParts,
   { baseUrl, ownUrl }: Pick<RequestContext, 'baseUrl' | 'ownUrl'>,
@@ -26,16 +26,17 @@ export const searchsetEntries = (
   const { types } = catalog
   const entries = versions.map((version) => ({ version, mode: 'match' as const }))
   const text = searchsetTail({ baseUrl, entries, issues: [], presentation: AS_STORED, types })
-  // Counted by the resources, whose bytes are known: around them all is ASCII, but for an address that is not.
+  // The length in bytes is computed from the known lengths of the resources: the rest is ASCII, except for the base
+  // URL.
   let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
   for (const version of versions) length += version.length - version.text.length
   return { text, length, patients: () => audit.patients(versions, ownUrl) }
 }
 
-/** The same to be kept, for as long as none of them changes. */
+/** The same entries for the cache, which is valid until one of them changes. */
 export const toCacheEntry = (run: Pick<Runners, 'onAudit'>, { text, patients }: CachedEntries): CachedEntries => {
   const known = run.onAudit === null ? [] : patients()
-  // Counting flattens the text, which otherwise holds each resource for itself.
+  // Computing the length flattens the string, which otherwise keeps each resource's text in memory.
   return { text, length: Buffer.byteLength(text), patients: () => known }
 }
 

@@ -1,4 +1,4 @@
-/** A search of a usual shape, answered in the turn it arrived in. */
+/** A fast search, answered synchronously where possible. */
 import type { Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
 import { checkAccept } from '../http/media.ts'
@@ -13,7 +13,7 @@ export interface SearchFastParts extends FastPageParts {
   readonly large: Pick<LargeBodies, 'concernsVersion'>
 }
 
-/** Undefined, at once or later, for a search that has to be understood first. */
+/** Returns undefined, synchronously or later, for a search that has to be planned. */
 export const searchFast = (
   parts: SearchFastParts,
   { search, run }: View,

@@ -1,4 +1,4 @@
-/** A search that has to be understood and planned: asked of the search, and shown as a searchset. */
+/** A search that is not a fast search: it is planned and performed, and its result shown as a searchset. */
 import { isUtf8 } from 'node:buffer'
 import type { Clock, Random, Ruling } from '../../../kernel/index.ts'
 import { NotUtf8, type TypeCatalog } from '../../model/service.ts'
@@ -15,15 +15,18 @@ import type { View } from '../view.ts'
 import { toSearchset } from './searchset.ts'
 import type { SearchsetPage } from './searchset-page.ts'
 
-/** Parameters of the query, then those of the form. Empty ones are no error and are ignored: fields of a form, say. */
+/**
+ * The parameters of the query, then those of the form. Parameters without a value are ignored, because forms send empty
+ * fields.
+ */
 const searchParametersOf = ({ url, body }: InteractionRequest): readonly (readonly [string, string])[] => {
   if (body instanceof Uint8Array && !isUtf8(body)) throw NotUtf8()
   const form = body instanceof Uint8Array ? readPairs(Buffer.from(body).toString('utf8')) : []
-  // A page link that lost its end is none: without it the search would begin again.
+  // An empty `_page` is kept and refused later. Ignoring it would start again at the first page.
   return [...readPairs(queryOf(url)), ...form].filter(([name, value]) => value !== '' || name === '_page')
 }
 
-/** As links repeat it. */
+/** The presentation as parameters, for the links of the page. */
 const toParameters = ({ summary, elements, format, pretty }: Presentation): readonly (readonly [string, string])[] => {
   const all = [
     ['_summary', summary],

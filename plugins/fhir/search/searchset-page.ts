@@ -1,8 +1,8 @@
-/** What a search found: a searchset as text, and whose data it is, for the trail. */
+/** The result of a search: a searchset as text, and the patients that it shows, for the audit trail. */
 export interface SearchsetPage {
   readonly text: string
-  /** Bytes of the text, where they are known. */
+  /** Length of the text in bytes, if known. */
   readonly length?: number | undefined
-  /** Each once. */
+  /** Each patient once. */
   patients(): readonly string[]
 }

@@ -1,4 +1,6 @@
-/** A searchset, put together from stored bytes: what was stored is what is sent. https://hl7.org/fhir/R4/bundle.html#searchset */
+/**
+ * Builds a searchset from stored bytes, without parsing the resources. https://hl7.org/fhir/R4/bundle.html#searchset
+ */
 import type { Issue } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/service.ts'
 import type { SearchEntry } from '../../search/service.ts'
@@ -23,19 +25,19 @@ const OUTCOME = ',"search":{"mode":"outcome"}}'
 
 export type SearchSetHead = Pick<Searchset, 'id' | 'lastUpdated' | 'total' | 'links'>
 
-/** What a searchset begins with; `searchsetTail` makes the rest. */
+/** The beginning of a searchset; `searchsetTail` makes the rest. */
 export const searchsetHead = ({ id, lastUpdated, total, links }: SearchSetHead): string =>
   `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
   `${total === undefined ? '' : `,"total":${total}`},"link":${JSON.stringify(links)}`
 
-/** Its entries, and what closes it. */
+/** The entries of a searchset, and its end. */
 export const searchsetTail = (set: Omit<Searchset, keyof SearchSetHead>): string => {
   const { baseUrl, entries, issues, presentation, types } = set
   let text = ''
   const worked = isTransformed(presentation)
   let separator = ',"entry":['
   const base = JSON.stringify(baseUrl).slice(0, -1)
-  /** `path` as JSON: types and ids have nothing to escape. */
+  /** `path` needs no escaping in JSON, because types and ids have no special characters. */
   const add = (path: string, resource: string, end: string): void => {
     text += `${separator}{"fullUrl":${base}/${path}","resource":${resource}${end}`
     separator = ','

@@ -1,6 +1,6 @@
 /**
- * The changes of a session in one transaction: addressed, located, prepared and applied by the interactions of HTTP, in the
- * order that R4 lays down for transactions. https://hl7.org/fhir/R4/http.html#trules
+ * Makes the changes of a session in one transaction. They take the same steps as over HTTP (addressed, located,
+ * prepared, applied), in the order of R4 for transactions. https://hl7.org/fhir/R4/http.html#trules
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
@@ -37,13 +37,13 @@ export interface SessionChangeParts extends RetryParts, RevisionParts {
   readonly changes: {
     readonly create: AddressChange
     readonly update: AddressChange
-    /** One condition stands for one resource, whatever a client may ask for. */
+    /** Deletes one match only, also where the settings let clients delete several. */
     readonly deleteOne: AddressChange
   }
 }
 
 const METHODS = { create: 'POST', update: 'PUT', modify: 'PATCH', delete: 'DELETE' } as const
-/** Deletions, creates, then what is there already: as the entries of a Bundle. */
+/** Deletions, creates, then changes of existing resources, as in a Bundle. */
 const RANKS: Readonly<Record<SessionChange['kind'], number>> = { delete: 0, create: 1, update: 2, modify: 2 }
 
 interface Ruled {
@@ -61,7 +61,7 @@ interface Ready extends Located {
   readonly prepared: PreparedChange
 }
 
-/** The same change as a request would ask for it. */
+/** The request that would make the same change over HTTP. */
 const toAsked = (ctx: RequestContext, wanted: SessionChange, gone: ReadonlySet<string>): InteractionRequest => {
   const { kind, type, condition } = wanted
   const id = kind === 'create' ? undefined : wanted.id
@@ -102,7 +102,7 @@ const addressOf = (
 }
 
 const keyOf = ({ wanted: { type }, target: { id } }: Located): string => `${type}/${id}`
-/** Existing resources are taken in one order everywhere, so that no two transactions wait for each other without end. */
+/** All transactions change existing resources in the same order, so that they cannot deadlock. */
 const inOrder = (one: Located, other: Located): number => {
   const rank = RANKS[one.wanted.kind]
   if (rank !== RANKS[other.wanted.kind] || rank === RANKS.create) return rank - RANKS[other.wanted.kind]
@@ -112,7 +112,7 @@ const inOrder = (one: Located, other: Located): number => {
 const byType = (one: Located, other: Located): number =>
   one.wanted.type < other.wanted.type ? -1 : one.wanted.type > other.wanted.type ? 1 : 0
 
-/** Content only for who may read it. */
+/** The JSON is undefined when the caller may not read the version. */
 const toChanged = (version: StoredVersion, guard: WriteGuard, created: boolean, written: boolean): SessionChanged => ({
   type: version.type,
   id: version.id,
@@ -127,11 +127,13 @@ const toChanged = (version: StoredVersion, guard: WriteGuard, created: boolean, 
 const jsonOf = (wanted: SessionChange): string | undefined =>
   wanted.kind === 'create' || wanted.kind === 'update' ? wanted.json : undefined
 
-/** All changes of one call. `gone`: `Type/id` of what they delete, which their conditions do not match. */
+/**
+ * The steps of the changes of one call. `gone` holds `Type/id` of what they delete; their conditions do not match it.
+ */
 const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone: Set<string>) => {
   const { run } = view
   const { guardChange, prepareWrite } = parts
-  /** A refusal is told with the interaction that it refuses. */
+  /** Runs `work`. When it throws, the fact of the refused interaction is emitted. */
   const telling = async <T>(interaction: Interaction, work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -154,7 +156,7 @@ const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone:
       const { interaction } = addressed
       return telling(interaction, async () => {
         const json = jsonOf(wanted)
-        // The bytes may be handed to a thread: each attempt has its own.
+        // Each attempt makes its own bytes, because they may be transferred to a thread.
         const read = (id: string | undefined): unknown =>
           json === undefined
             ? undefined
@@ -177,7 +179,7 @@ const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone:
   }
 }
 
-/** Throws 400 where two are of one resource: R4 says so of transactions. */
+/** The second of two changes of the same resource; R4 does not allow that in a transaction. */
 const findTwice = (located: readonly Located[]): Located | undefined => {
   const seen = new Set<string>()
   return located.find((one) => {
@@ -189,7 +191,7 @@ const findTwice = (located: readonly Located[]): Located | undefined => {
   })
 }
 
-/** Inside the transaction. */
+/** Applies the changes inside the transaction. */
 const applyAll = async (
   { write, audit }: SessionChangeParts,
   { view, request }: Opened,
@@ -198,7 +200,7 @@ const applyAll = async (
   progress: CurrentChange,
 ): Promise<{ readonly changed: readonly Changed[]; readonly made: Made }> => {
   const here = inside(view, transaction)
-  // A condition holds its type: in one order everywhere, too.
+  // Conditions lock their types. All transactions do so in the same order, so that they cannot deadlock.
   for (const { target } of ready.toSorted(byType)) await target.verify?.(here, transaction)
   const changed: Changed[] = []
   const results: (SessionChanged | undefined)[] = new Array(ready.length).fill(undefined)
@@ -226,7 +228,7 @@ const applyAll = async (
   return { changed, made: { changed: results } }
 }
 
-/** `late`: once the server has started. */
+/** `late` returns the parts once the server has started. */
 export const createChange = (late: () => SessionChangeParts, seat: Seat): Session['change'] => {
   return async (changes: readonly SessionChange[], beside?: Beside): Promise<Made> => {
     const parts = late()

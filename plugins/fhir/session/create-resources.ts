@@ -1,4 +1,4 @@
-/** Sessions over one server. */
+/** Creates the service `Resources`, which opens sessions. */
 import { createChange, type SessionChangeParts } from './change.ts'
 import { createReads, type SessionReadsParts } from './reads.ts'
 import type { Resources } from './resources.ts'
@@ -6,7 +6,7 @@ import { createSeat, type Seat, type SeatParts } from './seat.ts'
 import type { Session } from './session.ts'
 
 export interface ResourcesParts extends SeatParts {
-  /** Once the server has started. */
+  /** Returns the parts once the server has started. */
   readonly late: () => SessionReadsParts & SessionChangeParts
 }
 

@@ -1,4 +1,4 @@
-/** The query of a stream or matcher: parameters that select, and what they stand for within a ruling. */
+/** Parses the query of a session's read, and turns criteria into a search within a ruling. */
 import type { RequestContext, Ruling } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import { type ConditionalSearch, readSearch, type SearchRequest, type Shown } from '../../search/service.ts'
@@ -8,7 +8,10 @@ import { SessionParameter } from './errors.ts'
 
 export type Pairs = readonly (readonly [string, string])[]
 
-/** Throws 400 for what steers a result; an empty value is one that cannot be meant. */
+/**
+ * The search criteria of a stream or a matcher. Throws 400 for a parameter that is no criterion. A parameter without a
+ * value is refused, too, because ignoring it would select more.
+ */
 export const readSelecting = (query: string): Pairs => {
   const given = readPairs(query)
   const { criteria } = readSearch(given, true)
@@ -17,13 +20,16 @@ export const readSelecting = (query: string): Pairs => {
   return criteria
 }
 
-/** How a session shows matches: as they are stored, or only their number. */
+/** Shows matches as they are stored, or only their number. */
 const shownAs = (countOnly: boolean): Shown => ({
   countOnly,
   settle: () => (countOnly ? [['_summary', 'count']] : []),
 })
 
-/** The query of one page, `after` the token of another. Throws 400 for what says how resources are written. */
+/**
+ * Reads the query of one page; `after` is the token of the page before. Throws 400 for a parameter that chooses the
+ * form of resources.
+ */
 export const readPaged = (
   query: string,
   after: string | undefined,
@@ -36,7 +42,7 @@ export const readPaged = (
   return { asked, shown: shownAs(countOnly) }
 }
 
-/** Throws 400, and 403 for a type that may not be searched. */
+/** Throws 400, and 403 for a type that the caller may not search. */
 export const matchingOf = (
   catalog: Pick<TypeCatalog, 'types'>,
   { search }: View,

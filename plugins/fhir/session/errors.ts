@@ -1,4 +1,4 @@
-/** What a session of a plugin may be refused with, beside what HTTP is. */
+/** Errors of sessions, besides those that the interactions throw. */
 import { defineError } from '../../../kernel/index.ts'
 
 export const SessionWho = defineError(

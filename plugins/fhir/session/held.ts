@@ -1,4 +1,4 @@
-/** A stored version as plugins see it. */
+/** Wraps stored versions for plugins. */
 import type { StoredVersion } from '../../storage/service.ts'
 import type { CurrentResource, PastVersion, Streamed } from './session.ts'
 

@@ -1,4 +1,4 @@
-/** Versions of a resource, a type or all, newest first, page by page. */
+/** Versions of a resource, a type or the whole server, newest first, read page by page. */
 import type { Clock, Interaction } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
@@ -10,14 +10,14 @@ import type { HistoryOptions, PastVersion, SessionReads } from './session.ts'
 import { type ReadPage, toldPages } from './told-pages.ts'
 
 const PAGE = 500 // versions read at once, or 16 MB of them
-const MICROSECONDS = 1_000 // of a millisecond: stamps of versions have them
+const MICROSECONDS = 1_000 // in a millisecond: version times are in microseconds
 
 const readKey = (key: string): number => {
   if (!/^\d{1,16}$/.test(key)) throw SessionKey(key.slice(0, 40))
   return Number(key)
 }
 
-/** Versions older than this stamp. */
+/** The version time before which the history begins, in microseconds; undefined for no bound. */
 const startOf = ({ upTo, after }: HistoryOptions): number | undefined => {
   const bounds = [
     ...(upTo === undefined ? [] : [(upTo + 1) * MICROSECONDS]),
@@ -32,7 +32,7 @@ export interface HistoryParts {
   readonly audit: Pick<AuditDetails, 'patients'>
 }
 
-/** `parts`: once the server has started. */
+/** `parts` returns the parts once the server has started. */
 export const createHistory = (parts: () => HistoryParts, seat: Seat): SessionReads['history'] =>
   async function* (options): AsyncGenerator<PastVersion> {
     const { type, id, since } = options

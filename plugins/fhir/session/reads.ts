@@ -1,4 +1,4 @@
-/** The reading half of a session: each call is an interaction of HTTP, ruled on and told by the one dispatch. */
+/** The reads of a session. Each call is an interaction as over HTTP, authorized and audited in dispatch.ts. */
 import type { Interaction } from '../../../kernel/index.ts'
 import { typeOf } from '../../model/service.ts'
 import { type Registry, type SearchEntry, toMatcher, toSubject } from '../../search/service.ts'
@@ -14,7 +14,7 @@ import { createStream, type StreamParts } from './stream.ts'
 
 const PAGE_PARAMETER = '_page='
 
-/** The token in a link to a page. */
+/** The page token in a link. */
 const pageIn = (url: string): string => url.slice(url.lastIndexOf(PAGE_PARAMETER) + PAGE_PARAMETER.length)
 
 export interface SessionReadsParts extends StreamParts, HistoryParts {
@@ -22,7 +22,7 @@ export interface SessionReadsParts extends StreamParts, HistoryParts {
   readonly audit: AuditDetails
 }
 
-/** `parts`: once the server has started. */
+/** `parts` returns the parts once the server has started. */
 export const createReads = (parts: () => SessionReadsParts, seat: Seat): SessionReads => ({
   async read(type, id, version) {
     const { audit, catalog } = parts()
@@ -68,7 +68,7 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
     const { name } = typeOf({ catalog }, type)
     const pairs = readSelecting(query)
     return dispatchRead(view.run, request, { kind: 'search-type', type: name }, async (ruling) => {
-      // Taken first: what parameters mean may change while this waits.
+      // Read before the first wait, because the definitions of parameters may change meanwhile.
       const { state } = registry
       const { conditions, areCurrent } = await matchingOf(catalog, view, request, ruling, name, pairs)
       const result = toMatcher(registry, { type: name, pairs, ruling, state, conditions, areCurrent })

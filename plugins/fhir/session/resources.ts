@@ -1,11 +1,12 @@
-/** The data for other plugins: read and changed for somebody, by the interactions of HTTP. */
+/** The service `Resources`: other plugins read and change data on behalf of a caller, by the same code as HTTP. */
 import { defineService } from '../../../kernel/index.ts'
 import type { Session, Who } from './session.ts'
 
 export interface Resources {
   /**
-   * A session for a request, a caller that was ruled on before, or the server itself. At any time; its calls need a server
-   * that has started, else they are 503. Throws 500 for who is none of these.
+   * Opens a session for the caller of a request, for a stored caller with its restrictions, or for the server itself.
+   * It may be opened before the start, but its calls throw 503 until the server has started. Throws 500 for any other
+   * `who`.
    */
   as(who: Who): Session
 }

@@ -1,4 +1,4 @@
-/** A change that a plugin makes from the current version: a patch whose work is a function. */
+/** A change that a plugin makes from the current version. It is a patch whose work is a function. */
 import { isServerError } from '../../../kernel/index.ts'
 import { isResourceId, type TypeCatalog, typeOf } from '../../model/service.ts'
 import { Contended, Deleted, NotFound } from '../../storage/service.ts'
@@ -41,7 +41,7 @@ export const addressRevision = (
       const about = { ...interaction, id: target.id }
       const revision = { request: ctx, interaction: about, type, id: target.id, guard, precondition, modify }
       const change = await parts.toModification(view, revision).catch((error) => {
-        // Found a moment ago, and gone: the condition is asked again.
+        // The match was deleted after the search, so the change is retried.
         throw target.found !== undefined && isServerError(error) && error.key === Deleted.key ? Contended() : error
       })
       return { change, answer: ({ version }) => ({ status: 200, version, shows: 'nothing' }) }

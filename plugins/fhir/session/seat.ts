@@ -1,6 +1,6 @@
 /**
- * From where a session acts: a view that is ruled and told for this session's caller, and a request. All calls
- * take the interactions of HTTP and their one dispatch; only the runners differ.
+ * The view and the request with which a session acts. The runners of the view authorize and audit for the session's
+ * caller; all other code is that of HTTP.
  */
 import type { RequestContext, Restriction, Runners, ServerRequest } from '../../../kernel/index.ts'
 import { createNameCheck } from '../../search/service.ts'
@@ -9,29 +9,32 @@ import { type View, withRun } from '../view.ts'
 import { SessionWho } from './errors.ts'
 import type { Who } from './session.ts'
 
-/** One call. */
+/** The view and the request of one call. */
 export interface Opened {
   readonly view: View
   readonly request: RequestContext
 }
 
 export interface Seat {
-  /** To read. */
+  /** For a call that reads. */
   open(): Opened
   openToChange(): Opened
-  /** The trail is told of each page of a stream, of a stream once, or not. */
+  /** When the fact of a stream is emitted: for each page, once for the whole stream, or not at all. */
   readonly streams: 'each page' | 'once' | 'not'
-  /** Where another fact tells of what was shown. */
+  /** Reports the versions that were read, when another fact names their patients. */
   readonly shown?: (versions: readonly StoredVersion[]) => void
 }
 
 export interface SeatParts {
-  /** Once the server has started. */
+  /** The view of the started server. */
   readonly view: () => View
   readonly request: (given: ServerRequest) => RequestContext
 }
 
-/** In place of the taps. `check` is what the server does behind them. */
+/**
+ * Replaces the `authorize` taps: applies these restrictions, then calls `check`, which throws for names that the server
+ * does not know. Over HTTP the last tap makes that check.
+ */
 const applying =
   (
     restrictions: readonly Restriction[],
@@ -42,7 +45,7 @@ const applying =
     check?.(restrictions)
   }
 
-/** Throws 500 for who is none of those there are. */
+/** Throws 500 for an unknown kind of `who`. */
 export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
   if (!('kind' in who)) {
     const open = (): Opened => ({ view: view(), request: who })
@@ -73,7 +76,9 @@ export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
   }
 }
 
-/** That of an invocation, which was ruled on and is told as a whole. `view` may be that of a transaction. */
+/**
+ * The seat of an invocation, which was authorized as a whole and emits one fact. `view` may be that of a transaction.
+ */
 export const invokedSeat = (
   view: View,
   request: RequestContext,

@@ -1,28 +1,34 @@
-/** What a plugin may do with the data: the same interactions as over HTTP, by the same code, for whom it says. */
+/** What a plugin may do with the data: the interactions of HTTP, performed by the same code for a given caller. */
 import type { Caller, Issue, RequestContext, Restriction } from '../../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../../database/service.ts'
 import type { Matcher, MatchSubject } from '../../search/service.ts'
 
-/** For whom. A plugin says it once, and every call of the session is ruled on and told accordingly. */
+/**
+ * For whom a session acts. A plugin states it once; every call of the session is authorized and audited accordingly.
+ */
 export type Who =
-  /** The caller of a request: `authorize` is asked for each interaction, the trail is told of each. */
+  /** The caller of a request: each interaction calls the `authorize` taps and is audited. */
   | RequestContext
   /**
-   * A caller that was ruled on before, such as that of an export: these restrictions apply, and no tap is asked, so that the
-   * work repeats to the byte. The trail is told of each read and change, and once of a stream, with its number of resources.
+   * A caller that was authorized before, such as that of an export. The given restrictions apply and no taps are
+   * called, so that repeated work gives the same bytes. Each read and change is audited; a stream is audited once, with
+   * its number of resources.
    */
   | {
       readonly kind: 'stored'
       readonly caller: Caller
-      /** As `ruling` gave them; they may have been JSON meanwhile. */
+      /** As `ruling` returned them; they may have been stored as JSON in between. */
       readonly restrictions: readonly Restriction[]
-      /** A word, for the trail and logs: `export`. */
+      /** One word for the audit trail and logs: `export`. */
       readonly purpose: string
-      /** Base of links. */
+      /** Base URL of links. */
       readonly baseUrl: string
       readonly signal?: AbortSignal
     }
-  /** The server itself, which sees everything. Only changes are told: what is shown to somebody is not read like this. */
+  /**
+   * The server itself, which sees everything. Only its changes are audited, so it must not read what is shown to a
+   * caller.
+   */
   | {
       readonly kind: 'internal'
       readonly purpose: string
@@ -30,39 +36,42 @@ export type Who =
       readonly signal?: AbortSignal
     }
 
-/** A version with content. */
+/** A version that is no deletion. */
 export interface CurrentResource {
   readonly type: string
   readonly id: string
   readonly version: number
   /** Milliseconds since the epoch. */
   readonly lastUpdated: number
-  /** As it is stored. Unpacked at the first use. */
+  /** The JSON as it is stored; decompressed at the first use. */
   readonly json: string
-  /** Parsed anew at each call. */
+  /** Parses the JSON again at each call. */
   parse(): Record<string, unknown>
 }
 
 export interface Page {
   readonly matches: readonly CurrentResource[]
-  /** What `_include` and `_revinclude` add. */
+  /** Resources that `_include` and `_revinclude` add. */
   readonly included: readonly CurrentResource[]
-  /** Where `_total` asks for it, and where it costs nothing. */
+  /** The number of all matches. Undefined unless `_total` requests it, or it is known anyway. */
   readonly total: number | undefined
-  /** For `after`; undefined on the last page. Good for a day, for this caller and query. */
+  /** The token for `after`; undefined on the last page. Valid for a day, for this caller and query. */
   readonly next: string | undefined
-  /** What was passed over, or left out. */
+  /** Warnings about parameters that were ignored, and resources that were left out. */
   readonly issues: readonly Issue[]
 }
 
-/** `key` continues the stream behind it, in any process. It is for this server: it names how many resources there are. */
+/**
+ * `key` lets a stream continue after this resource, in any process. It must not be shown to clients, because it reveals
+ * how many resources there are.
+ */
 export type Streamed = CurrentResource & { readonly key: string }
 
-/** Resources by their numbers, which are the part of a key behind the point. */
+/** A range of resource keys: the part of a stream's key after the point. */
 export interface NumberRange {
-  /** Only those beyond it. */
+  /** Exclusive lower bound. */
   readonly above?: number
-  /** Only those up to it. */
+  /** Inclusive upper bound. */
   readonly upTo?: number
 }
 
@@ -72,105 +81,118 @@ export interface PastVersion {
   readonly version: number
   /** Milliseconds since the epoch. */
   readonly lastUpdated: number
-  /** The method that made it. */
+  /** The HTTP method that made the version. */
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Undefined for a deletion. */
   readonly json: string | undefined
-  /** Continues the history behind it, in any process. */
+  /** Lets a history continue after this version, in any process. */
   readonly key: string
 }
 
 export interface HistoryOptions {
-  /** Both left out: the whole server. */
+  /** Without type and id, the history of the whole server. */
   readonly type?: string
   readonly id?: string
-  /** Milliseconds since the epoch, both included. */
+  /** First and last time, milliseconds since the epoch, both inclusive. */
   readonly since?: number
   readonly upTo?: number
-  /** A key. */
+  /** Key of the version after which the history continues. */
   readonly after?: string
 }
 
-/** What is asked of the current version. */
+/** A condition on the current version. */
 interface Precondition {
-  /** Number of the version it must have. */
+  /** Number that the current version must have. */
   readonly ifMatch?: number
 }
-/** The resource of an id, or the one that search parameters find: `identifier=http://example.org|1`. */
+/** The resource with an id, or the one that search parameters find: `identifier=http://example.org|1`. */
 type Target =
   | { readonly id: string; readonly condition?: undefined }
   | { readonly condition: string; readonly id?: undefined }
 
-/** One change. Read, validated, ruled on, hooked and told as the same change over HTTP. */
+/** One change. It is validated, authorized, passed to the hooks and audited like the same change over HTTP. */
 export type SessionChange =
-  /** With a condition only where nothing matches it. */
+  /** With a condition, creates only when nothing matches. */
   | { readonly kind: 'create'; readonly type: string; readonly json: string; readonly condition?: string }
-  /** With a condition: of what matches, else a create. */
+  /** With a condition, updates the match, or creates when nothing matches. */
   | ({ readonly kind: 'update'; readonly type: string; readonly json: string } & Target & Precondition)
   | ({ readonly kind: 'delete'; readonly type: string } & Target & Precondition)
   | ({
-      /** Makes the next version from the current one, whichever that is by then; undefined leaves it. May run several times. */
+      /**
+       * Makes the next version from the current one at the time of the write; undefined changes nothing. May be called
+       * several times.
+       */
       readonly kind: 'modify'
       readonly type: string
       revise(json: string): string | undefined
     } & Target &
       Precondition)
 
-/** The version that a change led to; the current one where there was nothing to change. */
+/** The version that a change has made; the current version when nothing was changed. */
 export interface SessionChanged {
   readonly type: string
   readonly id: string
   readonly version: number
-  /** Undefined for a deletion, and for who may not read it. */
+  /** Undefined for a deletion, and when the caller may not read the version. */
   readonly json: string | undefined
-  /** True where the resource was not there before. */
+  /** True when the resource did not exist before. */
   readonly created: boolean
-  /** False where nothing had to be written. */
+  /** False when there was nothing to write. */
   readonly written: boolean
 }
 
 export interface Made {
-  /** In the order of the changes; undefined for a conditional deletion that found nothing. */
+  /** In the order of the changes. Undefined for a conditional deletion without a match. */
   readonly changed: readonly (SessionChanged | undefined)[]
 }
 
-/** Statements of the plugin's own, in the transaction of the changes. They may run twice: keep nothing outside. */
+/**
+ * Runs statements of the plugin in the transaction of the changes. It may be called twice, so it must not change state
+ * outside the transaction.
+ */
 export type Beside = (transaction: Transaction, made: Made) => MaybePromise<void>
 
 export interface SessionReads {
-  /** The current version, or one by its number. Throws 404 and 410, also for what this caller may not see. */
+  /**
+   * The current version, or the one with this number. Throws 404 and 410. A hidden version is 404, like one that does
+   * not exist.
+   */
   read(type: string, id: string, version?: number): Promise<CurrentResource>
-  /** One page, by the parameters of a search over HTTP; `after` is the `next` of a page. Throws 400, 403. */
+  /** One page, with the parameters of a search over HTTP. `after` is the `next` of the page before. Throws 400, 403. */
   search(type: string, query: string, options?: { readonly after?: string }): Promise<Page>
   /**
-   * All that match, newest resource first, each once. What is made after it began is not among them; what changes before
-   * it is read is given as it is then. Nothing is held open: end it whenever you like. Throws 400, 403.
+   * All matches, newest resource first, each once. Resources created after the stream began are left out; of a changed
+   * resource the current version at the time of reading is given. No transaction stays open, so the stream may be ended
+   * at any time. Throws 400, 403.
    */
   stream(
     type: string,
     query: string,
     options?: { readonly after?: string; readonly within?: NumberRange },
   ): AsyncIterable<Streamed>
-  /** Versions, newest first. Throws 404 for a resource of which none may be seen. */
+  /** Versions, newest first. Throws 404 for a resource of which the caller may see no version. */
   history(options: HistoryOptions): AsyncIterable<PastVersion>
   /**
-   * A query as a test of single resources, the ruling included; null where it takes more than the resource to tell: chains,
-   * `_has`, words, what changes with time. Throws 400, 403.
+   * Compiles a query, with the ruling, to a test of single resources. Null when the resource alone cannot decide it:
+   * chains, `_has`, `_text` and `_content`, values that depend on the time. Throws 400, 403.
    */
   matches(type: string, query: string): Promise<Matcher | null>
-  /** A version for matchers. `resource` is its content, parsed; `json`, where it is given, keeps the digits of long numbers. */
+  /**
+   * Prepares a version for matchers. `resource` is its parsed content; `json`, if given, preserves the digits of long
+   * numbers.
+   */
   subject(
     of: Pick<CurrentResource, 'type' | 'id' | 'version' | 'lastUpdated'> & { readonly json?: string | undefined },
     resource: object,
   ): MatchSubject
-  /** What applies to searches of a type: to be stored, or compared. Throws 403. */
+  /** The restrictions on searches of a type, to be stored or compared. Throws 403. */
   ruling(type: string): Promise<readonly Restriction[]>
 }
 
 export interface Session extends SessionReads {
   /**
-   * All changes or none, in one transaction, in the order of a transaction Bundle: deletions, creates, then the others. A
-   * resource may be changed once. Tried again where others were faster. Resolves after COMMIT. Throws 4xx.
+   * Makes all changes or none, in one transaction, in the order of a transaction Bundle: deletions, creates, then the
+   * others. A resource may be changed once. Retried when another writer came first. Resolves after COMMIT. Throws 4xx.
    */
   change(changes: readonly SessionChange[], beside?: Beside): Promise<Made>
 }

@@ -1,9 +1,9 @@
-/** Whose data an invocation has shown: told to the trail as one fact, however much it read. */
+/** Collects the patients of all versions that an invocation has shown, for its one fact in the audit trail. */
 import type { OwnUrl, Runners } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 
-/** Versions are looked into when somebody asks; of more than so many only the patients are kept. */
+/** Patients are read from the versions when they are requested, or once this number of versions has been collected. */
 const MAX_VERSIONS = 1_000
 
 export const createShown = (
@@ -23,7 +23,7 @@ export const createShown = (
       for (const version of shown) versions.push(version)
       if (versions.length > MAX_VERSIONS) fold()
     },
-    /** Each once. */
+    /** Each patient once. */
     patients(): readonly string[] {
       fold()
       return [...patients]

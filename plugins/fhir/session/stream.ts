@@ -1,4 +1,7 @@
-/** All resources that match, in the order of their numbers: a page is found by the number behind which it begins. */
+/**
+ * All resources that match, in the order of their resource keys. A page continues after the key at which the last one
+ * ended.
+ */
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { matchingOf, readSelecting } from './criteria.ts'
@@ -10,7 +13,7 @@ import { type ReadPage, toldPages } from './told-pages.ts'
 
 const KEY = /^(\d{1,16})\.(\d{1,16})$/
 
-/** Up to which number there were resources when it began, and the number behind which it goes on. */
+/** `pin` is the snapshot key of the stream, `rid` the resource key after which it continues. */
 const readKey = (key: string): { readonly pin: number; readonly rid: number } => {
   const [, pin, rid] = KEY.exec(key) ?? []
   if (pin === undefined || rid === undefined) throw SessionKey(key.slice(0, 40))
@@ -22,7 +25,7 @@ export interface StreamParts {
   readonly audit: Pick<AuditDetails, 'patients'>
 }
 
-/** `parts`: once the server has started. */
+/** `parts` returns the parts once the server has started. */
 export const createStream = (parts: () => StreamParts, seat: Seat): SessionReads['stream'] =>
   async function* (type, query, { after, within = {} } = {}): AsyncGenerator<Streamed> {
     const { above = 0, upTo = Number.MAX_SAFE_INTEGER - 1 } = within

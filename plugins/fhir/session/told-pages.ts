@@ -1,4 +1,7 @@
-/** Reads that give much, page by page: ruled on for each page, told for each page or once with the number of all. */
+/**
+ * Reads many versions page by page. Each page is authorized. A fact is emitted for each page, or one for all pages with
+ * the number of versions.
+ */
 import type { FactDetails, Interaction, Ruling } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
@@ -6,15 +9,15 @@ import { dispatchRead, emitRefused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'
 
 export interface VersionPage {
-  /** Emptied as they are given, so that a page is not in memory as a whole with its texts. */
+  /** Each version is removed from the list when it is yielded, so that the texts of a page can be freed. */
   readonly versions: StoredVersion[]
   readonly isLast: boolean
 }
 
-/** `opened` reads as the seat does, `ruling` is that of this page. */
+/** `opened` is the seat's view and request, `ruling` the ruling for this page. */
 export type ReadPage = (opened: Opened, ruling: Ruling) => Promise<VersionPage>
 
-/** The pages that `readPage` gives one after the other. `query` is what the trail is told was asked. */
+/** Yields the versions of all pages. `query` is the query that the facts name. */
 export async function* toldPages(
   audit: Pick<AuditDetails, 'patients'>,
   seat: Seat,
@@ -51,7 +54,7 @@ export async function* toldPages(
     failed = { error }
     throw error
   } finally {
-    // Also where whoever reads it ends it early.
+    // Also runs when the consumer ends the iteration early.
     if (seat.streams === 'once') {
       const { view, request } = seat.open()
       if (failed !== undefined) await emitRefused(view.run, request, interaction, failed.error)

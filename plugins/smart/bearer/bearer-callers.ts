@@ -1,4 +1,7 @@
-/** Access tokens → callers. RFC 6750. A token that was good is asked for again after a second, so that a revocation is seen. */
+/**
+ * Finds the caller of an access token. RFC 6750. A cached token is read from the database again after a second, so that
+ * each server notices a revocation.
+ */
 import { LRUCache } from 'lru-cache'
 import type { Caller, Clock, RequestContext, ServerError } from '../../../kernel/index.ts'
 import { chain, type Database, type MaybePromise } from '../../database/service.ts'
@@ -19,14 +22,17 @@ const CHALLENGE = { headers: { 'www-authenticate': 'Bearer error="invalid_token"
 interface Known {
   readonly caller: Caller
   readonly expiresAt: number
-  /** Monotonic time of the look-up. */
+  /** Monotonic time of the last look-up in the database, in milliseconds. */
   askedAt: number
 }
 
 export interface BearerCallers {
-  /** For `authenticate`: undefined where no token was sent. Throws 401, or 429 where too many were unknown. */
+  /**
+   * For the hook `authenticate`. Undefined when the request has no access token. Throws 401 for an unknown or expired
+   * token, and 429 after too many unknown tokens from one address.
+   */
   identify(request: RequestContext): MaybePromise<Caller | undefined>
-  /** The token was revoked here. */
+  /** Removes a token from the cache after this server has revoked it. */
   forget(token: string): void
 }
 
@@ -63,7 +69,7 @@ export const createBearerCallers = (
   return {
     identify(request) {
       const { authorization } = request.headers
-      // At these addresses the header says which client asks.
+      // On these routes the header authenticates the OAuth client, so it holds no access token.
       if (authorization === undefined || (isOpenRoute(request.route) && request.route !== '/metadata')) return undefined
       const token = BEARER.exec(authorization)?.[1]
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? unknown(TokenUnknown()) : undefined
@@ -72,7 +78,7 @@ export const createBearerCallers = (
       const before = known.get(key)
       if (before !== undefined && clock.monotonic() - before.askedAt < TRUSTED_MS && clock.now() < before.expiresAt)
         return before.caller
-      // One that was good does not wait for those who guess from the same address.
+      // A cached token skips the limit on failures, so that guesses from the same address do not lock out its holder.
       const tooMany = before === undefined ? failures?.begin(request) : undefined
       if (tooMany !== undefined) throw tooMany
       return chain(database.get<TokenRow>(findToken, [idHash]), (row) => {

@@ -1,15 +1,15 @@
-/** Nobody is served without an access token, but by the addresses that clients ask before they have one. */
+/** Refuses requests without an access token, except on routes that clients use before they have one. */
 import type { Refusal, RequestContext } from '../../../kernel/index.ts'
 import { TokenMissing } from '../errors.ts'
 
-/** RFC 6750, section 3: who sent no token is told no error. */
+/** RFC 6750, section 3: the challenge to a request without a token has no error code. */
 export const CHALLENGE = 'Bearer'
 
-/** By the route as its plugin declared it; an address that is no route is none of them. */
+/** `route` is the pattern that its plugin declared. It is undefined at an unknown address, which needs a token too. */
 export const isOpenRoute = (route: string | undefined): boolean =>
   route !== undefined && (route === '/metadata' || route.startsWith('/oauth/') || route.startsWith('/.well-known/'))
 
-/** The refusal of a caller whom nobody recognised, or undefined. */
+/** 401 for an anonymous caller on a route that needs a token, else undefined. */
 export const requireToken = ({ caller, route }: RequestContext): Refusal | undefined =>
   caller.kind === 'anonymous' && !isOpenRoute(route)
     ? TokenMissing().with({ headers: { 'www-authenticate': CHALLENGE } })

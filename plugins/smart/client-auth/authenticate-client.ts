@@ -1,4 +1,7 @@
-/** Which client asks, at the endpoints of OAuth. Exactly one way to say so, and the one that was registered. RFC 6749, section 2.3 */
+/**
+ * Authenticates the client of a request to an OAuth endpoint. The request must use exactly one method, the one that the
+ * client has registered. RFC 6749, section 2.3
+ */
 import type { RequestContext, ServerError } from '../../../kernel/index.ts'
 import type { AuthFailureLimit } from '../../limits/service.ts'
 import type { AuthMethod, Client } from '../clients/client.ts'
@@ -17,20 +20,25 @@ export interface AuthenticateClientParts {
   readonly failures: AuthFailureLimit | undefined
 }
 
-/** Where the client is asked to prove itself. */
+/** The request whose client is authenticated. `tokenUrl` is the audience that an assertion must name. */
 export interface ClientRequest {
   readonly ctx: RequestContext
   readonly form: Form
   readonly tokenUrl: string
 }
 
-/** Throws `InvalidClient`, `InvalidRequest`, and 429 where too many failed. The client becomes the caller of the request. */
+/**
+ * Throws `InvalidClient`, `InvalidRequest`, and 429 after too many failures. Sets the client as the caller of the
+ * request.
+ */
 export type AuthenticateClient = (request: ClientRequest) => Promise<Client>
 
 const refusal = (usedBasic: boolean): ServerError =>
   InvalidClient().with(usedBasic ? { headers: { 'www-authenticate': 'Basic realm="oauth"' } } : {})
 
-/** The way that was taken. Throws `InvalidRequest` for several of them. */
+/**
+ * The method that the request uses; undefined when it names no client. Throws `InvalidRequest` when it uses several.
+ */
 const methodOf = ({ ctx, form }: ClientRequest): AuthMethod | 'client_secret_post' | undefined => {
   const ways: (AuthMethod | 'client_secret_post')[] = []
   if (ctx.headers.authorization !== undefined) ways.push('client_secret_basic')
@@ -52,7 +60,7 @@ export const createAuthenticateClient = ({
       const known =
         client?.metadata.token_endpoint_auth_method === 'client_secret_basic' ? client.secretHash : undefined
       const given = hashOf(secret)
-      // Compared also where there is no such client, which then takes as long.
+      // For an unknown client another hash is compared, so that the time taken does not reveal which clients exist.
       const isRight = isSameHash(known ?? hashOf(id), given) && known !== undefined
       if (isRight && (claimed === undefined || claimed === id)) return client
     }
@@ -86,7 +94,7 @@ export const createAuthenticateClient = ({
             : undefined
     if (client === undefined) throw refusal(method === 'client_secret_basic' || method === undefined)
     failures?.succeeded(ctx)
-    // From here on logs, usage and the trail know who asks.
+    // From here on logs, usage counters and the audit trail name this client.
     ctx.caller = { kind: 'client', client: client.id }
     return client
   }

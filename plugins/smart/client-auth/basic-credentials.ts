@@ -1,4 +1,4 @@
-/** Authorization: Basic of a client. RFC 6749, section 2.3.1; RFC 7617. */
+/** Client credentials in the header `Authorization: Basic`. RFC 6749, section 2.3.1; RFC 7617. */
 
 export interface Credentials {
   readonly id: string
@@ -16,8 +16,9 @@ const formDecoded = (text: string): string | undefined => {
 }
 
 /**
- * What the header may say, the likelier first: the RFC has both parts form-encoded, and clients are about that do not, among them
- * the usual library of SMART. Empty for what is no Basic header.
+ * The credentials that the header may stand for, the likelier ones first. RFC 6749 form-encodes id and secret, but some
+ * clients do not, among them the usual SMART library. So the decoded ones come first, then the raw ones where they
+ * differ. Empty when the header is not a valid Basic header.
  */
 export const readBasic = (header: string): readonly Credentials[] => {
   const encoded = /^Basic +(\S+)$/i.exec(header)?.[1]

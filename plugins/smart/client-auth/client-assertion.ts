@@ -1,6 +1,6 @@
 /**
- * A client that proves itself with a signed JWT: private_key_jwt. RFC 7523, section 3; SMART App Launch, "Asymmetric
- * authentication". Undefined stands for every kind of refusal: the client is told nothing more, the log is.
+ * Authenticates a client by a signed JWT (private_key_jwt). RFC 7523, section 3; SMART App Launch, "Asymmetric
+ * authentication". The client learns only that it was refused; the reason goes to the log.
  */
 import { hash } from 'node:crypto'
 import type { JWTPayload } from 'jose'
@@ -27,7 +27,7 @@ export interface ClientAssertionParts {
 
 interface Asked {
   readonly assertion: string
-  /** The parameter of the request, where there is one. */
+  /** `client_id` of the form, if it was sent. */
   readonly clientId: string | undefined
   readonly tokenUrl: string
 }
@@ -44,7 +44,7 @@ const refuse = (why: string): never => {
   throw new Refused(why)
 }
 
-/** A part of the JWT, as an object whose members are given once. */
+/** Decodes one part of the JWT. Refuses anything but an object without duplicate members. */
 const readPart = (part: string | undefined): Readonly<Record<string, unknown>> => {
   if (part === undefined || !/^[\w-]+$/.test(part)) return refuse('it is no JWT')
   const { value } = parseJson(Buffer.from(part, 'base64url'))
@@ -67,7 +67,7 @@ const idOf = (payload: Readonly<Record<string, unknown>>, clientId: string | und
   return clientId === undefined || clientId === iss ? iss : refuse('client_id is another client')
 }
 
-/** The one key of the client that the assertion names. */
+/** The client's public key with the `kid` of the assertion. Refuses when no key has it, or several. */
 const keyFor = async ({ metadata }: Client, { alg, kid, jku }: Head, jwks: JwksCache): Promise<ClientJwk> => {
   const { jwks: own, jwks_uri: uri, token_endpoint_auth_signing_alg: registered } = metadata
   if (registered !== undefined && registered !== alg) return refuse('alg is not the one registered')
@@ -78,10 +78,12 @@ const keyFor = async ({ metadata }: Client, { alg, kid, jku }: Head, jwks: JwksC
   return fitsAlg(key, alg) ? key : refuse('the key does not fit alg')
 }
 
-/** Members whose types jose leaves open, and limits that are ours. Gives the expiry in seconds. */
+/**
+ * Checks claims whose types jose does not check, and limits of this server. Returns `exp` in seconds since the epoch.
+ */
 const checkClaims = ({ aud, exp, jti }: JWTPayload, tokenUrl: string, now: number): number => {
   const audience = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud
-  // Not one of several: an assertion that is good elsewhere too could be passed on.
+  // Only one audience is allowed: another server that accepts the same assertion could pass it on to this one.
   if (audience !== tokenUrl) return refuse('aud is not the token endpoint')
   if (typeof exp !== 'number' || exp > now / 1000 + MAX_LIFE_SECONDS + TOLERANCE_SECONDS)
     return refuse('exp is missing or too late')
@@ -89,7 +91,7 @@ const checkClaims = ({ aud, exp, jti }: JWTPayload, tokenUrl: string, now: numbe
   return exp
 }
 
-/** False when the client has used the identifier before, on any server. */
+/** Stores the identifier as used. False when the client has used it before, on any server. */
 const consume = async (database: Database, client: string, jti: string, exp: number): Promise<boolean> => {
   const idHash = hash('sha256', JSON.stringify([client, jti]), 'buffer')
   const expiresAt = Math.ceil(exp + TOLERANCE_SECONDS + 1) * 1000
@@ -117,12 +119,12 @@ const verify = async (parts: ClientAssertionParts, { assertion, clientId, tokenU
   const exp = checkClaims(claims, tokenUrl, clock.now())
   if (typeof claims.iat === 'number' && claims.iat > clock.now() / 1000 + TOLERANCE_SECONDS)
     return refuse('iat is in the future')
-  // Last: an assertion that is refused for anything else has not been used.
+  // The identifier is stored last, so that an assertion refused for another reason does not use it up.
   if (!(await consume(database, id, claims.jti as string, exp))) return refuse('jti was used before')
   return client
 }
 
-/** Database failures are thrown; everything else that is wrong gives a reason for the log. */
+/** Rejects on failures of the database; every other failure resolves to a reason for the log. */
 export type CheckAssertion = (asked: Asked) => Promise<Client | { readonly refused: string }>
 
 export const createCheckAssertion =

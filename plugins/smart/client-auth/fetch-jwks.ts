@@ -1,6 +1,7 @@
 /**
- * Fetches a client's keys from the URL that it registered. The URL is not ours: redirects are not followed, and a connection to
- * an address that is not public is cut before anything is sent, whatever a name resolved to.
+ * Fetches a client's public keys from its registered `jwks_uri`. The client has chosen that URL, so redirects are not
+ * followed, and a connection to an address that is not public is destroyed before the request is sent, whatever the
+ * host name resolved to.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
@@ -12,20 +13,23 @@ import { jwksFault } from '../clients/public-jwk.ts'
 import { isSpecialAddress } from '../clients/special-address.ts'
 import { jwksUriFault } from '../clients/uri-rules.ts'
 
-const TIMEOUT_MS = 2_500 // from the look-up of the name to the last byte
+const TIMEOUT_MS = 2_500 // from the DNS look-up to the last byte
 const MAX_BYTES = 256 * 1024
 const DEFAULT_SECONDS = 60
 const MAX_SECONDS = 3_600
 
 export interface FetchedJwks {
   readonly keys: readonly ClientJwk[]
-  /** How long they may be kept. */
+  /** How long the keys may be cached, in milliseconds. */
   readonly maxAgeMs: number
 }
 
 export type FetchJwks = (uri: string) => Promise<FetchedJwks>
 
-/** RFC 9111, section 5.2.2. Without a word of the sender a minute. */
+/**
+ * How long the answer may be cached, in milliseconds, by Cache-Control and Age; one minute when it has no max-age. RFC
+ * 9111, section 5.2.2.
+ */
 const maxAgeOf = ({ headers }: IncomingMessage): number => {
   const directives = (headers['cache-control'] ?? '').toLowerCase()
   if (/\bno-(store|cache)\b/.test(directives)) return 0
@@ -34,7 +38,10 @@ const maxAgeOf = ({ headers }: IncomingMessage): number => {
   return Math.max(0, Math.min(seconds - spent, MAX_SECONDS)) * 1000
 }
 
-/** All addresses of a name, or an error where one of them is not public: whoever answers for it may mix them. */
+/**
+ * Resolves a host name. Fails when any of its addresses is not public, because the owner of the name could mix public
+ * and internal addresses.
+ */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   const answer = (found: LookupAddress[]): void => {
     const [first] = found
@@ -61,7 +68,7 @@ const ask = (url: URL, isInside: boolean, signal: AbortSignal): Promise<Incoming
   new Promise((resolve, reject) => {
     const asked = httpsRequest(
       url,
-      // A connection of its own: one that is kept might have been opened under other rules.
+      // Each fetch opens a new connection: a pooled one might have been opened under other rules.
       {
         agent: false,
         signal,
@@ -80,7 +87,10 @@ const ask = (url: URL, isInside: boolean, signal: AbortSignal): Promise<Incoming
     asked.end()
   })
 
-/** `insideHosts` may lie at any address. `deadline` gives a signal that aborts after so many milliseconds. */
+/**
+ * `insideHosts` are host names that may have addresses that are not public. `deadline` returns a signal that aborts
+ * after that many milliseconds.
+ */
 export const createFetchJwks =
   (insideHosts: ReadonlySet<string>, deadline: (ms: number) => AbortSignal): FetchJwks =>
   async (uri) => {

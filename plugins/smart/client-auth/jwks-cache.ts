@@ -1,23 +1,26 @@
-/** Keys of clients that are fetched by URL: kept as long as their sender allows, fetched once however many ask. */
+/** Caches client keys that are fetched by URL, as long as the answer allows. Concurrent look-ups share one fetch. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../kernel/index.ts'
 import type { ClientJwk } from '../clients/client.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
 
 const MAX_URLS = 1_000
-const AGAIN_MS = 10_000 // between two fetches for the sake of an unknown kid, and after one that failed
+const AGAIN_MS = 10_000 // between two fetches because of an unknown kid, and after a failed fetch
 
 interface Entry {
   keys: readonly ClientJwk[]
   freshUntil: number
-  /** Monotonic time of the last fetch that began. */
+  /** Monotonic time at which the last fetch began, in milliseconds. */
   askedAt: number
   fetching: Promise<void> | undefined
   failed: unknown
 }
 
 export interface JwksCache {
-  /** The keys at the URL that have this id. Rejects where they cannot be fetched. */
+  /**
+   * The keys with this id at the URL. Fetches them when the cached ones have expired or lack it; rejects when that
+   * fails.
+   */
   find(uri: string, kid: string): Promise<readonly ClientJwk[]>
 }
 
@@ -30,7 +33,7 @@ export const createJwksCache = (fetchJwks: FetchJwks, clock: Clock): JwksCache =
       try {
         const { keys, maxAgeMs } = await fetchJwks(uri)
         entry.keys = keys
-        // Counted from when it was asked for: the answer may have been long on its way.
+        // The lifetime counts from the start of the fetch, because the answer may have been under way for long.
         entry.freshUntil = entry.askedAt + maxAgeMs
         entry.failed = undefined
       } catch (error) {

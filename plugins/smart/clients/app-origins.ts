@@ -1,4 +1,6 @@
-/** Origins of the pages that registered clients are: those of their redirect URIs, in memory. */
+/**
+ * Origins from which pages of registered clients may call this server: those of their redirect URIs, held in memory.
+ */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import { originOf, type WebApps } from '../../cors/service.ts'
 import type { Database } from '../../database/service.ts'
@@ -6,9 +8,9 @@ import { PATHS } from '../issuer.ts'
 import { type ClientRow, type ClientsSeen, clientsSeen, listClients } from '../tables.ts'
 import { clientOfRow } from './clients.ts'
 
-const RELOAD_MS = 5_000 // until a client that another server or a command has added or disabled is known here
+const RELOAD_MS = 5_000 // until this server sees a client that another server or a command has added or disabled
 
-/** Say the same to everybody who asks. */
+/** Routes whose answer is the same for every caller. */
 const OPEN_ROUTES = [
   '/.well-known/smart-configuration',
   '/.well-known/openid-configuration',
@@ -20,7 +22,7 @@ const OPEN_ROUTES = [
 export interface AppOrigins extends WebApps {
   start(): Promise<void>
   stop(): Promise<void>
-  /** When clients have changed. */
+  /** Reads the clients again. Called after a registration. */
   reload(): Promise<void>
 }
 
@@ -40,7 +42,7 @@ export const createAppOrigins = ({ database, clock, log }: AppOriginsParts): App
   let seen = ''
   let repeating: Repeating | undefined
   const reload = async (): Promise<void> => {
-    // Taken first: what changes while the clients are read is read the next time.
+    // Read before the clients, so that a change meanwhile is noticed at the next reload.
     const now = JSON.stringify(await database.get<ClientsSeen>(clientsSeen, []))
     if (now === seen) return
     origins = new Set((await database.all<ClientRow>(listClients, [])).flatMap(originsOf))

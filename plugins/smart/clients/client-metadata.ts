@@ -1,4 +1,7 @@
-/** What a client says of itself → what is stored. Unknown members are dropped. RFC 7591, section 2; SMART App Launch. */
+/**
+ * Checks the metadata that a client registers, and selects what is stored. Unknown members are dropped. RFC 7591,
+ * section 2; SMART App Launch.
+ */
 import { InvalidClientMetadata, InvalidRedirectUri } from '../oauth-errors.ts'
 import { parseScope } from '../scopes/parse-scope.ts'
 import type { AssertionAlg, AuthMethod, ClientMetadata } from './client.ts'
@@ -52,7 +55,7 @@ const wordsOf = (given: Given, name: string, words: readonly string[]): readonly
   return list
 }
 
-/** Only what is a scope of this server. */
+/** The list of scopes without duplicates. Refuses text that is not a scope of this server. */
 const scopeOf = (given: Given): string | undefined => {
   const value = given.scope
   if (value === undefined) return undefined

@@ -1,4 +1,4 @@
-/** A client as this server knows it. RFC 7591, section 2 */
+/** A client as this server stores it. RFC 7591, section 2 */
 
 export type AuthMethod = 'none' | 'client_secret_basic' | 'private_key_jwt'
 export type AssertionAlg = 'RS384' | 'ES384'
@@ -29,13 +29,13 @@ export interface ClientMetadata {
 export interface Client {
   readonly id: string
   readonly metadata: ClientMetadata
-  /** Of a client with a secret. */
+  /** SHA-256 of its secret; undefined for a client without one. */
   readonly secretHash: Uint8Array | undefined
   readonly createdAt: number
   readonly disabledAt: number | undefined
 }
 
-/** Spec: Authentication 5. Its secret is a setting. */
+/** Id of the built-in client, whose secret is a setting. Spec: Authentication 5. */
 export const BUILT_IN = 'confidential'
 
 export const builtInClient = (secretHash: Uint8Array): Client => ({

@@ -1,4 +1,4 @@
-/** The clients of the database, and the one that is built in. */
+/** Stores and finds clients. The built-in client is not in the database. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
 import { ClientTaken, NoSuchClient } from '../errors.ts'
@@ -14,7 +14,7 @@ export const clientOfRow = ({ client_id, metadata, secret_hash, created_at, disa
   disabledAt: disabled_at === null ? undefined : Number(disabled_at),
 })
 
-/** The client, also where it is disabled. */
+/** The client in the database, disabled or not; undefined for an unknown id. */
 export const readClient = async (database: Database, id: string): Promise<Client | undefined> => {
   const row = await database.get<ClientRow>(findClient, [id])
   return row === undefined ? undefined : clientOfRow(row)
@@ -22,11 +22,13 @@ export const readClient = async (database: Database, id: string): Promise<Client
 
 export interface NewClient {
   readonly id: string
-  /** Of a client that authenticates with one: told once, and stored as a hash. */
+  /**
+   * The secret of a client that authenticates with one, else undefined. Only its hash is stored, so it is shown once.
+   */
   readonly secret: string | undefined
 }
 
-/** Stores a client. Throws `ClientTaken`. */
+/** Stores a client. Throws `ClientTaken` when the id is in use. */
 export const addClient = async (
   transaction: Transaction,
   { id, metadata, now }: { readonly id: string; readonly metadata: ClientMetadata; readonly now: number },
@@ -38,14 +40,14 @@ export const addClient = async (
   return { id, secret }
 }
 
-/** Its tokens are refused from now on. Throws `NoSuchClient`; of one that is disabled nothing changes. */
+/** Disables a client: from now on its tokens are refused. A disabled client stays as it is. Throws `NoSuchClient`. */
 export const removeClient = async (transaction: Transaction, id: string, now: number): Promise<void> => {
   if ((await transaction.get(findClient, [id])) === undefined) throw NoSuchClient(id)
   await transaction.run(disableClient, [now, id])
 }
 
 export interface Clients {
-  /** Undefined for one that is unknown or disabled. */
+  /** Undefined for an unknown or disabled client. */
   find(id: string): Promise<Client | undefined>
   register(id: string, metadata: ClientMetadata): Promise<NewClient & { readonly createdAt: number }>
 }

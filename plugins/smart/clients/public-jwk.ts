@@ -1,4 +1,4 @@
-/** Which public keys of clients are taken: SMART App Launch, "Asymmetric authentication"; RFC 7517, section 4. */
+/** Which public keys a client may register: SMART App Launch, "Asymmetric authentication"; RFC 7517, section 4. */
 import type { AssertionAlg, ClientJwk } from './client.ts'
 
 export const ASSERTION_ALGS: readonly AssertionAlg[] = ['RS384', 'ES384']
@@ -10,7 +10,7 @@ const MAX_KEYS = 50
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Why it is no set of public keys; undefined where it is one. */
+/** The reason why the value is not a set of public keys; undefined when it is one. */
 export const jwksFault = (value: unknown): string | undefined => {
   const keys = isObject(value) ? value.keys : undefined
   if (!Array.isArray(keys) || keys.length === 0 || keys.length > MAX_KEYS) return 'jwks is not a set of 1 to 50 keys'
@@ -21,7 +21,7 @@ export const jwksFault = (value: unknown): string | undefined => {
   return undefined
 }
 
-/** Whether signatures of the algorithm may be checked with the key. */
+/** True when the key may verify signatures of this algorithm. */
 export const fitsAlg = ({ kty, crv, use, key_ops: operations, alg }: ClientJwk, wanted: AssertionAlg): boolean =>
   (wanted === 'RS384' ? kty === 'RSA' : kty === 'EC' && crv === 'P-384') &&
   (use === undefined || use === 'sig') &&

@@ -1,6 +1,6 @@
 /**
- * Addresses that are not of the public internet: this machine, the house, the metadata services of clouds. A URL that a client
- * names must not lead there. IANA special-purpose address registries, RFC 6890.
+ * Addresses outside the public internet: this machine, private networks, the metadata services of clouds. A URL that a
+ * client registers must not lead there. IANA special-purpose address registries, RFC 6890.
  */
 import { BlockList, isIP } from 'node:net'
 
@@ -21,7 +21,7 @@ const IPV4: readonly (readonly [string, number])[] = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ]
-/** Only what is given out to hosts of the internet is none, without the parts that stand for other networks. */
+/** The only global range of IPv6. The subnets in `IPV6` lie inside it, but are reserved or lead to other networks. */
 const GLOBAL_IPV6: readonly [string, number] = ['2000::', 3]
 const IPV6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
@@ -36,7 +36,10 @@ for (const [net, bits] of IPV6) special.addSubnet(net, bits, 'ipv6')
 const global = new BlockList()
 global.addSubnet(...GLOBAL_IPV6, 'ipv6')
 
-/** True for what is no address at all. An IPv4 address inside an IPv6 one is not global, so it is special. */
+/**
+ * True for a special address, and for text that is not an address. An IPv4 address written as IPv6 (`::ffff:1.2.3.4`)
+ * is outside the global range, so it is special.
+ */
 export const isSpecialAddress = (address: string): boolean => {
   const kind = isIP(address)
   if (kind === 4) return special.check(address, 'ipv4')

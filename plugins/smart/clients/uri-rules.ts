@@ -1,10 +1,10 @@
-/** What the URIs of a client may be: RFC 7591, section 5; RFC 8252, section 8.4; RFC 9700, section 2.1. */
+/** Which URIs a client may register: RFC 7591, section 5; RFC 8252, section 8.4; RFC 9700, section 2.1. */
 import { isIP } from 'node:net'
 import { isSpecialAddress } from './special-address.ts'
 
 const MAX_LENGTH = 2048 // characters
 const PLAIN = /^[\x21-\x7e]+$/
-/** They run in a browser or read from this machine. */
+/** Schemes that run code in a browser, read local data, or cannot receive a redirect. */
 const DANGEROUS = new Set([
   'javascript:',
   'data:',
@@ -16,11 +16,11 @@ const DANGEROUS = new Set([
   'ws:',
   'wss:',
 ])
-/** A reversed domain name, which its owner alone may use. RFC 8252, section 7.1 */
+/** A reversed domain name, which only the owner of the domain may use. RFC 8252, section 7.1 */
 const CUSTOM_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-/** Why it is no redirect URI, in words that quote nothing; undefined where it is one. */
+/** The reason why a URI cannot be a redirect URI, without quoting it; undefined when it can. */
 export const redirectUriFault = (uri: string, isNative: boolean): string | undefined => {
   if (uri.length > MAX_LENGTH) return 'it is longer than 2048 characters'
   if (!PLAIN.test(uri)) return 'it holds spaces or characters that are not ASCII'
@@ -38,7 +38,10 @@ export const redirectUriFault = (uri: string, isNative: boolean): string | undef
   return CUSTOM_SCHEME.test(url.protocol) ? undefined : 'its scheme is not a reversed domain name'
 }
 
-/** Why keys cannot be fetched from there; undefined where they can. Names are looked at again when they are resolved. */
+/**
+ * The reason why keys cannot be fetched from the URL; undefined when they can. Host names are checked again when they
+ * are resolved.
+ */
 export const jwksUriFault = (uri: string, insideHosts: ReadonlySet<string>): string | undefined => {
   if (uri.length > MAX_LENGTH || !PLAIN.test(uri)) return 'jwks_uri is too long or holds characters that are not ASCII'
   const url = URL.parse(uri)
@@ -51,7 +54,7 @@ export const jwksUriFault = (uri: string, insideHosts: ReadonlySet<string>): str
   return isInside ? 'jwks_uri leads to an address that is not public' : undefined
 }
 
-/** A link that is shown to people. */
+/** True for a URL that may be shown to people as a link. */
 export const isWebUrl = (uri: string): boolean => {
   const url = uri.length <= MAX_LENGTH && PLAIN.test(uri) ? URL.parse(uri) : null
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.username === ''

@@ -1,7 +1,8 @@
 /**
- * `server smart keys list|rotate` and `server smart clients list|add|disable`: works on the database that the server would open.
- * Servers on PostgreSQL go on meanwhile and see a change within a minute; a SQLite file has to be free for a change. Prints JSON
- * lines. Exit codes: 0 done, 1 refused, 2 the arguments were wrong or the database cannot be opened.
+ * `server smart keys list|rotate` and `server smart clients list|add|disable`: reads and changes the database that the
+ * server would open. Servers on PostgreSQL keep running and see a change within a minute; a change of a SQLite file
+ * needs a file that no server has open. Prints JSON lines. Exit codes: 0 done, 1 refused, 2 wrong arguments, or the
+ * database cannot be opened.
  */
 import { readFile } from 'node:fs/promises'
 import { Args, Command, Flags } from '@oclif/core'
@@ -107,7 +108,7 @@ export default class Smart extends Command {
     }
   }
 
-  /** The database and nothing else, started where something is to be changed. */
+  /** Creates a kernel with only the plugin `database`, and starts it when the action is a change. */
   async #open(
     { settings, kernel }: CommandContext,
     isChange: boolean,
@@ -171,7 +172,7 @@ export default class Smart extends Command {
   async #add({ settings, stderr }: CommandContext, kernel: Kernel, given: object): Promise<object> {
     const { inside_jwks_hosts: insideHosts } = settings().section('smart') as { inside_jwks_hosts: string[] }
     const metadata = readClientMetadata(given, new Set(insideHosts))
-    // Before anything is stored: a secret that nobody was shown is of no use.
+    // Checked before the client is stored: its secret could not be shown later.
     if (metadata.token_endpoint_auth_method === 'client_secret_basic' && stderr.isTTY !== true)
       throw SecretNeedsTerminal()
     const { id, secret } = await kernel.get(Database).transact(async (transaction) => {

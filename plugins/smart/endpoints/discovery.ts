@@ -1,6 +1,6 @@
 /**
- * What clients read before they have a token: what this server can do for them, and its keys. Only what is there is listed.
- * SMART App Launch, "Conformance"; RFC 8414; OpenID Connect Discovery.
+ * Discovery documents, which clients read before they have a token, and the public keys. The documents list only what
+ * this server offers. SMART App Launch, "Conformance"; RFC 8414; OpenID Connect Discovery.
  */
 import type { FastifyPluginCallback, FastifyReply } from 'fastify'
 import { NoSuchRoute, type RequestContext } from '../../../kernel/index.ts'
@@ -30,13 +30,13 @@ const documentOf = (request: RequestContext): object => {
     grant_types_supported: ['client_credentials'],
     response_types_supported: [],
     scopes_supported: ['system/*.rs', 'system/*.cruds', 'system/*.read', 'system/*.write', 'system/*.*'],
-    // Required by SMART, and what there will be: a challenge of another kind is never taken.
+    // SMART requires this member. There is no authorization endpoint yet; when there is, it will accept S256 only.
     code_challenge_methods_supported: ['S256'],
     capabilities: ['client-confidential-asymmetric', 'permission-v1', 'permission-v2'],
   }
 }
 
-/** The path of the issuer, which RFC 8414, section 3.1, puts behind the well-known part. */
+/** The path of the issuer, which clients append to the well-known path: RFC 8414, section 3.1. */
 const pathOf = (request: RequestContext): string => new URL(issuerOf(request)).pathname.replace(/\/$/, '')
 
 const send = (reply: FastifyReply, body: object, seconds: number): FastifyReply =>
@@ -49,7 +49,8 @@ export const discoveryRoutes =
   (app, _options, done) => {
     for (const name of ['smart-configuration', 'openid-configuration'])
       app.get(`/.well-known/${name}`, ({ ctx }, reply) => send(reply, documentOf(ctx), DOCUMENT_SECONDS))
-    // A proxy that leaves paths outside of the issuer's as they are asks for the long form.
+    // Behind a proxy that forwards such paths unchanged, requests arrive in the long form, which ends with the issuer's
+    // path.
     app.get('/.well-known/oauth-authorization-server', ({ ctx }, reply) =>
       send(reply, documentOf(ctx), DOCUMENT_SECONDS),
     )

@@ -1,4 +1,4 @@
-/** The body of a form: each parameter once, and one without a value is one that was left out. RFC 6749, appendix B and section 3.2 */
+/** Parses the body of a form. A parameter without a value counts as left out. RFC 6749, appendix B and section 3.2 */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest } from '../oauth-errors.ts'
 
@@ -12,7 +12,7 @@ const decoded = (text: string): string => {
   }
 }
 
-/** Throws `InvalidRequest` for what is not UTF-8, and for a parameter that is given twice. */
+/** Throws `InvalidRequest` when the bytes are not UTF-8, and when a parameter is given twice. */
 export const readForm = (bytes: Buffer): Form => {
   if (!isUtf8(bytes)) throw InvalidRequest('the body is not a form in UTF-8')
   const form = new Map<string, string>()

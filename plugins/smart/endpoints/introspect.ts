@@ -1,4 +1,7 @@
-/** POST /oauth/introspect: what a token is good for. RFC 7662; SMART App Launch, "Token introspection". */
+/**
+ * POST /oauth/introspect: returns whether a token is active, its scopes, client and times. RFC 7662; SMART App Launch,
+ * "Token introspection".
+ */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
@@ -20,16 +23,17 @@ const toSeconds = (ms: number): number => Math.floor(ms / 1000)
 export const introspectionEndpoint = ({ database, clock, authenticateClient }: IntrospectionParts): FormEndpoint => ({
   path: PATHS.introspect,
   operation: 'introspect',
-  // Asked for each request that somebody else's server gets.
+  // Only refusals are audited: resource servers call this for each request that they receive.
   audited: false,
   async answer(ctx, form) {
     const client = await authenticateClient({ ctx, form, tokenUrl: tokenUrlOf(ctx) })
-    // Anybody may say that it is a public client.
+    // A public client proves nothing: anybody can send its id.
     if (client.metadata.token_endpoint_auth_method === 'none') throw InvalidClient()
     const token = form.get('token')
     if (token === undefined) throw InvalidRequest('token is missing')
     const row = await readToken(database, token)
-    // The built-in client is the one of servers that others send tokens to; all others see their own.
+    // The built-in client is used by servers that receive tokens of other clients, so it sees every token. Other
+    // clients see only their own.
     const isShown = row !== undefined && (client.id === BUILT_IN || row.client_id === client.id)
     if (!isShown || !isAlive(row, clock, BUILT_IN)) return INACTIVE
     return {

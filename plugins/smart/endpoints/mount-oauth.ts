@@ -1,28 +1,28 @@
 /**
- * An endpoint of OAuth: POST of a form or of JSON, answers and errors as RFC 6749, section 5, has them, told to the trail, and
- * kept by nobody.
+ * Mounts an OAuth endpoint, a POST with a form or JSON. Answers and errors follow RFC 6749, section 5; they are
+ * audited, and never cached.
  */
 import type { FastifyError, FastifyInstance, HTTPMethods } from 'fastify'
 import { MethodRefused, type RequestContext, type Runners, ServerError, toServerError } from '../../../kernel/index.ts'
 import { InvalidRequest, oauthCodeOf, RequestTooLarge } from '../oauth-errors.ts'
 import { type Form, readForm } from './form.ts'
 
-const BODY_BYTES = 56 * 1024 // RequestTooLarge names it
+const BODY_BYTES = 56 * 1024 // the message of RequestTooLarge states this limit
 const JSON_TYPE = 'application/json; charset=utf-8'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 export interface OAuthAnswer {
   readonly status: number
-  /** Sent as JSON; nothing when left out. */
+  /** Sent as JSON; the body is empty when this is left out. */
   readonly body?: object
 }
 
 interface Endpoint<Body> {
   /** `/oauth/token` */
   readonly path: string
-  /** As the trail names it: `token`. */
+  /** Name in the audit trail: `token`. */
   readonly operation: string
-  /** False where only refusals are told. */
+  /** When false, only refusals are audited. */
   readonly audited: boolean
   answer(ctx: RequestContext, body: Body): Promise<OAuthAnswer>
 }
@@ -30,7 +30,7 @@ interface Endpoint<Body> {
 export type FormEndpoint = Endpoint<Form>
 export type JsonEndpoint = Endpoint<Buffer>
 
-/** What Fastify refuses before there is a handler, as an error of ours; anything else as it is. */
+/** Turns what Fastify refuses before the handler runs into an error of this plugin; returns other errors unchanged. */
 const ownError = (error: unknown): unknown => {
   if (error instanceof ServerError) return error
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>
@@ -38,7 +38,7 @@ const ownError = (error: unknown): unknown => {
   return code.startsWith('FST_') && statusCode < 500 ? InvalidRequest('the body does not match its headers') : error
 }
 
-/** Once for each scope of routes, before its endpoints. */
+/** Call once for each Fastify scope, before its endpoints are mounted. */
 export const prepareOAuthScope = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   const take = { parseAs: 'buffer', bodyLimit: BODY_BYTES } as const
@@ -52,7 +52,7 @@ export const prepareOAuthScope = (app: FastifyInstance): void => {
   })
   app.setErrorHandler((thrown, _request, reply) => {
     const error = ownError(thrown)
-    // Ours to answer for: the kernel logs it and tells nothing of it.
+    // Rethrown for the kernel, which logs it and sends no details.
     if (!(error instanceof ServerError) || (error.status >= 500 && error.status !== 503)) throw error
     const body = { error: oauthCodeOf(error), error_description: error.message.replaceAll(/[^\x20-\x7e]|["\\]/g, '') }
     return reply

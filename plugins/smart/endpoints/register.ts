@@ -1,4 +1,7 @@
-/** POST /oauth/register, guarded by the initial access token. RFC 7591; Spec: Authentication 4. */
+/**
+ * POST /oauth/register: registers a client whose request has the initial access token. RFC 7591; Spec: Authentication
+ * 4.
+ */
 import type { Random } from '../../../kernel/index.ts'
 import type { AuthFailureLimit } from '../../limits/service.ts'
 import { parseJson } from '../../model/service.ts'
@@ -13,7 +16,7 @@ export interface RegistrationParts {
   readonly clients: Clients
   readonly random: Random
   readonly failures: AuthFailureLimit | undefined
-  /** Hash of the initial access token. */
+  /** SHA-256 of the initial access token. */
   readonly initialToken: Uint8Array
   readonly insideHosts: ReadonlySet<string>
 }
@@ -22,7 +25,7 @@ const readJson = (bytes: Buffer): unknown => {
   try {
     return parseJson(bytes).value
   } catch {
-    // What it quotes may be a secret.
+    // The parser's message may quote a secret, so it is not sent.
     throw InvalidClientMetadata('the body is not JSON whose members are given once')
   }
 }

@@ -1,4 +1,4 @@
-/** POST /oauth/revoke: ends a token of the client that asks. RFC 7009. */
+/** POST /oauth/revoke: revokes a token of the calling client. RFC 7009. */
 import type { Database } from '../../database/service.ts'
 import type { BearerCallers } from '../bearer/bearer-callers.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
@@ -22,7 +22,7 @@ export const revocationEndpoint = ({ database, bearer, authenticateClient }: Rev
     const token = form.get('token')
     if (token === undefined) throw InvalidRequest('token is missing')
     const row = await readToken(database, token)
-    // Section 2.2: one that is unknown is as good as revoked.
+    // Section 2.2: the answer for an unknown token is that of a revoked one.
     if (row === undefined) return { status: 200 }
     if (row.client_id !== client.id) throw InvalidRequest('the token was issued to another client')
     await revokeToken(database, token, client.id)

@@ -1,4 +1,7 @@
-/** What /metadata tells of access: CapabilityStatement.rest.security. SMART App Launch, "Conformance", section of the extension. */
+/**
+ * CapabilityStatement.rest.security in /metadata, with the URLs of the OAuth endpoints. SMART App Launch,
+ * "Conformance", section of the extension.
+ */
 import type { RequestContext } from '../../../kernel/index.ts'
 import { issuerOf, PATHS } from '../issuer.ts'
 

@@ -1,4 +1,4 @@
-/** POST /oauth/token. RFC 6749, section 4.4; SMART App Launch, "Backend services". */
+/** POST /oauth/token: issues access tokens. RFC 6749, section 4.4; SMART App Launch, "Backend services". */
 import type { Clock, RequestContext } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
@@ -17,7 +17,7 @@ export interface TokenEndpointParts {
   readonly database: Database
   readonly clock: Clock
   readonly authenticateClient: AuthenticateClient
-  /** What of a list the installed packages know. */
+  /** Drops scopes whose type or search parameters are not installed. */
   readonly installedScopes: InstalledScopes
 }
 
@@ -34,7 +34,7 @@ export const tokenEndpoint = (parts: TokenEndpointParts): FormEndpoint => {
     const issued = await database.transact((transaction) =>
       issueAccessToken(transaction, { client, scope, seconds: BACKEND_SECONDS, now: clock.now() }),
     )
-    // For the trail, which tells by which token what was done.
+    // With this id the audit trail names the token that was issued.
     ctx.caller = { ...ctx.caller, tokenId: issued.tokenId }
     return {
       status: 200,

@@ -1,4 +1,7 @@
-/** The keys that clients are shown, read again now and then: another server, or a command, may have rotated them. */
+/**
+ * The public keys that clients may fetch. They are read from the database again every minute, because another server or
+ * a command may have rotated them.
+ */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { type KeyRow, listKeys } from '../tables.ts'
@@ -11,10 +14,10 @@ interface Published {
 }
 
 export interface PublishedKeys {
-  /** Makes what is missing. Rejects where a stored key cannot be read. */
+  /** Creates missing keys. Rejects when a stored key cannot be read. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** RFC 7517, section 5. */
+  /** The JWK Set, RFC 7517, section 5. Retired keys are left out once they have reached `retire_at`. */
   jwks(): { readonly keys: readonly PublicJwk[] }
 }
 
@@ -27,7 +30,7 @@ export interface PublishedKeysParts {
 
 export const createPublishedKeys = (parts: PublishedKeysParts): PublishedKeys => {
   const { database, passphrase, clock, log } = parts
-  /** By id: a key is read once, because unsealing it is made to take long. */
+  /** Public keys by id. Stored keys are decrypted only when a new one appears, because that is slow on purpose. */
   let known: ReadonlyMap<string, PublicJwk> = new Map()
   let published: readonly Published[] = []
   let repeating: Repeating | undefined

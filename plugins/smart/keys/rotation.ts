@@ -1,6 +1,6 @@
 /**
- * Signing keys in the database: one signs, one is published beforehand so that clients know it once it signs, and those that
- * signed stay published until what they signed has expired.
+ * Signing keys in the database. The active one signs. The next one is published in advance, so that clients know it
+ * when it begins to sign. Retired ones stay published until what they have signed has expired.
  */
 import type { Clock, Random } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
@@ -10,12 +10,12 @@ import { noteUntold } from '../untold.ts'
 import { isSealed, seal, unseal } from './seal.ts'
 import { ALG, generateSigningKey } from './signing-key.ts'
 
-/** How long clients may keep the published keys. */
+/** How long clients may cache the published keys. */
 export const JWKS_SECONDS = 600
-/** How often servers look for changes of the keys. */
+/** How often each server reads the keys from the database again. */
 export const RELOAD_MS = 60_000
-const KNOWN_MS = JWKS_SECONDS * 1000 + RELOAD_MS // until everybody knows a key that was stored
-const RETIRED_MS = 24 * 3_600_000 // longer than any ID token lives
+const KNOWN_MS = JWKS_SECONDS * 1000 + RELOAD_MS // until every client knows a key that was stored
+const RETIRED_MS = 24 * 3_600_000 // longer than any ID token is valid
 
 const LOCK = 'smart.keys'
 
@@ -33,7 +33,10 @@ const newKey = async (passphrase: string | undefined): Promise<{ kid: string; se
 const stateOf = (rows: readonly KeyRow[], state: KeyRow['state']): KeyRow | undefined =>
   rows.find((row) => row.state === state)
 
-/** Makes the key that signs and the next one, where there are none yet. Several servers may do so at once. */
+/**
+ * Creates the active key and the next one where they are missing. Safe when several servers do so at once: a lock is
+ * held while they are stored.
+ */
 export const makeMissingKeys = async ({ database, passphrase, clock }: KeyParts): Promise<void> => {
   const rows = await database.all<KeyRow>(listKeys, [])
   const missing = (['active', 'next'] as const).filter((state) => stateOf(rows, state) === undefined)
@@ -47,7 +50,7 @@ export const makeMissingKeys = async ({ database, passphrase, clock }: KeyParts)
   })
 }
 
-/** Reads all keys, and seals those that lie open though there is a passphrase. Throws what `unseal` throws. */
+/** Reads all keys. Given a passphrase, encrypts those that are stored unencrypted. Throws what `unseal` throws. */
 export const readKeys = async ({
   database,
   passphrase,
@@ -68,7 +71,7 @@ export const readKeys = async ({
   return read
 }
 
-/** Removes the keys whose last signature has expired. */
+/** Removes retired keys that are not published any more. */
 export const pruneKeys = async ({ database, clock }: Pick<KeyParts, 'database' | 'clock'>): Promise<void> =>
   database.transact((transaction) => transaction.run(deleteRetiredKeys, [clock.now()]))
 
@@ -98,8 +101,9 @@ const change = async (
 }
 
 /**
- * The next key signs from now on, and another is made to follow it. Throws `KeyTooNew` while clients may not know it yet,
- * unless `isForced`; and what `unseal` throws, for a server could not read a key that was sealed by another passphrase.
+ * Makes the next key the active one, and creates a new next one. Throws `KeyTooNew` while clients may not know the next
+ * key yet, unless `isForced`. Also throws what `unseal` throws, because servers could not read a new key that is
+ * encrypted with another passphrase than theirs.
  */
 export const rotateKeys = async (
   parts: KeyParts & { readonly random: Random; readonly isForced: boolean },

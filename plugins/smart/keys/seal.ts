@@ -1,6 +1,7 @@
 /**
- * A private key as it lies in the database: AES-256-GCM under a key that scrypt makes of the passphrase, or as it is where there
- * is none. The key's own id is authenticated with it, so that one cannot be put in the place of another.
+ * How a private key is stored: encrypted with AES-256-GCM under a key that scrypt derives from the passphrase, or
+ * unencrypted when there is no passphrase. The id of the key is authenticated with it, so that nobody can swap two
+ * stored keys.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -17,7 +18,7 @@ const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
 
 const derive = promisify<string, Uint8Array, number, typeof COST, Buffer>(scrypt)
 
-/** Whether a passphrase is needed to read it. */
+/** True when the stored key is encrypted. */
 export const isSealed = (stored: Uint8Array): boolean => stored[0] !== PLAIN
 
 /** `pkcs8` is the key in DER. */
@@ -31,7 +32,10 @@ export const seal = async (pkcs8: Uint8Array, kid: string, passphrase: string | 
   return Buffer.concat([Buffer.of(SEALED), salt, iv, cipher.getAuthTag(), text])
 }
 
-/** The key in DER. Throws `KeyNeedsPassphrase`, and `KeyUnreadable` for another passphrase or changed bytes. */
+/**
+ * The key in DER. Throws `KeyNeedsPassphrase`, and `KeyUnreadable` when the passphrase is wrong or the bytes were
+ * changed.
+ */
 export const unseal = async (stored: Uint8Array, kid: string, passphrase: string | undefined): Promise<Buffer> => {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
   if (bytes[0] === PLAIN) return bytes.subarray(1)

@@ -1,4 +1,4 @@
-/** A key that signs ID tokens: RS256, which every client has to know. OpenID Connect Core, section 15.1 */
+/** A key pair that signs ID tokens with RS256, which every client must support. OpenID Connect Core, section 15.1 */
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { KeyUnreadable } from '../errors.ts'
@@ -6,7 +6,7 @@ import { KeyUnreadable } from '../errors.ts'
 export const ALG = 'RS256'
 const BITS = 2048
 
-/** RFC 7517: the public members of a key, and nothing else of it. */
+/** RFC 7517: only the public members of a key. */
 export interface PublicJwk {
   readonly kty: 'RSA'
   readonly n: string
@@ -31,7 +31,7 @@ export const generateSigningKey = async (): Promise<NewKey> => {
   return { kid, pkcs8: privateKey.export({ format: 'der', type: 'pkcs8' }) }
 }
 
-/** What is published of a key. Throws `KeyUnreadable` for what is no RSA key. */
+/** The public part of a key. Throws `KeyUnreadable` when it is not an RSA key. */
 export const publicJwkOf = (pkcs8: Buffer, kid: string): PublicJwk => {
   const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
   if (key.asymmetricKeyType !== 'rsa') throw KeyUnreadable(kid)

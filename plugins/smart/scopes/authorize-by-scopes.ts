@@ -1,4 +1,4 @@
-/** What the scopes of a token leave open is restricted in `authorize`, for each interaction. */
+/** Restricts each interaction to what the scopes of the token grant, in the hook `authorize`. */
 import { LRUCache } from 'lru-cache'
 import type { Caller, Hooks, Interaction, Restriction } from '../../../kernel/index.ts'
 import type { Model } from '../../model/service.ts'
@@ -7,19 +7,19 @@ import { InsufficientScope } from './errors.ts'
 import { parseScope } from './parse-scope.ts'
 import { scopeRestriction } from './scope-restriction.ts'
 
-const MAX_KEPT = 10_000 // restrictions in memory
+const MAX_KEPT = 10_000 // restrictions in the cache
 
-/** Open without a token, or a step on the way to one. */
+/** True for /metadata and the OAuth endpoints, which need no access token. */
 const isOpen = ({ kind }: Interaction): boolean => kind === 'capabilities' || kind === 'auth'
 
 const isEmpty = ({ types, others }: Restriction): boolean => others.length === 0 && Object.keys(types).length === 0
 
-/** Everything a restriction depends on. */
+/** Cache key of a restriction: all that it depends on. */
 const keyOf = ({ kind, user, launch, relatedTo, scopes = [] }: Caller): string =>
   [kind, user, launch?.patient, relatedTo, ...scopes].join('\n')
 
 export const authorizeByScopes = ({ authorize }: Pick<Hooks, 'authorize'>, model: Pick<Model, 'catalog'>): void => {
-  // The same object for the same scopes and patient: what was compiled for it is used again.
+  // Callers with the same scopes and patient share one restriction, so that what was compiled for it is reused.
   const kept = new LRUCache<string, Restriction>({ max: MAX_KEPT })
   const byCaller = new WeakMap<Caller, Restriction>()
 
@@ -47,9 +47,10 @@ export const authorizeByScopes = ({ authorize }: Pick<Hooks, 'authorize'>, model
 
   authorize.tap('scopes', ({ caller }, interaction, ruling) => {
     if (caller.kind === 'internal' || isOpen(interaction)) return
-    // One whom nobody has given scopes has none.
+    // A caller without scopes may do nothing.
     if (caller.scopes === undefined) ruling.refuse(refusal())
-    // The doings of all callers are shown to a client of its own right only. Spec: Authentication 2.
+    // Admin interactions show the activity of all callers, so only a client that acts for itself may perform them.
+    // Spec: Authentication 2.
     if (interaction.kind === 'admin' && caller.kind !== 'client') ruling.refuse(refusal())
     const restriction = restrictionFor(caller)
     if (interaction.kind === 'operation' && interaction.type === undefined && isEmpty(restriction))

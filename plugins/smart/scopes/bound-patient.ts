@@ -1,12 +1,12 @@
-/** The patient whom a RelatedPerson belongs to: whose record bounds what a user who is that person may see. */
+/** The patient of a RelatedPerson: a user who is that RelatedPerson may see only this patient's record. */
 import { isServerError } from '../../../kernel/index.ts'
 import type { Resources } from '../../fhir/service.ts'
 
 const LOCAL = /^Patient\/([A-Za-z0-9.-]{1,64})$/
 
 /**
- * The id of the Patient, for `Caller.relatedTo`; undefined where there is no such person, where it is not active any more, and
- * where its patient is not of this server.
+ * The id of the Patient, for `Caller.relatedTo`. Undefined when the RelatedPerson does not exist or is inactive, or
+ * when its patient is not on this server.
  */
 export const boundPatient = async (resources: Resources, relatedPerson: string): Promise<string | undefined> => {
   const [type, id = ''] = relatedPerson.split('/')

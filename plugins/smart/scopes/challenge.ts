@@ -1,2 +1,2 @@
-/** What a 403 because of scopes says in `WWW-Authenticate`. RFC 6750, section 3.1 */
+/** `WWW-Authenticate` of a 403 for insufficient scopes. RFC 6750, section 3.1 */
 export const CHALLENGE = 'Bearer error="insufficient_scope"'

@@ -1,4 +1,4 @@
-/** What a caller hears whose scopes are too small. */
+/** The error for a token whose scopes do not cover an interaction. */
 import { defineError } from '../../../kernel/index.ts'
 
 export const InsufficientScope = defineError(

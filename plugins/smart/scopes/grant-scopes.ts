@@ -1,9 +1,9 @@
-/** Which of the scopes that are asked for a client may have. RFC 6749, section 3.3 */
+/** Decides which of the requested scopes a client gets. RFC 6749, section 3.3 */
 import { narrowScope } from './narrow-scope.ts'
 import { parseScope } from './parse-scope.ts'
 import type { ResourceScope, Scope } from './scope.ts'
 
-const MAX_SCOPES = 200 // in one request, and of one client
+const MAX_SCOPES = 200 // in one request, and in one registration
 
 const read = (list: string): readonly Scope[] => {
   const texts = [...new Set(list.split(' '))].filter((text) => text !== '')
@@ -13,11 +13,12 @@ const read = (list: string): readonly Scope[] => {
 const isResource = (scope: Scope): scope is ResourceScope => scope.kind === 'resource'
 
 /**
- * A list separated by spaces, in the order and version that was asked for; empty when nothing is left. What is no scope is
- * left out, and more than 200 of them are none.
+ * The granted scopes, separated by spaces, in the requested order and version; empty when none is granted. Text that is
+ * not a scope is dropped; a list of more than 200 scopes counts as empty.
  *
- * `allowed` is the `scope` of the client's registration. Where it is undefined, a user flow may have everything of its level,
- * for its user consents; a client alone has nothing, for nobody does. `system` grants `system/` scopes only, `user` all others.
+ * `allowed` is the `scope` of the client's registration. When it is undefined, a user flow gets every requested scope
+ * of its level, because the user consents; a client that acts for itself gets none, because nobody consents. `system`
+ * grants only `system/` scopes, `user` all others.
  */
 export const grantScopes = (asked: string, allowed: string | undefined, level: 'system' | 'user'): string => {
   const isOfLevel = (scope: Scope): boolean =>

@@ -1,4 +1,7 @@
-/** Scopes whose type and search parameters the installed packages have: what a condition means is known when it is granted. */
+/**
+ * Drops scopes whose type or search parameters are not installed, so that the meaning of each condition is known when
+ * it is granted.
+ */
 import { isServerError } from '../../../kernel/index.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { Model } from '../../model/service.ts'
@@ -10,8 +13,9 @@ export interface InstalledScopesParts {
 }
 
 /**
- * The list without scopes of types that are not installed, and without those whose conditions cannot be decided on the
- * resource alone, as it is: unknown parameters, malformed values, dates that are about now. Throws 503 while a parameter is indexed.
+ * The list without scopes of types that are not installed, and without scopes whose conditions cannot be decided on the
+ * resource alone: unknown parameters, malformed values, dates relative to now. Rejects with 503 while one of the
+ * parameters is being indexed.
  */
 export type InstalledScopes = (granted: string) => Promise<string>
 
@@ -31,7 +35,7 @@ export const createInstalledScopes = ({ model, resources }: InstalledScopesParts
     if (scope.type !== '*' && !types.has(scope.type)) return false
     if (scope.conditions.length === 0) return true
     const query = scope.conditions.join('&')
-    // Under `*` a condition has to mean something for every type.
+    // A condition on `*` must be valid for every type.
     for (const type of scope.type === '*' ? types.keys() : [scope.type])
       if (!(await isDecidable(type, query))) return false
     return true

@@ -1,4 +1,4 @@
-/** One scope that is asked for → what of it a client may have. */
+/** Reduces a requested scope to what the client may have. */
 import type { Right, Rights } from '../../../kernel/index.ts'
 import { VERSION_1 } from './parse-scope.ts'
 import type { ResourceScope } from './scope.ts'
@@ -22,7 +22,7 @@ const common = (asked: ResourceScope, allowed: ResourceScope): Part | undefined 
   return { type, rights, conditions: [...new Set([...asked.conditions, ...allowed.conditions])] }
 }
 
-/** Parts of the same type under the same conditions are one. */
+/** Merges parts that have the same type and conditions, and adds up their rights. */
 const joined = (parts: readonly Part[]): readonly Part[] => {
   const found = new Map<string, Part>()
   for (const part of parts) {
@@ -33,7 +33,10 @@ const joined = (parts: readonly Part[]): readonly Part[] => {
   return [...found.values()]
 }
 
-/** In the version that was asked for. Rights that version 1 has no word for, and conditions, are not given to who asks by it. */
+/**
+ * Writes a part in the version of the requested scope. Version 1 cannot express conditions and some combinations of
+ * rights; these are dropped.
+ */
 const written = ({ level, version }: ResourceScope, { type, conditions, rights }: Part): readonly string[] => {
   const scope = `${level}/${type}.`
   if (version === 2) return [`${scope}${rights}${conditions.length === 0 ? '' : `?${conditions.join('&')}`}`]
@@ -42,7 +45,7 @@ const written = ({ level, version }: ResourceScope, { type, conditions, rights }
   return [...VERSION_1].flatMap(([word, of]) => ([...of].every((one) => rights.includes(one)) ? [scope + word] : []))
 }
 
-/** The scope as it was asked for where all of it is allowed, else the parts that are, in the same version. */
+/** The requested scope as it is when all of it is allowed, else the allowed parts in the same version. */
 export const narrowScope = (asked: ResourceScope, allowed: readonly ResourceScope[]): readonly string[] => {
   const parts = joined(allowed.flatMap((one) => common(asked, one) ?? []))
   const isWhole = ({ type, conditions, rights }: Part): boolean =>

@@ -1,8 +1,8 @@
-/** The grammar of scopes, versions 1 and 2. What is not of it is no scope: nothing is guessed, nothing is widened. */
+/** The grammar of scopes, versions 1 and 2. Text that does not match it exactly is not a scope; nothing is guessed. */
 import type { Rights } from '../../../kernel/index.ts'
 import type { Scope, ScopeLevel } from './scope.ts'
 
-/** Scopes that are asked for by name. */
+/** Scopes with a fixed name. */
 export const CONTEXT_SCOPES: readonly string[] = [
   'openid',
   'fhirUser',
@@ -25,9 +25,10 @@ const MAX_LENGTH = 1000 // characters of a scope
 const TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/ // RFC 6749, appendix A.4
 const RESOURCE = /^(patient|user|system)\/([A-Z][A-Za-z]*|\*)\.([a-z]+|\*)(?:\?(.*))?$/
 const RIGHTS = /^(?=.)c?r?u?d?s?$/
-// No modifier, no chain: SMART calls them experimental, and a condition that only the index can decide allows no change.
+// Modifiers and chains are not allowed: SMART calls them experimental, and the server allows no change under a
+// condition that only the index can decide.
 const PARAMETER = /^[A-Za-z][A-Za-z0-9_-]*$/
-/** Parameters of every type that tell something of the resource itself. */
+/** Common parameters that describe the resource itself. */
 const GENERAL: ReadonlySet<string> = new Set(['_id', '_lastUpdated', '_profile', '_security', '_source', '_tag'])
 
 const decoded = (text: string): string | undefined => {
@@ -43,11 +44,14 @@ const isCondition = (pair: string): boolean => {
   const name = pair.slice(0, at)
   if (at < 1 || !(PARAMETER.test(name) || GENERAL.has(name))) return false
   const value = decoded(pair.slice(at + 1))
-  // An empty value, or one of several, is ignored by searches: here it would widen.
+  // Searches ignore an empty value. In a scope that would grant more than what was written, so the scope is invalid.
   return value !== undefined && !/\p{Cc}/u.test(value) && value.split(',').every((one) => one.trim() !== '')
 }
 
-/** Undefined for what is no scope of this server. Whether its type and its parameters are installed is not looked at. */
+/**
+ * Undefined for text that is not a scope of this server. Does not check whether the type and the parameters are
+ * installed.
+ */
 export const parseScope = (text: string): Scope | undefined => {
   if (text.length > MAX_LENGTH || !TOKEN.test(text)) return undefined
   if (CONTEXT_SCOPES.includes(text)) return { kind: 'context', text }

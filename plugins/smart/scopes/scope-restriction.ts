@@ -1,11 +1,12 @@
-/** Scopes of a token → the restriction they stand for. */
+/** Turns the scopes of a token into a restriction. */
 import type { Caller, Compartment, Grant, Restriction, Right, Rights } from '../../../kernel/index.ts'
 import { CHALLENGE } from './challenge.ts'
 import type { ResourceScope } from './scope.ts'
 
 /**
- * Types that describe the house and its supplies, not a patient, and lie in nobody's compartment. A scope that names one of
- * them lets a caller who is bound to a patient read it: who has performed a test, where. `*` stands for the compartment alone.
+ * Types that describe organizations, staff and supplies. They lie in no patient's compartment. A scope that names one
+ * of them lets a caller who is bound to a patient read it, to see who has performed a test and where. A scope for `*`
+ * covers only the compartment.
  */
 export const SHARED_TYPES: ReadonlySet<string> = new Set([
   'Endpoint',
@@ -21,13 +22,16 @@ type Bound = Compartment | 'everything' | 'nothing'
 
 const compartmentOf = (id: string): Compartment => ({ type: 'Patient', id })
 
-/** The patient whose record a user is bound to: the own one of a Patient. */
+/**
+ * What a user may see: a Patient their own record, a RelatedPerson the record of its patient, a Practitioner
+ * everything.
+ */
 const boundTo = ({ user = '', relatedTo }: Caller): Bound => {
   const [type, id] = user.split('/')
   if (type === 'Patient' && id) return compartmentOf(id)
   if (type === 'RelatedPerson' && relatedTo !== undefined) return compartmentOf(relatedTo)
   if ((type === 'Practitioner' || type === 'PractitionerRole') && id) return 'everything'
-  // Nobody knows whose data a user may see who is none of these.
+  // For other users the server does not know whose data they may see.
   return 'nothing'
 }
 
@@ -35,14 +39,14 @@ const launchPatient = (caller: Caller): Bound => {
   const id = caller.launch?.patient
   if (id === undefined) return 'nothing'
   const own = boundTo(caller)
-  // A patient's token about another patient should not be; it opens nothing.
+  // A patient's token for another patient is invalid, so it grants nothing.
   return typeof own === 'object' && own.id !== id ? 'nothing' : compartmentOf(id)
 }
 
 const boundsOf = (caller: Caller): Readonly<Record<ResourceScope['level'], Bound>> => ({
   patient: launchPatient(caller),
   user: caller.kind === 'user' ? boundTo(caller) : 'nothing',
-  // No user has ever consented to these.
+  // Users cannot consent to `system/` scopes, so these count only for a client that acts for itself.
   system: caller.kind === 'client' && caller.user === undefined ? 'everything' : 'nothing',
 })
 
@@ -59,7 +63,7 @@ const grantOf = ({ type, rights, conditions }: ResourceScope, bound: Bound): Gra
 
 const ORDER: readonly Right[] = ['c', 'r', 'u', 'd', 's']
 
-/** Those that differ in their rights alone are one. */
+/** Merges grants that differ only in their rights. */
 const joined = (grants: readonly Grant[]): readonly Grant[] => {
   const found = new Map<string, Grant>()
   for (const grant of grants) {

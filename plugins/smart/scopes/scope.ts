@@ -1,4 +1,4 @@
-/** What a scope says once it was read. https://hl7.org/fhir/smart-app-launch/STU2.2/scopes-and-launch-context.html */
+/** A scope after parsing. https://hl7.org/fhir/smart-app-launch/STU2.2/scopes-and-launch-context.html */
 import type { Rights } from '../../../kernel/index.ts'
 
 export type ScopeLevel = 'patient' | 'user' | 'system'
@@ -6,7 +6,7 @@ export type ScopeLevel = 'patient' | 'user' | 'system'
 /** Rights on the resources of a type, or of all types. */
 export interface ResourceScope {
   readonly kind: 'resource'
-  /** As it was asked for. */
+  /** The scope as it was requested. */
   readonly text: string
   readonly level: ScopeLevel
   /** `*` for all. */
@@ -14,11 +14,14 @@ export interface ResourceScope {
   readonly rights: Rights
   /** 1 for `.read`, `.write` and `.*`. */
   readonly version: 1 | 2
-  /** `category=laboratory`, as they were written: all must hold; a comma in one means any of the values. */
+  /**
+   * Search conditions as they were written, such as `category=laboratory`. All must hold; a comma separates values of
+   * which one must match.
+   */
   readonly conditions: readonly string[]
 }
 
-/** One that gives no access to data: `openid`, `launch/patient`. */
+/** A scope that gives no access to data: `openid`, `launch/patient`. */
 export interface ContextScope {
   readonly kind: 'context'
   readonly text: string

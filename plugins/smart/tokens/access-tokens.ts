@@ -1,4 +1,4 @@
-/** Access tokens: 256 bits of chance of which the database has the hash. */
+/** Access tokens: 256 random bits, of which the database stores the hash. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
 import type { Client } from '../clients/client.ts'
@@ -7,13 +7,13 @@ import { ACCESS, deleteToken, findToken, insertToken, type TokenRow } from '../t
 
 export interface IssuedToken {
   readonly token: string
-  /** As the trail names it. */
+  /** Id of the token in the audit trail. */
   readonly tokenId: string
   readonly scope: string
   readonly seconds: number
 }
 
-/** Stores a token of a client of its own right; it counts once the transaction is committed. */
+/** Stores a token for a client that acts for itself. It is valid once the transaction is committed. */
 export const issueAccessToken = async (
   transaction: Transaction,
   { client, scope, seconds, now }: { client: Client; scope: string; seconds: number; now: number },
@@ -24,18 +24,21 @@ export const issueAccessToken = async (
   return { token, tokenId: tokenIdOf(idHash), scope, seconds }
 }
 
-/** What every token of ours looks like; anything else is not looked up. */
+/** The format of the tokens of this server. Other text is not looked up. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
-/** The row of an access token, also where it has expired; undefined for what is none. */
+/** The row of an access token, expired or not; undefined for an unknown token. */
 export const readToken = async (database: Database, token: string): Promise<TokenRow | undefined> =>
   TOKEN.test(token) ? database.get<TokenRow>(findToken, [hashOf(token)]) : undefined
 
-/** Ends a token of this client. */
+/** Deletes a token if it belongs to this client. */
 export const revokeToken = async (database: Database, token: string, clientId: string): Promise<void> =>
   database.transact((transaction) => transaction.run(deleteToken, [hashOf(token), clientId]))
 
-/** False for one that has expired, or whose client is disabled or gone. `builtIn` is the id of the client without a row. */
+/**
+ * False when the token has expired, or its client is disabled or unknown. `builtIn` is the id of the client that has no
+ * row.
+ */
 export const isAlive = (row: TokenRow, clock: Clock, builtIn: string): boolean =>
   Number(row.expires_at) > clock.now() &&
   (row.disabled_at === null ? row.client_id === builtIn : Number(row.disabled_at) === 0)

@@ -1,10 +1,10 @@
-/** Tokens and identifiers of assertions that have expired are removed now and then. */
+/** Removes expired tokens and identifiers of assertions every five minutes. */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { pruneJtis, pruneTokens } from '../tables.ts'
 
 const EACH_MS = 5 * 60_000
-const EXPIRED_MS = 3_600_000 // so long a caller is told that the token has expired
+const EXPIRED_MS = 3_600_000 // how long an expired token is answered with `TokenExpired`; then it is deleted
 
 export const createPruning = (database: Database, clock: Clock, log: Logger) => {
   let repeating: Repeating | undefined
