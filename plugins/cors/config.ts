@@ -1,5 +1,5 @@
 /** Settings of [cors]. By default no page of another origin may read the server's answers. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 export const corsSection = Type.Object({
   origins: Type.Array(Type.String({ minLength: 1 }), {

@@ -1,5 +1,5 @@
 /** Settings of [smart]. Spec: Configuration settings, Authentication. */
-import { Type } from 'typebox'
+import { Type } from '../../kernel/index.ts'
 
 const SECRET_CHARS = 32 // 128 bits where each character carries 4
 const PASSPHRASE_CHARS = 16

@@ -1,6 +1,5 @@
 /** The authorization server: access tokens and what they allow. SMART App Launch 2.2. Spec: [smart], Authentication. */
-import { Type } from 'typebox'
-import { definePlugin } from '../../kernel/index.ts'
+import { definePlugin, Type } from '../../kernel/index.ts'
 import { WebApps } from '../cors/service.ts'
 import { Database } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
