@@ -65,8 +65,8 @@ if (only !== 'sqlite') {
       ['two', 2],
     ] as const) {
       if (only !== undefined && only !== kind) continue
-      await postgres.createDatabase(kind)
-      await check(kind, { kind: 'postgres', postgres_url: postgres.url(undefined, kind) }, servers)
+      await postgres.createDatabase(`contention_${kind}`)
+      await check(kind, { kind: 'postgres', postgres_url: postgres.url(undefined, `contention_${kind}`) }, servers)
     }
   } finally {
     await postgres.stop()
