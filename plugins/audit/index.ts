@@ -2,7 +2,7 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'
-import { createBlockMaker } from './blocks/block-writer.ts'
+import { createBlockWriter } from './blocks/block-writer.ts'
 import { createKeyRing } from './chain/key.ts'
 import { auditSection } from './config.ts'
 import * as errors from './errors.ts'
@@ -32,7 +32,7 @@ export default definePlugin({
   setup({ config: { audit }, needs: { database }, optional, hooks, run, routes, clock, log }) {
     const { key, previous_keys: previousKeys } = audit
     const keys = createKeyRing(key, previousKeys)
-    const blocks = createBlockMaker({ database, clock, log })
+    const blocks = createBlockWriter({ database, clock, log })
     const trail = createTrail({ database, keys, blocks, clock, log })
     const queue = createEventQueue({ trail, clock, log })
     const sampler = createAnonymousRefusalThrottle(audit.unattributed_per_second)

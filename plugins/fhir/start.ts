@@ -1,37 +1,16 @@
 /** Holds the FHIR server: routes refer to it from setup on, and the start composes it. */
 import type { Static } from 'typebox'
-import type { Clock, Random, Runners } from '../../kernel/index.ts'
-import type { Model } from '../model/service.ts'
-import type { Definitions } from '../packages/service.ts'
-import type { Searches } from '../search/service.ts'
-import type { Storage } from '../storage/service.ts'
-import type { Validator } from '../validation/service.ts'
-import type { CapabilityPart } from './capability-part.ts'
-import { compose, type StartedFhir } from './compose.ts'
+import { type ComposeParts, compose, type StartedFhir } from './compose.ts'
 import type { fhirConformance, fhirKeys } from './config.ts'
 import { FhirNotStarted } from './errors.ts'
-import type { ServerOwnedTypes } from './interactions/owned-types.ts'
 import { createLargeBodies } from './large/large-bodies.ts'
 import { threadDataOf } from './large/thread-data-of.ts'
 import { createThreads } from './large/threads.ts'
-import type { BuiltInInvocation } from './operations/built-in.ts'
-import type { Operations } from './operations/registry.ts'
 
-export interface StartParts {
-  readonly definitions: Definitions
-  readonly model: Model
-  readonly storage: Storage
-  readonly searches: Searches
-  readonly run: Runners
-  readonly clock: Clock
-  readonly random: Random
+/** What `compose` is given, but for what the start makes itself or reads from settings. */
+export interface StartParts extends Omit<ComposeParts, 'large' | 'page' | 'updateAsCreate' | 'deletesMany'> {
   readonly conformance: Static<typeof fhirConformance>
   readonly fhir: Static<typeof fhirKeys>
-  readonly validator: Validator | undefined
-  /** What other plugins have added in their setup. */
-  readonly described: readonly CapabilityPart[]
-  readonly operations: Operations<BuiltInInvocation>
-  readonly owned: ServerOwnedTypes
   /** Aborted when the server stops while it starts. */
   readonly signal: AbortSignal
 }

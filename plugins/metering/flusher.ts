@@ -6,14 +6,14 @@ import { addUsage } from './tables.ts'
 
 export const FLUSH_MS = 5_000 // milliseconds; the window that a crash can lose
 
-export interface KeeperParts {
+export interface FlusherParts {
   readonly database: Database
   readonly counters: Counters
   readonly clock: Clock
   readonly log: Logger
 }
 
-export const createFlusher = ({ database, counters, clock, log }: KeeperParts) => {
+export const createFlusher = ({ database, counters, clock, log }: FlusherParts) => {
   const keep = (counts: Counts): Promise<void> =>
     database.transact(async (transaction) => {
       for (const [day, clients] of counts)

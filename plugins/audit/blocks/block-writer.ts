@@ -28,7 +28,7 @@ export interface BlockWriter {
   stop(): Promise<void>
 }
 
-export interface BlockMakerParts {
+export interface BlockWriterParts {
   readonly database: Database
   readonly clock: Clock
   readonly log: Logger
@@ -39,7 +39,7 @@ const write = async (transaction: Transaction, block: AuditBlock): Promise<void>
   await transaction.run(insertBlock, [first_seq, last_seq, min_at, max_at, filter])
 }
 
-export const createBlockMaker = ({ database, clock, log }: BlockMakerParts): BlockWriter => {
+export const createBlockWriter = ({ database, clock, log }: BlockWriterParts): BlockWriter => {
   let gathering: OpenBlock | undefined
   /** Number of the next row. */
   let next = Number.NaN

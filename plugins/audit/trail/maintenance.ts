@@ -22,7 +22,7 @@ export interface TrailMaintenance {
   chain(): Promise<string>
 }
 
-export interface KeeperParts {
+export interface TrailMaintenanceParts {
   readonly database: Database
   readonly keys: KeyRing
   readonly trail: Trail
@@ -35,7 +35,7 @@ export interface KeeperParts {
   readonly log: Logger
 }
 
-export const createTrailMaintenance = (parts: KeeperParts): TrailMaintenance => {
+export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaintenance => {
   const { database, keys, trail, blocks, queue, flush, retentionDays: days, clock, log } = parts
   let hourly: Repeating | undefined
   let isOpen = false

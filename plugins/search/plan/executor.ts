@@ -14,8 +14,8 @@ import type { SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, join, q, raw } from '../sql/fragment.ts'
 import type { StatementCache } from '../sql/statements.ts'
 import type { Deadline } from './deadline.ts'
-import { createFindNearest, type SearchMatch } from './nearest-matches.ts'
-import { type Direction, NEAR_ROWS, nextTo } from './plan.ts'
+import { createFindNearest, type NextRows, type SearchMatch } from './nearest-matches.ts'
+import { NEAR_ROWS, nextTo } from './plan.ts'
 import { isLong, type PlanRefiner } from './refine.ts'
 
 /**
@@ -107,14 +107,7 @@ export const createExecutor = (
   }
 
   /** Reads the rows next to `position` for one plan, in the order of resource keys. `rowsOf` runs the statement. */
-  const nextRows = async <R>(
-    plan: Plan,
-    position: PagePosition,
-    limit: number,
-    direction: Direction,
-    asking: Deadline,
-    rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
-  ): Promise<R[]> => {
+  const nextRows: NextRows = async (plan, position, limit, direction, asking, rowsOf) => {
     if (!isLong(plan)) return rowsOf(nextTo(plan, position, limit, direction), isSmall(plan))
     // Mostly the newest rows already fill the page.
     const near = direction === 'older' ? await rowsOf(nextTo(plan, position, limit, direction, NEAR_ROWS), false) : []

@@ -35,6 +35,15 @@ interface Nearest {
   readonly last?: SortedMatch | undefined
 }
 
+export type NextRows = <R>(
+  plan: Plan,
+  position: PagePosition,
+  limit: number,
+  direction: Direction,
+  asking: Deadline,
+  rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
+) => Promise<R[]>
+
 /** Functions of the executor that read a page. */
 export interface NearestParts {
   readonly source: RowSource
@@ -54,14 +63,7 @@ export interface NearestParts {
   /** SQL that selects all matches of some plans, unsorted. */
   readonly union: (plans: readonly Plan[], pin: number, asking: Deadline) => Promise<Fragment>
   /** Reads the rows next to a position for one plan, in the order of resource keys. */
-  readonly nextRows: <R>(
-    plan: Plan,
-    position: PagePosition,
-    limit: number,
-    direction: Direction,
-    asking: Deadline,
-    rowsOf: (found: Fragment, small: boolean) => Promise<R[]>,
-  ) => Promise<R[]>
+  readonly nextRows: NextRows
   /** True when the plan certainly reads few rows. */
   readonly hasFewRows: (plan: Plan) => boolean
 }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { createKernel, systemClock } from '../../../kernel/index.ts'
-import { createBlockMaker } from '../../../plugins/audit/blocks/block-writer.ts'
+import { createBlockWriter } from '../../../plugins/audit/blocks/block-writer.ts'
 import { createKeyRing } from '../../../plugins/audit/chain/key.ts'
 import type { TrailEvent } from '../../../plugins/audit/event.ts'
 import audit from '../../../plugins/audit/index.ts'
@@ -32,7 +32,7 @@ const fill = async (sqlitePath: string, count: number): Promise<void> => {
   const kernel = await createKernel({ plugins: [database, audit], settings, log: { level: 'silent' } })
   await kernel.start()
   const parts = { database: kernel.get(Database), clock: systemClock, log: kernel.log }
-  const trail = createTrail({ ...parts, keys: createKeyRing(KEY, []), blocks: createBlockMaker(parts) })
+  const trail = createTrail({ ...parts, keys: createKeyRing(KEY, []), blocks: createBlockWriter(parts) })
   const patients = Array.from({ length: PEOPLE }, () => `Patient/${randomUUID()}`)
   const toEvent = (at: number): TrailEvent => ({
     at: Date.now(),
