@@ -4,7 +4,7 @@ import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
 import { every, isServerError } from '../../../kernel/index.ts'
 import type { Sql, SqlParam } from '../contract.ts'
-import { DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
+import { DatabaseGone, DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
@@ -220,7 +220,8 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       })
     },
     threadReaderLocation: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
-    transact: (work, options) => writer.transact(work, options),
+    // Refused at once, so that the copy of a lost file does not wait for changes that nobody will acknowledge.
+    transact: (work, options) => (fileGuard?.isLost ? Promise.reject(DatabaseGone()) : writer.transact(work, options)),
     orm: () => {
       orm ??= openOrm(handle, options)
       return orm
