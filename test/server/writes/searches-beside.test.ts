@@ -1,4 +1,5 @@
 /** Searches beside a write that takes long, on SQLite: what was stored before it is found at once, and found. */
+// database: sqlite, the one kind with an insert buffer beside reads of their own
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, definePlugin } from '../../../kernel/index.ts'
