@@ -186,9 +186,10 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
 
   /** All reads outside of transactions go through this function. */
   const read = <T>(statement: Sql, work: () => T): T | Promise<T> => {
-    if (insertBuffer.concerns(statement)) return writer.afterInsertBuffer(() => guard(work))
+    if (insertBuffer.concernsReader(statement)) return writer.afterInsertBuffer(() => guard(work))
     const { busy } = inMemory ? writer : { busy: undefined }
-    if (busy !== undefined) return busy.then(() => guard(work))
+    // The transaction may have left rows in the insert buffer.
+    if (busy !== undefined) return busy.then(() => read(statement, work))
     return guard(work)
   }
   const confirmPlace = (): void => {
@@ -214,7 +215,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       // A thread opens the file by its name, under which another file may be by now.
       if (lane === undefined || fileGuard?.isLost)
         return read(statement, () => reader.of(statement).all(...params) as R[])
-      if (insertBuffer.concerns(statement)) await writer.afterInsertBuffer(() => undefined)
+      if (insertBuffer.concernsReader(statement)) await writer.afterInsertBuffer(() => undefined)
       return lane.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })
