@@ -78,16 +78,7 @@ test('addresses beside the FHIR interface take it, and refuse other methods with
     plugins: [...basic, audit, metering],
     settings: { audit: { enabled: true, key: 'a key of the chain for tests' } },
   })
-  for (const path of [
-    '/_audit',
-    '/_audit/verify',
-    '/_usage',
-    '/_requests',
-    '/livez',
-    '/readyz',
-    '/healthz',
-    '/metadata',
-  ])
+  for (const path of ['/_audit', '/_audit/verify', '/_usage', '/livez', '/readyz', '/healthz', '/metadata'])
     for (const url of [path, `${path}/`]) {
       assert.is((await all.inject(url)).statusCode, 200, url)
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
