@@ -14,7 +14,7 @@ import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import { messageOf } from './message-of.ts'
-import { refuseOtherMethods } from './other-methods.ts'
+import { collectAddresses } from './mounted-addresses.ts'
 import { toOutcome } from './outcome.ts'
 import { type ContextParts, createContextBuilder, createUnreadContextBuilder } from './request-context.ts'
 import { type AskRelay, createAskRelay, createRequestHooks, type RequestHooks } from './request-hooks.ts'
@@ -217,24 +217,28 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       passHooks: createRequestHooks(run),
       askRelay: createAskRelay(run),
     }
-    app.register((scope, _scopeOptions, scopeDone) => {
+    // Without a prefix another method of the same path may be the host's.
+    const addresses = options.isHosts !== undefined && prefix === '' ? undefined : collectAddresses()
+    app.register((bare, _bareOptions, bareDone) => {
       // Bare routes pass no hook, but their heads are checked as well.
-      scope.addHook('onRequest', ({ raw }, reply, next) => {
+      bare.addHook('onRequest', ({ raw }, reply, next) => {
         shared.watchUsage?.skips(raw, reply.raw)
         next(checkHead(raw)?.with({ headers: { connection: 'close' } }))
       })
-      answerErrors(scope, options)
-      for (const routes of parts.routes) if (routes.bare) mount(scope, routes, options, mounted)
-      scopeDone()
+      answerErrors(bare, options)
+      addresses?.watch(bare, true)
+      for (const routes of parts.routes) if (routes.bare) mount(bare, routes, options, mounted)
+      bareDone()
     })
     app.register((scope, _scopeOptions, scopeDone) => {
       mountRequestHooks(scope, prefix, options, shared)
-      const mountAll = (): void => {
-        for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options, mounted)
-      }
-      // Without a prefix another method of the same path may be the host's.
-      if (options.isHosts !== undefined && prefix === '') mountAll()
-      else refuseOtherMethods(scope, mountAll)
+      addresses?.watch(scope, false)
+      for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options, mounted)
+      // Registered after the plugins, so that all of their routes are known: several may share a path.
+      scope.register((own, _ownOptions, ownDone) => {
+        addresses?.complete(own)
+        ownDone()
+      })
       scopeDone()
     })
     const { watchUsage } = shared

@@ -5,6 +5,7 @@ import { readSchema } from './read-schema.ts'
 
 /** `database` is the section of server.toml. Throws where there is no database. */
 export const lookFor = async (database: Readonly<Record<string, unknown>>, log: Logger): Promise<void> => {
+  if (database.kind === 'memory') throw DatabaseMissing('memory')
   const { migrations } = await readSchema(database, log)
   if (migrations.length > 0) return
   // The URL of a PostgreSQL database may hold a password, so it is not shown.

@@ -156,7 +156,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
     bundle: createBundle({
       large,
       batch: createBatch({ interactions, capabilities, random }),
-      transaction: createTransaction({ ...common, interactions }),
+      transaction: createTransaction({ ...common, interactions, capabilities }),
     }),
     capabilities,
     catalog,

@@ -4,12 +4,13 @@ export { compareDateTimes } from './date/compare-date-times.ts'
 export { type DateBounds, MAX_TIME, MIN_TIME, readDateBounds } from './date/date-bounds.ts'
 export { readDateRange } from './date/date-range.ts'
 export { isDate, isDateTime, isInstant, isTime } from './date/is-date-time.ts'
-export { type DecimalRange, readDecimalRange } from './decimal/implicit-precision.ts'
+export { type DecimalRange, type NoRange, readDecimalRange } from './decimal/implicit-precision.ts'
 export {
   add,
   compareRatios,
   decimal,
   divide,
+  MAX_DIGITS,
   magnitude,
   multiply,
   type Ratio,

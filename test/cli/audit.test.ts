@@ -6,6 +6,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel } from '../../kernel/index.ts'
 import audit from '../../plugins/audit/index.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { basic } from '../support/server-with.ts'
 import { createWorld, type Ran } from '../support/world.ts'
 
@@ -93,6 +94,41 @@ test('what cannot be read exits with 2 and makes nothing', () =>
     assert.is(half.code, 2)
     assert.match(half.stderr, /given together/)
   }))
+
+test('a database that no server has used has no trail: exit code 2 says so, and it is left empty', async () => {
+  const postgres = await startPostgres()
+  const place = createWorld()
+  const path = join(place.folder, 'empty.sqlite')
+  const verify = (...argv: string[]): Promise<Ran> =>
+    createWorld({ plugins, folder: place.folder, argv: ['audit', 'verify', ...argv] }).run()
+  try {
+    await postgres.createDatabase('unused')
+    const url = postgres.url(undefined, 'unused')
+    for (const _time of [1, 2]) {
+      const { code, stdout, stderr } = await verify('--postgres', url)
+      assert.is(code, 2)
+      assert.is(stdout, '')
+      assert.is(
+        stderr,
+        'There is no database to read: no server has used this postgres. Name one with --sqlite or --postgres.\n',
+      )
+    }
+    new BetterSqlite(path).exec('CREATE TABLE t (a); DROP TABLE t').close()
+    const other = await verify('--sqlite', path)
+    assert.is(other.code, 2)
+    assert.match(other.stderr, 'empty.sqlite is not a database of this server')
+    writeFileSync(`${path}.none`, '')
+    const none = await verify('--sqlite', `${path}.none`)
+    assert.is(none.code, 2)
+    assert.is(none.stderr, `There is no database to read: ${path}.none. Name one with --sqlite or --postgres.\n`)
+    const memory = await verify('--memory')
+    assert.is(memory.code, 2)
+    assert.match(memory.stderr, /^There is no database to read: memory/)
+  } finally {
+    place.remove()
+    await postgres.stop()
+  }
+})
 
 test('what it is to do is said', async () => {
   const place = createWorld({ plugins, argv: ['audit', 'dance'] })

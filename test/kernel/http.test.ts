@@ -234,6 +234,76 @@ test('an unknown address is 404, an unknown method 405 with Allow, both with an 
   assert.match(odd.json().issue[0].diagnostics, 'PROPFIND is not supported')
 })
 
+test('a slash at the end of an address of a plugin says nothing, unless a plugin says what', async () => {
+  const bare = pluginOf('bare', ({ routes }) =>
+    routes(
+      (app, _options, done) => {
+        app.get('/pulse', async () => 'alive')
+        app.get('/beat', async () => 'beats')
+        done()
+      },
+      { bare: true },
+    ),
+  )
+  const second = pluginOf('second', ({ routes }) =>
+    routes((app, _options, done) => {
+      app.get('/cups/:cup', async ({ params }) => params)
+      app.get('/tray/', async () => 'a tray')
+      app.get('/spoon', async () => 'a spoon')
+      app.get('/spoon/', async () => 'spoons')
+      app.get('/files/*', async ({ params }) => params)
+      app.post('/beat', async () => 'beaten')
+      app.register(
+        (inner, _innerOptions, innerDone) => {
+          inner.addHook('onRequest', (_request, reply, next) => {
+            reply.header('x-inner', 'yes')
+            next()
+          })
+          inner.get('/rules', async ({ ctx }) => ctx.route)
+          innerDone()
+        },
+        { prefix: '/house' },
+      )
+      done()
+    }),
+  )
+  const { kernel } = await started([pot, bare, second])
+  for (const [method, url, body] of [
+    ['GET', '/pulse/', 'alive'],
+    ['POST', '/drink/', 'thanks'],
+    ['GET', '/cups/7/', '{"cup":"7"}'],
+    ['GET', '/tray/', 'a tray'],
+    ['GET', '/spoon', 'a spoon'],
+    ['GET', '/spoon/', 'spoons'],
+    ['GET', '/files/a/', '{"*":"a/"}'],
+    ['GET', '/beat/', 'beats'],
+    ['POST', '/beat/', 'beaten'],
+    ['GET', '/house/rules/', '/house/rules'],
+    ['GET', '/house/rules', '/house/rules'],
+  ] as const) {
+    const answer = await kernel.inject({ method, url })
+    assert.is(answer.body, body, `${method} ${url}`)
+    assert.is(answer.headers['x-inner'], url.startsWith('/house') ? 'yes' : undefined)
+  }
+  for (const [url, allow] of [
+    ['/pulse', 'GET, HEAD'],
+    ['/pulse/', 'GET, HEAD'],
+    ['/who/', 'GET, HEAD'],
+    ['/beat/', 'GET, HEAD, POST'],
+    ['/house/rules/', 'GET, HEAD'],
+  ] as const) {
+    const answer = await kernel.inject({ method: 'DELETE', url })
+    assert.is(answer.statusCode, 405, url)
+    assert.is(String(answer.headers.allow).split(', ').sort().join(', '), allow)
+    // A bare address passes no hook, whatever the method; so it has no id.
+    assert.is(answer.headers['x-request-id'] === undefined, url.startsWith('/pulse'), url)
+    const head = await kernel.inject({ method: 'HEAD', url })
+    assert.equal([head.statusCode, head.body], [200, ''])
+  }
+  for (const url of ['/who//', '//who', '/tray']) assert.is((await kernel.inject(url)).statusCode, 404, url)
+  await kernel.stop()
+})
+
 test('an address of a plugin answers methods that nobody takes there with 405 and those somebody does', async () => {
   const second = pluginOf('second', ({ routes }) =>
     routes((app, _options, done) => {

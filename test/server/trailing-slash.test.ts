@@ -1,6 +1,8 @@
 /** A slash at the end of an address says nothing. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import audit from '../../plugins/audit/index.ts'
+import metering from '../../plugins/metering/index.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
 
 type Json = Record<string, any>
@@ -69,6 +71,27 @@ test('entries of a Bundle take it, and two slashes stay no address', async () =>
     ['200', '200', '200', '400'],
   )
   assert.is((await server.inject('/Patient//')).statusCode, 404)
+})
+
+test('addresses beside the FHIR interface take it, and refuse other methods with 405', async () => {
+  const all = await serverWith({
+    plugins: [...basic, audit, metering],
+    settings: { audit: { enabled: true, key: 'a key of the chain for tests' } },
+  })
+  for (const path of ['/_audit', '/_audit/verify', '/_usage', '/livez', '/readyz', '/healthz', '/metadata'])
+    for (const url of [path, `${path}/`]) {
+      assert.is((await all.inject(url)).statusCode, 200, url)
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+        const refused = await all.inject({ method, url, headers: JSON_TYPE, payload: patient('x') })
+        assert.is(refused.statusCode, 405, `${method} ${url}`)
+        assert.is(refused.headers.allow, 'GET, HEAD')
+      }
+    }
+  const page = (await all.inject('/_audit/?_count=1')).json()
+  assert.is(page.entry.length, 1)
+  const next = page.link.find(({ relation }: Json) => relation === 'next').url
+  assert.is((await all.inject(next.slice(next.indexOf('/_audit')))).json().entry.length, 1)
+  await all.stop()
 })
 
 test.run()

@@ -4,7 +4,7 @@
  */
 import { Args, Command, Flags } from '@oclif/core'
 import { commandContext } from '../../../kernel/index.ts'
-import { Database } from '../../database/service.ts'
+import { Database, lookForDatabase } from '../../database/service.ts'
 import { VerifyArguments } from '../errors.ts'
 import { verifyTrail } from '../verify/walk.ts'
 
@@ -27,7 +27,9 @@ export default class Audit extends Command {
     try {
       if ((seq === undefined) !== (mac === undefined)) throw VerifyArguments()
       const checkpoint = seq === undefined || mac === undefined ? undefined : { seq, mac: mac.toLowerCase() }
-      const database = (await kernel()).get(Database)
+      const made = await kernel()
+      await lookForDatabase(settings().section('database'), made.log)
+      const database = made.get(Database)
       const verdict = await database.readOnly((reader) =>
         verifyTrail(reader, { key, previousKeys: previous_keys, checkpoint }),
       )

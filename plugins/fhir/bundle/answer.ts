@@ -48,17 +48,26 @@ export const refusedEntry = (error: ServerError): string =>
 /** Collects the entries of an answer within the limit on its size. */
 export const createAnswerEntries = (count: number) => {
   const entries: string[] = new Array(count).fill('')
+  const kept = new Map<number, string>()
   let chars = 0
+  const set = (index: number, entry: string): void => {
+    if (chars + entry.length > MAX_CHARS) throw BundleAnswerTooLarge(MAX_CHARS)
+    chars += entry.length
+    entries[index] = entry
+  }
   return {
+    /** Removes all entries but those that were added by `keep`. */
     clear(): void {
       chars = 0
       entries.fill('')
+      for (const [index, entry] of kept) set(index, entry)
     },
     /** Throws 413 when the answer would become too large; the entry is not added then. */
-    set(index: number, entry: string): void {
-      if (chars + entry.length > MAX_CHARS) throw BundleAnswerTooLarge(MAX_CHARS)
-      chars += entry.length
-      entries[index] = entry
+    set,
+    /** Like `set`, for an entry that stays when the others are removed. */
+    keep(index: number, entry: string): void {
+      set(index, entry)
+      kept.set(index, entry)
     },
     /** Adds a refusal without counting it: refusals are small, and each entry must have an answer. */
     refuse(index: number, error: ServerError): void {

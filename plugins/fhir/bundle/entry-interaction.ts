@@ -63,9 +63,13 @@ export const readUrl = (
 
 const NEEDS_RESOURCE = new Set(['POST', 'PUT', 'PATCH'])
 
-/** True for GET metadata, which a batch answers although it is none of the interactions. */
-export const asksForCapabilities = ({ method, url }: BundleEntry, ctx: RequestContext): boolean =>
-  (method === 'GET' || method === 'HEAD') && readUrl(url, ctx).segments.join('/') === 'metadata'
+/** True for GET metadata, which a Bundle answers although it is none of the interactions. Throws 400, 405. */
+export const asksForCapabilities = ({ method, url }: BundleEntry, ctx: RequestContext): boolean => {
+  const { segments } = readUrl(url, ctx)
+  if (segments.length !== 1 || segments[0] !== 'metadata') return false
+  if (method !== 'GET' && method !== 'HEAD') throw MethodRefused(method)
+  return true
+}
 
 /** `isBatch`: the entry may also POST a search, with the parameters in its URL. Throws 400, 404, 405. */
 export const toInteractionRequest = (

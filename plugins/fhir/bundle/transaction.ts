@@ -15,6 +15,7 @@ import {
 import type { AuditDetails } from '../audit-details.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
+import type { Capabilities } from '../interactions/capabilities.ts'
 import {
   emitOperation,
   interactionAbout,
@@ -33,6 +34,7 @@ import { type BundleEntry, isRefused, type RefusedEntry } from './bundle-request
 import { toBody } from './entry-body.ts'
 import { issuesOfEntry, issuesOfRefusal } from './entry-error.ts'
 import {
+  asksForCapabilities,
   type EntryInteraction,
   type EntryRequest,
   toEntryInteraction,
@@ -61,6 +63,7 @@ const placed = (error: unknown, index: number): unknown => {
 
 export interface TransactionParts extends RetryParts, ResolveParts {
   readonly interactions: Interactions
+  readonly capabilities: Capabilities
   readonly write: WritePath
   readonly random: Random
   readonly guardChange: GuardChange
@@ -71,7 +74,7 @@ export interface TransactionParts extends RetryParts, ResolveParts {
 export const createTransaction =
   (parts: TransactionParts): PerformBundle =>
   async (view, ctx, { entries }, headers) => {
-    const { interactions, database, write, guardChange, prepareWrite, audit } = parts
+    const { interactions, capabilities, database, write, guardChange, prepareWrite, audit } = parts
     const { run } = view
     const breathe = createYield(ctx)
 
@@ -132,9 +135,15 @@ export const createTransaction =
     }
 
     const asked: EntryRequest[] = []
+    const answers = createAnswerEntries(entries.length)
+    /** GET metadata reads no resource: answered before the transaction and without an event, as in a batch. */
+    const describe = async (entry: BundleEntry): Promise<void> =>
+      answers.keep(entry.index, answeredEntry(ctx, entry, await capabilities({ ctx, headers, url: entry.url })))
     for (const entry of entries) {
       if (isRefused(entry)) return refuseUnknown(entry, entry.error)
-      asked.push(await readAt(entry, () => toInteractionRequest(ctx, entry, headers)))
+      if (await readAt(entry, () => asksForCapabilities(entry, ctx)))
+        await describe(entry).catch((error) => refuseUnknown(entry, error))
+      else asked.push(await readAt(entry, () => toInteractionRequest(ctx, entry, headers)))
       await breathe()
     }
     const deleted = asked.flatMap(({ entry, request: { params } }) =>
@@ -216,7 +225,6 @@ export const createTransaction =
       }
 
       const progress: CurrentChange = { interaction: undefined }
-      const answers = createAnswerEntries(entries.length)
       const answered = ({ entry }: EntryInteraction, answer: Answer): void =>
         answers.set(entry.index, answeredEntry(ctx, entry, answer))
 

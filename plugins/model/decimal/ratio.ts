@@ -9,9 +9,9 @@ export interface Ratio {
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 /** Significant digits that are read; the rest are dropped. The bound keeps one long number from blocking the process. */
-const MAX_DIGITS = 400
+export const MAX_DIGITS = 400
 /** Smallest magnitude that is read: a number closer to 0 than 10^-1000 becomes 10^-1000 with its sign. */
-const MIN_EXPONENT = -1_000
+export const MIN_EXPONENT = -1_000
 
 export const decimal = (digits: bigint, exponent = 0): Ratio => ({ digits, exponent, over: 1n })
 

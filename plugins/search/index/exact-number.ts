@@ -4,7 +4,7 @@
  * differences do; it is empty when there is none, as for nearly all numbers. Ordering by (near, rest) orders the
  * numbers, in both databases.
  */
-import { compareRatios, decimal, type Ratio, readRatio, subtract } from '../../model/service.ts'
+import { compareRatios, decimal, MAX_DIGITS, type Ratio, readRatio, subtract } from '../../model/service.ts'
 
 export interface ExactNumber {
   readonly near: number
@@ -12,8 +12,6 @@ export interface ExactNumber {
   readonly rest: string
 }
 
-/** Digits of the difference that are stored. `~` behind them means that there are more. */
-const MAX_DIGITS = 200
 /** Added to the decimal exponent of a difference, so that it is positive for every number that can be read. */
 const OFFSET = 50_000
 /** Decimals with up to so many digits are all represented by different doubles. */
@@ -36,7 +34,10 @@ const beside = (value: number, upwards: boolean): number => {
 }
 const shortestOf = (value: number): Ratio => readRatio(String(value)) as Ratio
 
-/** A positive number as a text that sorts by value: first its exponent, then its digits. */
+/**
+ * A positive number as a text that sorts by value: first its exponent, then its digits, all that are read of a number.
+ * `~` behind them means that there are more, as in a product or a quotient.
+ */
 const toRest = ({ digits, exponent, over }: Ratio): string => {
   // A quotient may have infinitely many digits: so many are enough for MAX_DIGITS.
   const more = over === 1n ? 0 : MAX_DIGITS + over.toString().length

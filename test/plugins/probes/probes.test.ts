@@ -140,4 +140,26 @@ test('probes carry no request id, are not logged, and /healthz gives the role, w
   await server.stop()
 })
 
+for (const path of ['/livez', '/readyz', '/healthz'])
+  test(`${path} refuses other methods with 405, and takes a slash at its end`, async () => {
+    const { control, plugin } = controlled()
+    const kernel = await kernelWith(plugin)
+    const ready = kernel.start()
+    control.finishStart()
+    await ready
+    for (const url of [path, `${path}/`, `${path}?x=1`]) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+        const refused = await kernel.inject({ method, url, headers: { 'content-type': 'text/none' }, payload: '{' })
+        assert.is(refused.statusCode, 405, `${method} ${url} ${refused.body}`)
+        assert.is(refused.headers.allow, 'GET, HEAD')
+        assert.is(refused.json().issue[0].code, 'not-supported')
+      }
+      const [given, head] = [await kernel.inject(url), await kernel.inject({ method: 'HEAD', url })]
+      assert.is(given.statusCode, 200, url)
+      assert.equal(given.json(), (await kernel.inject(path)).json())
+      assert.equal([head.statusCode, head.body], [200, ''])
+    }
+    await kernel.stop()
+  })
+
 test.run()

@@ -183,6 +183,56 @@ test('numbers with more digits than a double holds are told apart', async () => 
   await finds(probability('66.899999999999993'), 'long1')
 })
 
+/** Digits that no double and no shorter number tells apart. */
+const digitsOf = (count: number, last: number): string =>
+  `${Array.from({ length: count - 1 }, (_, at) => (at * 7 + 3) % 10).join('')}${last}`
+
+test('a number is found by its own text, up to 400 digits, however it is written', async () => {
+  const texts = [
+    '0.0000001234567890123456785000000000000000001',
+    ...[40, 41, 201, 218, 399, 400].flatMap((count) => [`0.${digitsOf(count, 1)}`, `0.${digitsOf(count, 2)}`]),
+    `${digitsOf(150, 1)}.${digitsOf(250, 1)}`,
+    `-${digitsOf(300, 1)}.5`,
+    `0.${'0'.repeat(500)}${digitsOf(400, 1)}`,
+    '1.25e-0003',
+    '1e-1500',
+  ]
+  for (const [at, text] of texts.entries()) {
+    await risk(`own${at}`, text)
+    await quantity(`own${at}`, text, 'pc')
+  }
+  for (const [at, text] of texts.entries()) {
+    await finds(probability(text), `own${at}`)
+    await finds(`${probability(`ge${text}`)}&probability=le${text}`, `own${at}`)
+    await finds(`${probability(`gt${text}`)}&probability=lt${text}`, '')
+    await finds(`/RiskAssessment?_filter=${encodeURIComponent(`probability eq ${text}`)}`, `own${at}`)
+    await finds(`/Observation?value-quantity=${text}|${UCUM}|pc`, `own${at}`)
+    await finds(`/Observation?code-value-quantity=http://l|c$${text}|${UCUM}|pc`, `own${at}`)
+  }
+})
+
+test('a number beyond what is compared is refused with the reason', async () => {
+  for (const [text, reason] of [
+    [`0.${digitsOf(401, 1)}`, /is not a number of at most 400 digits/],
+    [digitsOf(5_000, 1), /is not a number of at most 400 digits/],
+    ['1e309', /is not a number within the range of a double/],
+    ['-2e99999999999999999999', /is not a number within the range of a double/],
+    ['1e', /begins with a prefix that is none of .* or it is no number/],
+  ] as const)
+    for (const url of [
+      `/RiskAssessment?probability=${text}`,
+      `/Observation?value-quantity=${text}`,
+      `/Observation?code-value-quantity=http://l|c$${text}`,
+    ]) {
+      const answer = await server.inject(url)
+      assert.is(answer.statusCode, 400, url.slice(0, 100))
+      assert.match(answer.json().issue[0].diagnostics, reason)
+    }
+  // Zero has no digits, whatever its exponent.
+  await finds(probability('lt0e999999'), (await found(probability('lt0'))).join(' '))
+  assert.ok((await found(probability('0e999999'))).length > 0)
+})
+
 test('a resource with two numbers that are one double is found by both', async () => {
   await put(
     'RiskAssessment',

@@ -382,7 +382,6 @@ test('an entry cannot lead out of the server, nor to what is no FHIR interaction
     ['file:///etc/passwd', 400],
     ['$export', 404],
     ['Patient/$export', 404],
-    ['metadata', 404],
     ['Foo/1', 404],
     ['Patient/1/2/3/4/5', 404],
   ] as const) {
@@ -391,6 +390,42 @@ test('an entry cannot lead out of the server, nor to what is no FHIR interaction
     assert.is(answer.json.issue[0].expression[0], 'Bundle.entry[0]')
   }
   assert.is((await transact([{ request: { method: 'POST', url: 'Patient/1' }, resource: {} }])).status, 405)
+})
+
+test('GET metadata is answered as in a batch, beside changes, and other methods of it are refused', async () => {
+  const entries = [
+    get('metadata'),
+    post({ resourceType: 'Basic' }),
+    get('metadata/?mode=terminology'),
+    { request: { method: 'HEAD', url: '/metadata' } },
+    get('metadata?_elements=status'),
+  ]
+  const answer = await transact(entries)
+  assert.is(answer.status, 200, answer.text)
+  const batch = await clinic.bundle('batch', entries)
+  const shown = ({ json }: Answered): Json[] =>
+    json.entry.map(({ resource, response }: Json) => {
+      const { id, date, ...rest } = resource ?? {}
+      return [response.status, rest]
+    })
+  assert.equal(shown(answer), shown(batch))
+  const [first, made, second, third] = answer.json.entry
+  assert.is(first.resource.resourceType, 'CapabilityStatement')
+  assert.is(made.response.status, '201 Created')
+  assert.is(second.resource.resourceType, 'TerminologyCapabilities')
+  assert.is(third.resource, undefined)
+
+  const before = await clinic.ids('Basic')
+  const wrong = await transact([post({ resourceType: 'Basic' }), get('metadata?mode=none')])
+  refused(wrong, 400, 'value', 'Bundle.entry[1]')
+  assert.match(wrong.json.issue[0].diagnostics, /mode/)
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    const entry = { request: { method, url: 'metadata' }, resource: { resourceType: 'Basic' } }
+    refused(await transact([post({ resourceType: 'Basic' }), entry]), 405, 'not-supported', 'Bundle.entry[1]')
+    const { json } = await clinic.bundle('batch', [entry])
+    assert.is(json.entry[0].response.status.slice(0, 3), '405')
+  }
+  assert.equal(await clinic.ids('Basic'), before)
 })
 
 test('what is no batch or transaction is refused, and says what it is', async () => {

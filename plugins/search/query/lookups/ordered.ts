@@ -6,7 +6,9 @@
 import {
   type DateBounds,
   type DecimalRange,
+  MAX_DIGITS,
   multiply,
+  type NoRange,
   type Ratio,
   readDateBounds,
   readDecimalRange,
@@ -134,10 +136,17 @@ export const dateLookup = (name: string, codes: readonly number[], text: string,
   }
 }
 
+/** What a number has to be that is beyond what searches compare. */
+const BEYOND: Readonly<Record<Exclude<NoRange, 'no-number'>, string>> = {
+  'too-many-digits': `a number of at most ${MAX_DIGITS} digits: more are not compared, so leave the last ones out`,
+  'too-large': 'a number within the range of a double, which ends at 1.8e308: no larger one is stored',
+}
+
 const readNumberValue = (name: string, text: string): { prefix: Prefix; number: DecimalRange } => {
   const { prefix, rest } = splitPrefix(text)
   const number = readDecimalRange(rest)
-  if (number === undefined) throw SearchPrefix(name, 'number such as 5.4 or 1e2')
+  if (number === 'no-number') throw SearchPrefix(name, 'number such as 5.4 or 1e2')
+  if (typeof number === 'string') throw SearchValue(name, BEYOND[number])
   return { prefix, number }
 }
 
