@@ -7,13 +7,14 @@ import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
 import references from '../../plugins/references/index.ts'
 import { fhirPlugins } from '../support/fhir-plugins.ts'
+import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
 const EXPECTED = 5305 // 5306 files, of which ig-r4.json holds ImplementationGuide/fhir a second time
 const LANES = 8
 let server: TestServer
-let base = ''
+let client: HttpClient
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions('all'), ...fhirPlugins, references],
@@ -23,9 +24,12 @@ test.before(async () => {
       conformance: { update_as_create: true, reference_policy: 'fhir' },
     },
   })
-  base = await server.listen()
+  client = createHttpClient(await server.listen())
 })
-test.after(() => server.stop())
+test.after(async () => {
+  client.close()
+  await server.stop()
+})
 
 interface Sent {
   readonly resourceType: string
@@ -76,18 +80,16 @@ test(`all ${EXPECTED} resources but five are put, and read, vread and history gi
   await inLanes(async (name) => {
     const text = readFileSync(join(examplesFolder, name), 'utf8')
     const sent = JSON.parse(text) as Sent
-    const url = `${base}/${sent.resourceType}/${sent.id}`
+    const url = `/${sent.resourceType}/${sent.id}`
     const headers = { 'content-type': 'application/fhir+json', prefer: 'return=minimal' }
-    const put = await fetch(url, { method: 'PUT', headers, body: text })
-    await put.arrayBuffer()
-    if (put.status !== statusOf(name)) wrong.push(`${name}: PUT ${put.status}`)
-    if (!put.ok) return
-    const answer = await fetch(url, { headers: AS_FHIR })
-    const read = await answer.text()
+    const { status } = await client.send('PUT', url, { headers, body: text })
+    if (status !== statusOf(name)) wrong.push(`${name}: PUT ${status}`)
+    if (status >= 400) return
+    const { text: read } = await client.send('GET', url, { headers: AS_FHIR })
     if (!isSame(read, text, sent)) wrong.push(`${name}: read differs`)
-    if ((await (await fetch(`${url}/_history/1`, { headers: { ...AS_FHIR, ...PLAIN } })).text()) !== read)
+    if ((await client.send('GET', `${url}/_history/1`, { headers: { ...AS_FHIR, ...PLAIN } })).text !== read)
       wrong.push(`${name}: vread differs`)
-    const history = await (await fetch(`${url}/_history`, { headers: PLAIN })).text()
+    const { text: history } = await client.send('GET', `${url}/_history`, { headers: PLAIN })
     if (!history.includes('"total":1,') || !history.includes(`"resource":${read},"request":`))
       wrong.push(`${name}: history differs`)
   })

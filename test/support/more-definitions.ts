@@ -13,6 +13,7 @@ export const moreDefinitions = (base: AnyPlugin, name: string, version: string, 
   definePlugin({
     name: base.name,
     provides: [Definitions],
+    uses: base.uses ?? [],
     setup(parts) {
       const added = more.map((resource) => ({
         package: `${name}@${version}`,

@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
+import { Database } from '../../plugins/database/service.ts'
 import { type Definition, Definitions } from '../../plugins/packages/service.ts'
+import { keepCompiledCatalog, putCompiledCatalog } from './compiled-catalogs.ts'
 
 export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 
@@ -55,7 +57,8 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
   definePlugin({
     name: 'stub-definitions',
     provides: [Definitions],
-    setup({ provide }) {
+    uses: [Database],
+    setup({ provide, optional, plugins }) {
       const wanted = (name: string): boolean =>
         types === 'all' || types.some((type) => name === `StructureDefinition-${type}.json`)
       const chosen = (name: string): boolean => types === 'all' || others?.test(name) === true
@@ -66,12 +69,20 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
         read.set(type, known)
         return known
       }
+      const fingerprint = `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 80)}${others?.source.length ?? ''}`
       provide(Definitions, {
         packages: [{ name: 'hl7.fhir.r4.examples', version: '4.0.1' }],
-        fingerprint: `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 80)}${others?.source.length ?? ''}`,
+        fingerprint,
         all,
         find: async (type, url) => (await all(type)).find((one) => one.url === url),
         refresh: async () => false,
       })
+      const database = optional(Database)
+      if (database === undefined || !plugins.some(({ name }) => name === 'storage')) return undefined
+      const key = JSON.stringify([types, others?.source])
+      return {
+        start: () => putCompiledCatalog(database, key),
+        stop: () => keepCompiledCatalog(database, key, fingerprint),
+      }
     },
   })

@@ -1,0 +1,57 @@
+/**
+ * Compiled definitions, shared by the servers of a run of tests: compiling those of all types takes a second and a half.
+ * The first server that compiles them leaves them behind when it stops; later ones find them in their new database, as
+ * a server that is started again does.
+ */
+import { hash } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Database, sql } from '../../plugins/database/service.ts'
+
+interface CatalogRow {
+  readonly fingerprint: string
+  readonly body: string
+}
+
+const find = sql('test.catalog-find', 'SELECT 1 AS found FROM catalog LIMIT 1')
+const readRows = sql('test.catalog-read', 'SELECT fingerprint, body FROM catalog ORDER BY fingerprint')
+const insert = sql(
+  'test.catalog-insert',
+  'INSERT INTO catalog (fingerprint, body) VALUES (?, ?) ON CONFLICT DO NOTHING',
+)
+
+const known = new Map<string, readonly CatalogRow[]>()
+
+/** The processes of one run share a folder, which the runner removes. */
+const fileOf = (key: string): string | undefined => {
+  const folder = process.env.REFHIR_TEST_RUN
+  return folder === undefined ? undefined : join(folder, `catalog-${hash('sha256', key)}.json`)
+}
+
+const rowsOf = (key: string): readonly CatalogRow[] => {
+  const file = fileOf(key)
+  const rows = known.get(key) ?? (file !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [])
+  if (rows.length > 0) known.set(key, rows)
+  return rows
+}
+
+/** `key` stands for the definitions: equal ones have an equal key. Does nothing where the database has a catalog. */
+export const putCompiledCatalog = async (database: Database, key: string): Promise<void> => {
+  const rows = rowsOf(key)
+  if (rows.length === 0 || (await database.get(find, [])) !== undefined) return
+  await database.transact(async (transaction) => {
+    for (const { fingerprint, body } of rows) await transaction.run(insert, [fingerprint, body])
+  })
+}
+
+/** Keeps what the database has of these definitions, where that is more than is known. */
+export const keepCompiledCatalog = async (database: Database, key: string, fingerprint: string): Promise<void> => {
+  const found = await database.all<CatalogRow>(readRows, [])
+  const own = found.filter((row) => row.fingerprint === fingerprint || row.fingerprint.startsWith(`${fingerprint}#`))
+  if (own.length <= rowsOf(key).length) return
+  known.set(key, own)
+  const file = fileOf(key)
+  if (file === undefined) return
+  writeFileSync(`${file}.${process.pid}`, JSON.stringify(own))
+  renameSync(`${file}.${process.pid}`, file)
+}
