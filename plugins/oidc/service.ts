@@ -24,6 +24,8 @@ export interface LoginStart {
 export interface ProviderLogin {
   /** Shown on the login page, e.g. the host of the provider. */
   readonly label: string
+  /** URL of the provider. The Content-Security-Policy of the login page names it. */
+  readonly issuer: string
   /**
    * `callback` is the URL of this server to which the provider sends the browser back. `forceLogin` asks the provider
    * for new credentials. Throws `ProviderUnavailable` within 5 s when the provider does not answer.

@@ -67,11 +67,39 @@ export interface ConsentPage extends Form {
   readonly scopes: readonly string[]
 }
 
-/** A request that cannot go on and must not redirect. `title` and `detail` are keys of the texts. */
+/** Why a request cannot go on. Each has a title and a sentence in the texts, which say what the person can do. */
+export type ErrorReason =
+  /** The client_id is missing, unknown or disabled. */
+  | 'unknown-app'
+  /** The redirect URI is missing or not registered for the client. */
+  | 'wrong-return-address'
+  /** A parameter is missing, malformed or repeated, where no redirect is safe. */
+  | 'malformed'
+  /** The login took too long, or is finished already: the stored request is gone. */
+  | 'expired'
+  /** The cookie of the pending login is missing or belongs to another one. */
+  | 'other-browser'
+  /** The form is not the one of the pending step, or its CSRF token is wrong. */
+  | 'stale-form'
+  /** The provider's answer was not valid, or the settings refuse this person. */
+  | 'login-refused'
+  /** The provider does not answer. */
+  | 'provider-unavailable'
+  /** The person may not open the patient or encounter. */
+  | 'not-yours'
+  | 'too-many-attempts'
+  | 'internal'
+
+/** A request that cannot go on and must not redirect. */
 export interface ErrorPage {
   readonly status: number
-  readonly reason: string
+  readonly reason: ErrorReason
   readonly requestId: string
+}
+
+/** Asks whether to log out. Posts nothing but `csrf`. */
+export interface LogoutPage extends Form {
+  readonly userName: string
 }
 
 /** After a logout. */
@@ -85,7 +113,12 @@ export interface Pages {
   encounter(page: EncounterPage): string
   consent(page: ConsentPage): string
   error(page: ErrorPage): string
+  logout(page: LogoutPage): string
   loggedOut(page: LoggedOutPage): string
-  /** Value of the header Content-Security-Policy of all pages; `redirectOrigin` is allowed as the target of a form. */
-  csp(redirectOrigin: string | undefined): string
+  /**
+   * Value of the header Content-Security-Policy. `targets` are the URLs that the answer to a form of this page may
+   * redirect to: the redirect URI of the app on every page of a login, also the `issuer` of the provider where the page
+   * offers it. Chromium applies `form-action` to each redirect behind a form, so a missing one blocks the login.
+   */
+  csp(...targets: readonly (string | undefined)[]): string
 }
