@@ -34,6 +34,8 @@ export interface ProviderLogin {
   readonly label: string
   /** URL of the provider. The Content-Security-Policy of the login page names it. */
   readonly issuer: string
+  /** [smart.oidc] patient_from_fhir_user: a person who is a Patient is not asked to choose a patient. */
+  readonly patientFromFhirUser: boolean
   /**
    * `callback` is the URL of this server to which the provider sends the browser back. `forceLogin` asks the provider
    * for new credentials. `request` identifies the pending request, in base64url: the parameter `state` of the callback
