@@ -82,6 +82,7 @@ if (chromiumMissing !== undefined) {
     assert.equal(await order('patient', 4), ['q=', '=', 'patient=p1', 'patient=p2'])
     assert.equal((await order('consent', 8)).slice(5), ['scope=offline_access', 'decision=allow', 'decision=deny'])
     await page.goto(`${server.address}/login-demo`)
+    await page.waitForFunction('document.activeElement !== document.body', { timeout: 5000 })
     assert.is(await focused(), 'username=', 'the only field has the focus at once')
     await close()
   })

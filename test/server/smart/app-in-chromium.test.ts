@@ -8,10 +8,12 @@ import * as assert from 'uvu/assert'
 import { createAppServer } from '../../support/app-server.ts'
 import { type Chromium, startChromium, type WatchedPage } from '../../support/chromium.ts'
 import { chromiumMissing } from '../../support/chromium-installation.ts'
-import { type App, loginClinic, registerApp } from '../../support/login-clinic.ts'
+import { type App, askFor, loginClinic, registerApp } from '../../support/login-clinic.ts'
 import { pageFaults } from '../../support/page-faults.ts'
 import type { TestServer } from '../../support/server-with.ts'
 import { BUILT_IN_BASIC, postForm } from '../../support/smart-server.ts'
+import { serve } from '../../support/static-server.ts'
+import { until } from '../../support/until.ts'
 
 let chromium: Chromium
 let server: TestServer
@@ -52,7 +54,8 @@ const connect = async (watched: WatchedPage): Promise<void> => {
 }
 
 const logIn = async (watched: WatchedPage): Promise<void> => {
-  assert.is(await watched.page.evaluate('document.activeElement.name'), 'username')
+  // The browser moves the focus there when it first draws the page.
+  await watched.page.waitForFunction(`document.activeElement.name === 'username'`, { timeout: 5000 })
   await watched.page.keyboard.type('Dr. Demo')
   await Promise.all([watched.page.waitForNavigation(), watched.page.keyboard.press('Enter')])
 }
@@ -145,6 +148,53 @@ if (chromiumMissing !== undefined) {
     assert.is(await textOf(watched, 'encounter'), 'e2')
     assert.equal(watched.complaints, [])
     await watched.close()
+  })
+
+  /** An authorization request for the app, in a browser that keeps what it was redirected to. */
+  const ask = async (
+    watched: WatchedPage,
+    own: App,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<string[]> => {
+    const left: string[] = []
+    watched.page.on('requestfailed', (request) => left.push(request.url()))
+    const { url } = askFor(own, 'launch/patient patient/*.rs', { aud: address, ...more })
+    await watched.page.goto(`${address}${url}`)
+    return left
+  }
+
+  test('an installed app gets its code by its own scheme', async () => {
+    const native = await registerApp(server, {
+      redirect_uris: ['com.example.app:/cb'],
+      application_type: 'native',
+    })
+    const watched = await chromium.open()
+    const left = await ask(watched, native, { state: 'state-of-the-app' })
+    await logIn(watched)
+    await press(watched, 'button[value=p1]')
+    assert.match(await watched.page.$eval('.foot', (foot) => foot.textContent ?? ''), 'com.example.app:')
+    await tabTo(watched, 'button[value=allow]')
+    await watched.page.keyboard.press('Enter')
+    await until(() => left.length > 0 || watched.complaints.length > 0, 5000, 'the redirect')
+    assert.equal(watched.complaints, [])
+    const back = new URL(left[0] ?? '')
+    assert.is(`${back.protocol}${back.pathname}`, 'com.example.app:/cb')
+    assert.equal([...back.searchParams.keys()], ['code', 'state', 'iss'])
+    await watched.close()
+  })
+
+  test('no page of another site shows the login in a frame', async () => {
+    const { url } = askFor(app, 'launch/patient patient/*.rs', { aud: address })
+    const frame = `<iframe src="${address}${url.replaceAll('&', '&amp;')}"></iframe>`
+    const other = await serve((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(frame),
+    )
+    const watched = await chromium.open()
+    await watched.page.goto(other.address)
+    await until(() => watched.complaints.length > 0, 5000, 'what the browser says')
+    assert.match(watched.complaints.join('\n'), "frame-ancestors 'none'")
+    await watched.close()
+    await other.close()
   })
 
   test('a scope that a person unchecks is not granted, and who denies sends the app away with nothing', async () => {
