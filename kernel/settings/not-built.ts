@@ -31,15 +31,14 @@ const KEYS: ReadonlyMap<string, string> = new Map([
   ['smart.encounter', LOGIN],
   ['smart.fhir_user', LOGIN],
   ['smart.demo_login', LOGIN],
-  ['smart.oidc', LOGIN],
 ])
 const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/^SERVER_(ROLE|PRIMARY_URL)$/, CLUSTER],
-  [/^SERVER_OIDC_|^SERVER_ALLOW_REMOTE_DEMO_LOGIN$/, LOGIN],
+  [/^SERVER_ALLOW_REMOTE_DEMO_LOGIN$/, LOGIN],
 ]
 const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^(role|standby|primary-url)$/, CLUSTER],
-  [/^(smart-(patient|encounter|fhir-user|demo-login)|oidc-.+)$/, LOGIN],
+  [/^smart-(patient|encounter|fhir-user|demo-login)$/, LOGIN],
   [/^export-dir$/, EXPORT],
   [/^terminology$/, TERMINOLOGY],
   [/^trace-engine$/, TRACE],

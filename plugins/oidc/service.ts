@@ -45,8 +45,8 @@ export interface ProviderLogin {
   /**
    * `url` is the callback as the browser called it, with its query; a path is enough. Throws `LoginRefused` when the
    * answer or its ID token is not valid or the settings refuse this person, and `ProviderUnavailable` when the provider
-   * does not answer within 5 s in all. The reason is in `extras.detail`, for the log; it quotes nothing of the answer.
-   * Compare `error.key` with that of the table.
+   * does not answer within 5 s in all. The reason is logged here, and is not part of the error. Compare `error.key`
+   * with that of the table.
    */
   finish(options: { url: string; callback: string; memory: string }): Promise<Person>
 }

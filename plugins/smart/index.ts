@@ -44,7 +44,7 @@ export default definePlugin({
     host.provide(WebApps, apps)
     fhir.describe({ security: securityStatement(login !== undefined) })
     hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)
-    hooks.authenticate.tapPromise('look the token up', async (request) => bearer.identify(request))
+    hooks.authenticate.tapPromise('look the token up', (request) => bearer.identify(request))
     hooks.admit.tap('a token is required', requireToken)
     authorizeByScopes(hooks, model)
     routes(discovery)
