@@ -17,6 +17,8 @@ export interface OAuthAnswer {
   readonly body?: object
   /** Name in the audit trail, where it is not the one of the endpoint: `refresh`. */
   readonly operation?: string
+  /** Called when the answer goes out, or cannot. */
+  afterwards?(): void
 }
 
 interface Endpoint<Body> {
@@ -91,8 +93,13 @@ const mount = <Body>(
           status,
           body: sent,
           operation: named = operation,
+          afterwards,
         } = await answer(ctx, read(Buffer.isBuffer(body) ? body : Buffer.alloc(0)))
-        if (audited) await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation: named }, status })
+        try {
+          if (audited) await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation: named }, status })
+        } finally {
+          afterwards?.()
+        }
         reply.code(status).header('content-type', JSON_TYPE)
         return reply.send(sent === undefined ? '' : JSON.stringify(sent))
       } catch (error) {

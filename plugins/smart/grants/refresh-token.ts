@@ -61,14 +61,15 @@ export const refreshToken = (parts: GrantParts): GrantHandler => {
         const answer = await use(ctx, row, { idHash, asked: form.get('scope'), own })
         // Undefined: another request used the token after this one had read it.
         if (answer === undefined) throw InvalidGrant()
-        return answer
+        return { ...answer, afterwards: own.leave }
       }
       // On another server the clocks have to say which came first.
       const isConcurrent = own.overlapsWinner() || ctx.startedAt < Number(row.consumed_at)
       if (!isConcurrent) await revokeReused(parts, ctx, row, 'refresh-reuse')
       throw InvalidGrant()
-    } finally {
+    } catch (error) {
       own.leave()
+      throw error
     }
   }
 }

@@ -50,9 +50,8 @@ export const openPatients = (
     ...(fhirUser !== undefined && { user: fhirUser }),
     ...(access.kind === 'own' && access.relatedTo !== undefined && { relatedTo: access.relatedTo }),
   }
-  const isForeign = patient !== undefined && only !== patient
   const restrictions =
-    access.kind === 'none' || isForeign
+    access.kind === 'none'
       ? [{ types: {}, others: [] }]
       : [restrictionTo(only === undefined ? undefined : { type: 'Patient', id: only })]
   return resources.as({ kind: 'stored', caller, restrictions, purpose: 'launch', baseUrl: request.baseUrl })

@@ -92,6 +92,12 @@ test('the login of one browser cannot be gone on with in another', async () => {
   const other = await atConsent()
   assert.is((await createTestBrowser(server).open(mine.page.url)).status, 403)
   assert.is((await other.browser.open(mine.page.url)).status, 403)
+  // With a cookie of the right name and id, and a secret of its own.
+  const [name = ''] = [...mine.browser.cookies.keys()].filter((one) => one.includes('login-'))
+  const forger = createTestBrowser(server)
+  forger.cookies.set(name, `${mine.page.url.split('/').at(-2)}.${'A'.repeat(43)}`)
+  for (const [key, value] of mine.browser.cookies) if (key !== name) forger.cookies.set(key, value)
+  assert.is((await forger.open(mine.page.url)).status, 403)
   // With the other's own cookies and token on this transaction.
   const csrf = /name="csrf" value="([^"]+)"/.exec(other.page.body)?.[1] as string
   const stolen = await other.browser.post(mine.page.url, { decision: 'allow', scope: 'openid', csrf })

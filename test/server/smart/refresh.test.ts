@@ -1,9 +1,11 @@
 /** Refresh tokens: each is used once, and its family ends with whatever it depends on. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { definePlugin } from '../../../kernel/index.ts'
 import {
   type App,
   bearing,
+  clinicPlugins,
   loginClinic,
   refresh,
   registerApp,
@@ -17,13 +19,26 @@ import type { TestServer } from '../../support/server-with.ts'
 import { BUILT_IN_BASIC, postForm } from '../../support/smart-server.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
 
+/** Holds each refresh, once it is stored, until the test lets it go on. */
+let held: { readonly arrived: () => void; readonly gate: Promise<void> } | undefined
+const holding = definePlugin({
+  name: 'holding',
+  setup({ hooks }) {
+    hooks.onAudit.tapPromise('hold', async ({ interaction: { operation } }) => {
+      if (operation !== 'refresh') return
+      held?.arrived()
+      await held?.gate
+    })
+  },
+})
+
 let server: TestServer
 let app: App
 let clock: ManualClock
 
 test.before(async () => {
   clock = createManualClock()
-  server = await loginClinic({ clock, smart: { fhir_user: 'Practitioner/doc' } })
+  server = await loginClinic({ clock, plugins: [...clinicPlugins, holding], smart: { fhir_user: 'Practitioner/doc' } })
   app = await registerApp(server)
 })
 test.after(async () => server.stop())
@@ -76,6 +91,22 @@ test('of two refreshes at once one gets tokens, and the other ends nothing', asy
   const won = answers.find(({ statusCode }) => statusCode === 200)?.json() as Tokens
   assert.is(await read(won), 200)
   await again(won)
+})
+
+test('a refresh that comes while the answer to another is on its way ends nothing; one that comes behind it does', async () => {
+  const first = await tokensOf(server, app, SCOPE)
+  const stored = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  held = { arrived: stored.resolve, gate: gate.promise }
+  const winner = refresh(server, app, first.refresh_token as string)
+  await stored.promise
+  assert.is(await errorOf(first), 'invalid_grant')
+  gate.resolve()
+  held = undefined
+  const second = (await winner).json() as Tokens
+  assert.is(await read(second), 200)
+  assert.is(await errorOf(first), 'invalid_grant')
+  assert.is(await read(second), 401)
 })
 
 test('another client can do nothing with it, and a confidential client authenticates', async () => {

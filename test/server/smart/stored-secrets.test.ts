@@ -78,6 +78,7 @@ test('what a login leaves gives nobody access: no code, token, cookie or verifie
       await postForm(server, '/oauth/launch', { patient: 'p1' }, { authorization: BUILT_IN_BASIC })
     ).json()
     const asked = askFor(app, 'launch openid fhirUser patient/*.rs offline_access', { launch: launch.launch })
+    assert.is((await browser.open(asked.url.replace(/client_id=[^&]*/, 'client_id=unknown'))).status, 400)
     const page = await browser.open(asked.url)
     secrets.push(launch.launch, asked.verifier, page.url.split('/').at(-2) as string)
     for (const [, value] of browser.cookies) secrets.push(...value.split('.'))
