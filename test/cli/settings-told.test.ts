@@ -97,7 +97,6 @@ test('variables of what this build does not have yet are refused, all of them at
     for (const [variable, feature] of [
       ['SERVER_ROLE', 'standby servers and replicas'],
       ['SERVER_PRIMARY_URL', 'standby servers and replicas'],
-      ['SERVER_ALLOW_REMOTE_DEMO_LOGIN', 'the login of people for SMART App Launch'],
     ] as const) {
       const { code, stderr } = await server(line, { environment: { [variable]: 'hunter2' } })
       assert.is(code, 2, variable)

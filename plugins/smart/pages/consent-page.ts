@@ -5,25 +5,38 @@ import type { ConsentPage } from './page.ts'
 import type { ScopeTexts } from './scope-texts.ts'
 import type { Texts } from './texts.ts'
 
-const more = ({ scope, details }: ScopeDescription): Html => html`<div class="more">
-${details.map((detail) => html`<p>${detail}</p>`)}
-<p><code>${scope}</code></p>
-</div>`
-
-const choice = (one: ScopeDescription, at: number, texts: ScopeTexts): Html => html`<li>
-<input type="checkbox" id="scope-${at}" name="scope" value="${one.scope}" checked aria-describedby="scope-${at}-more">
-<label for="scope-${at}">${one.title}</label>
-<div class="more" id="scope-${at}-more">
+const choice = (one: ScopeDescription, id: string, texts: ScopeTexts): Html => html`<li>
+<input type="checkbox" id="${id}" name="scope" value="${one.scope}" checked aria-describedby="${id}-more">
+<div>
+<label for="${id}">${one.title}</label>
+<div class="more" id="${id}-more">
 ${one.marks.length > 0 && html`<p>${one.marks.map((mark) => html`<span class="mark">${texts.marks[mark]}</span> `)}</p>`}
 ${one.details.map((detail) => html`<p>${detail}</p>`)}
 <p><code>${one.scope}</code></p>
 </div>
+</div>
 </li>`
 
-const basic = (one: ScopeDescription): Html => html`<li>
-<span class="always" aria-hidden="true">✓</span>
-<div>${one.title}<input type="hidden" name="scope" value="${one.scope}"></div>
-${more(one)}
+const choices = (
+  scopes: readonly ScopeDescription[],
+  patient: string | undefined,
+  texts: ScopeTexts,
+): readonly Html[] =>
+  (['patient', 'user', 'lasting'] as const).flatMap((group) => {
+    const own = scopes.filter((one) => one.group === group)
+    if (own.length === 0) return []
+    const headings = { patient: texts.inRecordOf(patient), user: texts.inRecordsOfUser, lasting: texts.forHowLong }
+    return html`<fieldset>
+<legend>${headings[group]}</legend>
+<ul class="scopes">
+${own.map((one, at) => choice(one, `${group}-${at}`, texts))}
+</ul>
+</fieldset>`
+  })
+
+const basic = ({ scope, title, details }: ScopeDescription): Html => html`<li>
+${title} <code>${scope}</code><input type="hidden" name="scope" value="${scope}">
+${details.map((detail) => html`<p class="hint">${detail}</p>`)}
 </li>`
 
 /** Only addresses of the web become links: another scheme could run a script. */
@@ -37,9 +50,9 @@ const fact = (name: string, value: string | undefined): Part =>
 
 export const consentPage = (page: ConsentPage, texts: Texts, scopeTexts: ScopeTexts): Html => {
   const { consent } = texts
-  const scopes = page.scopes.map((scope) => describeScope(scope, page.patientName, scopeTexts))
-  const choices = scopes.filter(({ isChoice }) => isChoice)
-  const basics = scopes.filter(({ isChoice }) => !isChoice)
+  const scopes = page.scopes.map((scope) => describeScope(scope, scopeTexts))
+  const offered = choices(scopes, page.patientName, scopeTexts)
+  const basics = scopes.filter(({ group }) => group === 'basic')
   return html`
 <h1><bdi>${page.clientName}</bdi> ${consent.title}</h1>
 <dl class="facts">
@@ -49,20 +62,12 @@ ${fact(consent.encounter, page.encounterTitle)}
 </dl>
 <form method="post" action="${page.action}">
 <input type="hidden" name="csrf" value="${page.csrf}">
-${
-  choices.length > 0 &&
-  html`<fieldset aria-describedby="choices-hint">
-<legend>${consent.choices}</legend>
-<p class="quiet small" id="choices-hint">${consent.choicesHint}</p>
-<ul class="scopes">
-${choices.map((one, at) => choice(one, at, scopeTexts))}
-</ul>
-</fieldset>`
-}
+${offered.length > 0 && html`<p class="quiet">${consent.choicesHint}</p>`}
+${offered}
 ${
   basics.length > 0 &&
   html`<h2>${consent.basics}</h2>
-<ul class="scopes">
+<ul class="basics">
 ${basics.map(basic)}
 </ul>`
 }

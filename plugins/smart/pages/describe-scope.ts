@@ -11,8 +11,8 @@ export interface ScopeDescription {
   readonly details: readonly string[]
   /** What makes the scope sensitive. */
   readonly marks: readonly Mark[]
-  /** False for what an app needs to know at all, such as who has signed in. */
-  readonly isChoice: boolean
+  /** `basic` is what an app needs to know at all, such as who has signed in; a person can refuse all else. */
+  readonly group: 'patient' | 'user' | 'lasting' | 'basic'
 }
 
 /** Scopes with a fixed name that a person can refuse. */
@@ -63,32 +63,31 @@ const marksOf = ({ level, type, rights }: ResourceScope): readonly Mark[] => [
   ...(/[cud]/.test(rights) ? (['changes'] as const) : []),
 ]
 
-const describeResource = (scope: ResourceScope, patient: string | undefined, texts: ScopeTexts): ScopeDescription => {
+const describeResource = (scope: ResourceScope, texts: ScopeTexts): ScopeDescription => {
   const { text, level, type, rights, conditions } = scope
   const verbs = verbsOf(rights)
   const things = type === '*' ? texts.everything : (texts.types[type] ?? texts.otherType(type))
-  const whose = level === 'user' ? texts.ofUser : texts.ofPatient(patient)
   const details = verbs.map((verb) => texts.details[verb]).filter((detail) => detail !== '')
   const limits = conditions.map((condition) => conditionOf(condition, texts))
   return {
     scope: text,
-    title: `${texts.list(verbs.map((verb) => texts.verbs[verb]))} ${things} ${whose}`,
+    title: `${texts.list(verbs.map((verb) => texts.verbs[verb]))} ${things}`,
     details: limits.length === 0 ? details : [`${texts.onlyWhere} ${limits.join('; ')}`, ...details],
     marks: marksOf(scope),
-    isChoice: true,
+    group: level === 'user' ? 'user' : 'patient',
   }
 }
 
-/** `patient` is the name of the patient that was chosen. Text that is not a scope is shown as it is. */
-export const describeScope = (text: string, patient: string | undefined, texts: ScopeTexts): ScopeDescription => {
+/** Text that is not a scope is shown as it is. */
+export const describeScope = (text: string, texts: ScopeTexts): ScopeDescription => {
   const scope = parseScope(text)
-  if (scope?.kind === 'resource') return describeResource(scope, patient, texts)
+  if (scope?.kind === 'resource') return describeResource(scope, texts)
   const [title, detail] = texts.fixed[text] ?? [text, '']
   return {
     scope: text,
     title,
     details: detail === '' ? [] : [detail],
     marks: text === 'offline_access' ? ['lasting'] : [],
-    isChoice: LASTING.has(text) || scope === undefined,
+    group: LASTING.has(text) ? 'lasting' : 'basic',
   }
 }

@@ -13,9 +13,10 @@ export interface ScopeTexts {
   readonly types: Readonly<Record<string, string>>
   readonly otherType: (type: string) => string
   readonly everything: string
-  readonly ofPatient: (name: string | undefined) => string
-  /** For `user/`. */
-  readonly ofUser: string
+  /** Headings of the choices: `patient/`, `user/`, and how long the access lasts. */
+  readonly inRecordOf: (patient: string | undefined) => string
+  readonly inRecordsOfUser: string
+  readonly forHowLong: string
   readonly details: Readonly<Record<Verb, string>>
   readonly onlyWhere: string
   readonly condition: (parameter: string, values: readonly string[]) => string
@@ -86,9 +87,10 @@ export const englishScopes: ScopeTexts = {
   },
   types: TYPES,
   otherType: (type) => `records of the type ${type}`,
-  everything: 'everything in the record',
-  ofPatient: (name) => (name === undefined ? 'of the patient' : `of ${name}`),
-  ofUser: 'of all patients whom you may see yourself',
+  everything: 'everything',
+  inRecordOf: (patient) => `In the record of ${patient ?? 'the patient'}`,
+  inRecordsOfUser: 'In all records that you may see yourself',
+  forHowLong: 'How long',
   details: {
     view: '',
     open: 'It can open a record that it knows of, but cannot search.',
@@ -102,9 +104,9 @@ export const englishScopes: ScopeTexts = {
   from: (value) => `from ${value}`,
   until: (value) => `until ${value}`,
   marks: {
-    everything: 'All kinds of data',
+    everything: 'Every kind of data',
     many: 'Many patients',
     changes: 'Changes records',
-    lasting: 'Lasts',
+    lasting: 'Without you',
   },
 }

@@ -71,22 +71,24 @@ th, td { padding: .6rem .75rem .6rem 0; border-bottom: 1px solid var(--line); te
 thead th { color: var(--quiet); font-size: .8125rem; font-weight: 600; }
 tbody th { font-weight: 600; }
 td.act { padding-inline-end: 0; text-align: end; }
-td.act button { min-height: 2.5rem; padding: .35rem 1rem; }
+td.act button { min-height: 2.5rem; white-space: nowrap; padding: .35rem 1rem; }
 .pages { display: flex; justify-content: space-between; gap: .75rem; margin: 1.25rem 0 0; }
 .pages :last-child { margin-inline-start: auto; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1.25rem 0; padding: .9rem 1rem; border-radius: 10px; background: var(--tint); }
 .facts dt { color: var(--quiet); }
 .facts dd { margin: 0; font-weight: 600; }
-fieldset { margin: 1.5rem 0; padding: 0; border: 0; }
+fieldset { min-width: 0; margin: 1.5rem 0; padding: 0; border: 0; }
 legend { margin-bottom: .25rem; padding: 0; font-weight: 700; }
 ul.scopes { margin: .5rem 0 0; padding: 0; list-style: none; border-top: 1px solid var(--line); }
 .scopes li { display: grid; grid-template-columns: 1.5rem 1fr; gap: 0 .75rem; padding: .8rem 0; border-bottom: 1px solid var(--line); }
 .scopes input { width: 1.25rem; height: 1.25rem; margin: .15rem 0 0; accent-color: var(--main); }
 .scopes label { cursor: pointer; }
-.scopes .always { color: var(--main); font-weight: 700; text-align: center; }
-.scopes .more { grid-column: 2; color: var(--quiet); font-size: .875rem; }
+.scopes .more { color: var(--quiet); font-size: .875rem; }
 .scopes .more p { margin: .15rem 0 0; }
-.scopes code { color: var(--quiet); }
+.basics { margin: .5rem 0 0; padding-inline-start: 1.25rem; }
+.basics li { margin-bottom: .5rem; }
+.basics .hint { margin: 0; }
+code { color: var(--quiet); }
 .mark { display: inline-block; margin: .1rem .25rem .1rem 0; padding: .05rem .5rem; border: 1px solid var(--warn-line); border-radius: 99px; background: var(--warn-tint); color: var(--warn); font-size: .75rem; font-weight: 600; }
 .decide { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.5rem; }
 .decide button { flex: 1 1 9rem; }
@@ -101,10 +103,11 @@ ul.scopes { margin: .5rem 0 0; padding: 0; list-style: none; border-top: 1px sol
   tr { padding: .9rem 0; border-bottom: 1px solid var(--line); }
   th, td { padding: 0; border: 0; }
   td[data-label] { display: flex; gap: .5rem; font-size: .9375rem; }
-  td[data-label]::before { content: attr(data-label); flex: 0 0 6.5rem; color: var(--quiet); }
+  td[data-label]::before { content: attr(data-label); flex: 0 0 7.25rem; color: var(--quiet); }
   td:empty { display: none; }
   td.act { margin-top: .6rem; }
   td.act button { width: 100%; }
+  .search button { flex: 1 0 100%; order: 3; }
   dl.facts { grid-template-columns: 1fr; gap: 0; }
   .facts dd + dt { margin-top: .5rem; }
 }

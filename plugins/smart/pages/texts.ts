@@ -11,7 +11,6 @@ export interface Texts {
     Record<'title' | 'lead' | 'or' | 'name' | 'nameMissing' | 'demo' | 'demoButton' | 'none', string>
   >
   readonly loginAt: (provider: string) => string
-  readonly forApp: string
   readonly patient: Readonly<
     Record<
       | 'title'
@@ -44,7 +43,6 @@ export interface Texts {
       | 'patient'
       | 'encounter'
       | 'app'
-      | 'choices'
       | 'choicesHint'
       | 'basics'
       | 'allow'
@@ -90,7 +88,6 @@ export const english: Texts = {
     none: 'No way to sign in is set up on this server. Ask whoever runs it.',
   },
   loginAt: (provider) => `Sign in at ${provider}`,
-  forApp: 'App:',
   patient: {
     title: 'Choose a patient',
     lead: 'will work with the patient whom you choose.',
@@ -139,8 +136,7 @@ export const english: Texts = {
     patient: 'Patient',
     encounter: 'Visit',
     app: 'App',
-    choices: 'What the app may do',
-    choicesHint: 'Take away what you do not want to allow.',
+    choicesHint: 'Uncheck what you do not want to allow.',
     basics: 'The app also learns',
     allow: 'Allow',
     deny: 'Do not allow',
