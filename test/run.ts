@@ -1,26 +1,42 @@
 /**
  * Runs the test files, two at a time, and closes with `N passed, N failed`. Arguments choose files by a part of their path:
  * `npm test -- server/crud`. Files in test/server run once on every kind of database, but for those that say in a comment
- * why one kind is enough: `// database: sqlite, …`. Files share processes, but for those of the command line, which start
+ * why fewer are enough: `// database: sqlite, …` or `// database: sqlite and postgres, …`. Files share processes, but for those of the command line, which start
  * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others
  * is run again alone, and that counts.
  */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
 
 const KINDS = ['sqlite', 'memory', 'postgres'] as const
+const MEMORY = '/dev/shm' // where the system has it, a file system in memory
+const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** The files of one run share an initialised PostgreSQL and compiled modules here. */
-const shared = mkdtempSync(join(tmpdir(), 'refhir-run-'))
-chmodSync(shared, 0o755)
+/** Databases of tests need no disk: no test cuts the power, and waiting for the disk takes a tenth of a run. */
+const placeOfRun = (): string => {
+  if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return tmpdir()
+  const { bavail, bsize } = statfsSync(MEMORY)
+  return bavail * bsize >= MEMORY_BYTES ? MEMORY : tmpdir()
+}
+
+/** The files of one run share an initialised PostgreSQL and compiled modules here, and make their databases here. */
+const shared = mkdtempSync(join(placeOfRun(), 'refhir-run-'))
+const temporary = join(shared, 't')
+mkdirSync(temporary)
+for (const folder of [shared, temporary]) chmodSync(folder, 0o755)
 process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
-const environment: NodeJS.ProcessEnv = { ...process.env, REFHIR_TEST_RUN: shared, FORCE_COLOR: '0' }
+const environment: NodeJS.ProcessEnv = {
+  ...process.env,
+  REFHIR_TEST_RUN: shared,
+  TMPDIR: temporary,
+  FORCE_COLOR: '0',
+}
 // Coverage needs modules compiled in the process that runs them.
 if (process.env.NODE_V8_COVERAGE === undefined) environment.NODE_COMPILE_CACHE = join(shared, 'compiled')
 const options = { root, environment }
@@ -33,8 +49,11 @@ const plan = (file: string): Planned[] => {
   const text = readFileSync(join(root, file), 'utf8')
   const isAlone = file.startsWith(join('test', 'cli')) || /^\/\/ process: its own/m.test(text)
   if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone }]
-  const only = /^\/\/ database: (\w+)/m.exec(text)?.[1]
-  return (only === undefined ? KINDS : [only]).map((kind) => ({ file, kind, isAlone }))
+  const only = /^\/\/ database: (\w+)(?: and (\w+))?/m
+    .exec(text)
+    ?.slice(1)
+    .filter((kind) => kind !== undefined)
+  return (only ?? KINDS).map((kind) => ({ file, kind, isAlone }))
 }
 
 const wanted = process.argv.slice(2)

@@ -1,7 +1,8 @@
 /**
  * Runs the load of clients.ts against the server as it is shipped, in processes of their own, on SQLite, on PostgreSQL, and
  * as two servers on one PostgreSQL: `npm run check:contention -- [seconds] [clients] [patients] [seed] [kind]`, where kind
- * is sqlite, postgres or two. No answer may be a 5xx or take two seconds.
+ * is sqlite, postgres or two. No answer may be a 5xx or take two seconds, and no
+ * transactions may wait for each other.
  */
 import { createPlace, type House, startHouse } from '../bench/house.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -66,7 +67,11 @@ if (only !== 'sqlite') {
     ] as const) {
       if (only !== undefined && only !== kind) continue
       await postgres.createDatabase(`contention_${kind}`)
+      const from = postgres.log().length
       await check(kind, { kind: 'postgres', postgres_url: postgres.url(undefined, `contention_${kind}`) }, servers)
+      const log = postgres.log().slice(from)
+      const deadlocks = [...log.matchAll(/deadlock detected[\s\S]*?(?=LOG:|ERROR:|$)/g)].map(([text]) => text)
+      expect(deadlocks.length === 0, `${kind}: PostgreSQL resolved ${deadlocks.length} deadlocks ${deadlocks[0] ?? ''}`)
     }
   } finally {
     await postgres.stop()

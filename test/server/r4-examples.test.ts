@@ -1,4 +1,5 @@
 /** Every resource of hl7.fhir.r4.examples is stored and served as it is, over real HTTP and a file. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

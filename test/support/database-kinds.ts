@@ -1,7 +1,9 @@
 /** The kinds of database that tests run on, each with a function that creates an empty one. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AnyPlugin } from '../../kernel/index.ts'
+import { migrateDatabase, templatesOf } from './migrated-database.ts'
 import type { Postgres } from './postgres.ts'
 
 export interface FreshDatabase {
@@ -12,7 +14,8 @@ export interface FreshDatabase {
 
 export interface DatabaseKind {
   readonly name: 'sqlite' | 'memory' | 'postgres'
-  fresh(): Promise<FreshDatabase>
+  /** An empty one; with `plugins` it may have their schema already. */
+  fresh(plugins?: readonly AnyPlugin[]): Promise<FreshDatabase>
 }
 
 /** A new temporary folder, and a function that removes it. */
@@ -21,12 +24,23 @@ export const temporaryFolder = (): { readonly path: string; remove(): void } => 
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
+const sqliteTemplate = templatesOf(async (plugins) => {
+  const folder = temporaryFolder()
+  process.once('exit', () => folder.remove())
+  const path = join(folder.path, 'template.sqlite')
+  await migrateDatabase({ kind: 'sqlite', sqlite_path: path }, plugins)
+  return path
+})
+
 const sqlite: DatabaseKind = {
   name: 'sqlite',
-  async fresh() {
+  async fresh(plugins) {
+    const template = await sqliteTemplate(plugins)
     const folder = temporaryFolder()
+    const path = join(folder.path, 'test.sqlite')
+    if (template !== undefined) copyFileSync(template, path, constants.COPYFILE_FICLONE)
     return {
-      settings: { database: { kind: 'sqlite', sqlite_path: join(folder.path, 'test.sqlite') } },
+      settings: { database: { kind: 'sqlite', sqlite_path: path } },
       remove: async () => folder.remove(),
     }
   },
@@ -41,14 +55,31 @@ const memory: DatabaseKind = {
 let server: Promise<Postgres> | undefined
 let databases = 0
 
+const runningPostgres = async (): Promise<Postgres> => {
+  server ??= import('./postgres.ts').then(({ startPostgres }) => startPostgres())
+  return server
+}
+
+const nextName = (): string => {
+  databases += 1
+  return `test${databases}`
+}
+
+const postgresTemplate = templatesOf(async (plugins) => {
+  const { createDatabase, url } = await runningPostgres()
+  const name = nextName()
+  await createDatabase(name)
+  await migrateDatabase({ kind: 'postgres', postgres_url: url(undefined, name) }, plugins)
+  return name
+})
+
 const postgres: DatabaseKind = {
   name: 'postgres',
-  async fresh() {
-    server ??= import('./postgres.ts').then(({ startPostgres }) => startPostgres())
-    const { admin, createDatabase, url } = await server
-    databases += 1
-    const name = `test${databases}`
-    await createDatabase(name)
+  async fresh(plugins) {
+    const { admin, createDatabase, url } = await runningPostgres()
+    const template = await postgresTemplate(plugins)
+    const name = nextName()
+    await createDatabase(name, template)
     return {
       settings: { database: { kind: 'postgres', postgres_url: url(undefined, name) } },
       remove: async () => void (await admin(`DROP DATABASE "${name}" WITH (FORCE)`)),

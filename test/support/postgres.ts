@@ -36,7 +36,8 @@ export interface Postgres {
   readonly dir: string
   /** Connection string over TCP, without sslmode. */
   url(user?: string, database?: string): string
-  createDatabase(name: string): Promise<void>
+  /** Empty, or a copy of the database `template`, which nobody may be using. */
+  createDatabase(name: string, template?: string): Promise<void>
   /**
    * Runs statements as the superuser over the Unix socket, without the code under test. Returns the rows of the last
    * one.
@@ -146,8 +147,8 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     port,
     dir: room,
     url: (user = SUPERUSER, database = SUPERUSER) => `postgresql://${user}@127.0.0.1:${port}/${database}`,
-    async createDatabase(name) {
-      await admin(`CREATE DATABASE "${name}"`)
+    async createDatabase(name, template) {
+      await admin(`CREATE DATABASE "${name}"${template === undefined ? '' : ` TEMPLATE "${template}"`}`)
     },
     admin,
     writeCertificate,

@@ -26,7 +26,7 @@ export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhir
 export const serverWith = async (options: TestServerOptions = {}): Promise<TestServer> => {
   const lines: Record<string, unknown>[] = []
   const stream: DestinationStream = { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
-  const own = options.settings?.database === undefined ? await chosenKind.fresh() : undefined
+  const own = options.settings?.database === undefined ? await chosenKind.fresh(options.plugins ?? basic) : undefined
   const kernel = await createKernel({
     plugins: basic,
     ...options,

@@ -41,9 +41,11 @@ export const appendRows = async (
     mac = sealRow(key, head.chain, mac, row)
     row.mac = mac
   }
-  await insertTrailRows(transaction, rows)
   const after = { chain: head.chain, seq, mac, count: head.count + seq - head.seq }
   const seal = sealHead(next, after)
+  // The head comes first, as for a server that reads it with a lock. One that inserted its rows first would hold the row
+  // that the other inserts next while it waits for the head: a deadlock, for which PostgreSQL stops both for a second.
   await transaction.run(updateHead, [after.seq, after.mac, after.count, next.id, seal, head.seq])
+  await insertTrailRows(transaction, rows)
   return { ...after, seal }
 }

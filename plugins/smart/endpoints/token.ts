@@ -1,5 +1,6 @@
 /** POST /oauth/token: issues tokens. RFC 6749, sections 4 to 6 */
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
+import type { Client } from '../clients/client.ts'
 import { authorizationCode } from '../grants/authorization-code.ts'
 import { clientCredentials } from '../grants/client-credentials.ts'
 import type { GrantHandler, GrantParts } from '../grants/grant-handler.ts'
@@ -35,10 +36,13 @@ export const tokenEndpoint = (parts: TokenEndpointParts): FormEndpoint => {
       if (type === undefined) throw InvalidRequest('grant_type is missing')
       const grant = grants.get(type)
       if (grant === undefined) throw UnsupportedGrantType()
-      const form = type === 'refresh_token' ? await withOwner(parts.database, ctx, sent) : sent
-      const client = await parts.authenticateClient({ ctx, form, tokenUrl: tokenUrlOf(ctx) })
-      if (!client.metadata.grant_types.includes(type)) throw UnauthorizedClient()
-      return grant(ctx, client, form)
+      const authenticate = async (): Promise<Client> => {
+        const form = type === 'refresh_token' ? await withOwner(parts.database, ctx, sent) : sent
+        const client = await parts.authenticateClient({ ctx, form, tokenUrl: tokenUrlOf(ctx) })
+        if (!client.metadata.grant_types.includes(type)) throw UnauthorizedClient()
+        return client
+      }
+      return grant(ctx, authenticate, sent)
     },
   }
 }

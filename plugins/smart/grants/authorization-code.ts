@@ -26,7 +26,8 @@ const isOfRequest = (row: CodeRow, form: Form, now: number): boolean =>
 
 export const authorizationCode =
   (parts: GrantParts): GrantHandler =>
-  async (ctx, client, form) => {
+  async (ctx, authenticate, form) => {
+    const client = await authenticate()
     const { database, clock, resources } = parts
     const code = form.get('code')
     if (code === undefined) throw InvalidRequest('code is missing')

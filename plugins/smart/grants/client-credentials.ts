@@ -8,7 +8,8 @@ const BACKEND_SECONDS = 300 // SMART: a backend service's token lives no longer 
 
 export const clientCredentials =
   ({ database, clock, installedScopes }: GrantParts): GrantHandler =>
-  async (ctx, client, form) => {
+  async (ctx, authenticate, form) => {
+    const client = await authenticate()
     const asked = form.get('scope')
     if (asked === undefined) throw InvalidRequest('scope is missing')
     const scope = await installedScopes(grantScopes(asked, client.metadata.scope, 'system'))

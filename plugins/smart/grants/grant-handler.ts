@@ -19,5 +19,9 @@ export interface GrantParts extends Pick<Host, 'run'> {
   readonly installedScopes: InstalledScopes
 }
 
-/** Throws an OAuth error. */
-export type GrantHandler = (ctx: RequestContext, client: Client, form: Form) => Promise<OAuthAnswer>
+/** `authenticate` gives the client, once it has proved itself and may use this grant type. Throws an OAuth error. */
+export type GrantHandler = (
+  ctx: RequestContext,
+  authenticate: () => Promise<Client>,
+  form: Form,
+) => Promise<OAuthAnswer>

@@ -1,4 +1,5 @@
 /** Whose data an event is about: the patients in whose compartment a resource is, was, or is put. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

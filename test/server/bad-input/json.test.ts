@@ -1,4 +1,5 @@
 /** Bodies that are no JSON, or JSON that other programs would read differently. RFC 8259, RFC 7493. */
+// database: sqlite, because what is refused or cut does not reach the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cpuTime } from '../../support/cpu-time.ts'

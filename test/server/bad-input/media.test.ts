@@ -1,4 +1,5 @@
 /** Content types, encodings and sizes of bodies; the forms an answer is asked for in. RFC 9110, sections 8 and 12. */
+// database: sqlite, because what is refused or cut does not reach the database
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { test } from 'uvu'

@@ -1,4 +1,5 @@
 /** Clients that send or read too slowly, with the time limits of a connection made short. */
+// database: sqlite, because what is refused or cut does not reach the database
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { test } from 'uvu'

@@ -1,4 +1,5 @@
 /** Threads and the main thread take the same values for the same: numbers, texts, codes, extensions, links. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Asked, CASELESS, type TwoServers, twoServers } from './two-servers.ts'

@@ -1,4 +1,5 @@
 /** What a thread makes of a body is what the main thread makes of it: the answer, what is stored, and its index rows. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -2,6 +2,7 @@
  * A population of patients loads under reference_policy = "strict" in any order, one Bundle after the other or eight at
  * once, and nothing is refused wrongly. `npm run load -- <archive>` does the same with a real one.
  */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

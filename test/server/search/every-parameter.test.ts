@@ -1,4 +1,5 @@
 /** Every search parameter of R4 core that an R4 example has a value for finds that example by it, composites too. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -1,0 +1,58 @@
+/**
+ * Databases with the schema of given plugins, to copy from: a copy takes a fraction of the time of the migrations. Only
+ * the migrations are in them; what a first start stores beside them is left to the server of each test.
+ */
+import { pino } from 'pino'
+import { type AnyPlugin, BUILD, systemClock, systemRandom } from '../../kernel/index.ts'
+import { openDatabase } from '../../plugins/database/open.ts'
+
+/** Equal for lists of plugins with the same migrations. */
+export const schemaKey = (plugins: readonly AnyPlugin[]): string =>
+  JSON.stringify(plugins.map(({ name, migrations = [] }) => [name, migrations]))
+
+/** A new SQLite file, or the URL of an empty PostgreSQL database. */
+export type EmptyDatabase =
+  | { readonly kind: 'sqlite'; readonly sqlite_path: string }
+  | { readonly kind: 'postgres'; readonly postgres_url: string }
+
+export const migrateDatabase = async (empty: EmptyDatabase, plugins: readonly AnyPlugin[]): Promise<void> => {
+  const opened = await openDatabase(
+    {
+      kind: empty.kind,
+      sqlitePath: empty.kind === 'sqlite' ? empty.sqlite_path : '',
+      sqliteMmapSize: 0,
+      postgresUrl: empty.kind === 'postgres' ? empty.postgres_url : undefined,
+      pool: undefined,
+      release: 'r4',
+      build: BUILD,
+      plugins,
+      entities: async () => [],
+      clock: systemClock,
+      random: systemRandom,
+      log: pino({ level: 'silent' }),
+    },
+    new AbortController().signal,
+  )
+  await opened.close()
+}
+
+/**
+ * Calls `make` for the second request with the same migrations, and returns what it made from then on. The first one
+ * gets undefined: a schema that one test uses is not worth a copy.
+ */
+export const templatesOf = <T>(
+  make: (plugins: readonly AnyPlugin[]) => Promise<T>,
+): ((plugins: readonly AnyPlugin[] | undefined) => Promise<T | undefined>) => {
+  const seen = new Map<string, Promise<T> | undefined>()
+  return async (plugins) => {
+    if (plugins === undefined) return undefined
+    const key = schemaKey(plugins)
+    if (!seen.has(key)) {
+      seen.set(key, undefined)
+      return undefined
+    }
+    const made = seen.get(key) ?? make(plugins)
+    seen.set(key, made)
+    return made
+  }
+}
