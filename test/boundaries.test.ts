@@ -36,16 +36,29 @@ const ownImports = ({ path, text }: Source): string[] =>
     posix.join(posix.dirname(path), match[2] as string),
   )
 
-/** The compiler checks imports; a worker's entry is a string, whose compiled name a checkout never uses. */
+/** The compiler checks imports; a worker's entry is a string. */
 const existing: Rule = (files) =>
   files
     .filter(({ path }) => /^(kernel|plugins)\//.test(path))
     .flatMap(({ path, text }) =>
-      [...codeOf(text).matchAll(/\bnew URL\([^;]*?\bimport\.meta\.url,?\s*\)/g)]
+      [...codeOf(text).matchAll(/\bnew URL\([^;]*?\bimport\.meta\.url,?\s*\)|\bworkerUrl\([^)]*\)/g)]
         .flatMap(([named]) => ownImports({ path, text: named }))
         .filter((to) => !existsSync(`${root}${to}`) && !existsSync(`${root}${to.replace(/\.js$/, '.ts')}`))
         .map((to) => `${path} names ${to}, which is not there`),
     )
+
+/** A thread's file is told to Node by its URL, which differs in the compiled program: in one place. */
+const workers: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(kernel|plugins|cli)\//.test(path) && path !== 'kernel/worker-url.ts')
+    .filter(({ text }) => {
+      const code = codeOf(text)
+      if (/\bimport\.meta\.url\.endsWith\(/.test(code)) return true
+      return /\bnew Worker\(/.test(code) && !isWorkerUrl(code)
+    })
+    .map(({ path }) => `${path} spells the URL of a thread's file itself; workerUrl of the kernel makes it`)
+const isWorkerUrl = (code: string): boolean =>
+  !/\bnew Worker\((?!WORKER\b)/.test(code) && /\bconst WORKER = workerUrl\(import\.meta\.url, '/.test(code)
 
 const PACKAGE = /^(node:)?(@[\w.-]+\/)?[\w-][\w.-]*(\/[\w./-]+)?$/
 const packageImports = ({ text }: Source): string[] =>
@@ -290,6 +303,20 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
         text: "new URL(import.meta.url.endsWith('.ts') ? './open.ts' : './opened.js', import.meta.url)",
       },
       { path: 'plugins/probes/planted.ts', text: "new Worker(new URL('./gone.ts', import.meta.url))" },
+      { path: 'plugins/probes/planted.ts', text: "const WORKER = workerUrl(import.meta.url, './gone.ts')" },
+    ],
+  ],
+  [
+    'threads are started with workerUrl',
+    workers,
+    [
+      { path: 'plugins/probes/planted.ts', text: "new Worker(new URL('./routes.ts', import.meta.url))" },
+      { path: 'plugins/probes/planted.ts', text: 'new Worker(import.meta.url)' },
+      {
+        path: 'plugins/probes/planted.ts',
+        text: "const WORKER = new URL('./routes.ts', import.meta.url)\nnew Worker(WORKER)",
+      },
+      { path: 'cli/planted.ts', text: "const at = import.meta.url.endsWith('.ts') ? './a.ts' : './a.js'" },
     ],
   ],
   [

@@ -157,6 +157,11 @@ export interface TransactOptions {
    * is not reported to a client.
    */
   readonly asynchronousCommit?: boolean
+  /**
+   * The work may take more than some twenty milliseconds: it writes many rows. On SQLite searches do not wait for it,
+   * because rows that they need are put into their tables before it begins.
+   */
+  readonly isLong?: boolean
 }
 
 export interface AloneOptions {

@@ -42,10 +42,14 @@ export const openAccount = (
 
   const add = async (delta: Readonly<Totals>): Promise<typeof known> => {
     const params = (period: string): SqlParam[] => [holder, period, delta.requests, delta.writes, delta.bytes]
-    return database.transact(async (transaction) => ({
-      day: (await transaction.get<Totals>(addQuota, params(periods.day))) ?? NONE,
-      month: (await transaction.get<Totals>(addQuota, params(periods.month))) ?? NONE,
-    }))
+    // A stop stores ten thousand accounts. A crash of the machine may lose as much as one of the process.
+    return database.transact(
+      async (transaction) => ({
+        day: (await transaction.get<Totals>(addQuota, params(periods.day))) ?? NONE,
+        month: (await transaction.get<Totals>(addQuota, params(periods.month))) ?? NONE,
+      }),
+      { asynchronousCommit: true },
+    )
   }
   const read = async (): Promise<typeof known> => ({
     day: (await database.get<Totals>(readQuota, [periods.day, holder])) ?? NONE,

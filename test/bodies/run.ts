@@ -1,5 +1,5 @@
 /**
- * What small requests wait for beside one large body, by kind of body: `npm run check:bodies -- [megabytes] [at once]
+ * What small requests and searches wait for beside one large body, by kind of body: `npm run check:bodies -- [megabytes] [at once]
  * [part of a name]`. The server is as it is shipped, in a process of its own; TEST_DATABASE=postgres, else a SQLite file.
  */
 import { Agent, request } from 'node:http'
@@ -12,6 +12,19 @@ import { startStopwatch, type Times } from './stopwatch.ts'
 const MAX_MS = 100 // p99 of a small request beside a large one
 const [megabytes = '20', atOnce = '1', part = ''] = process.argv.slice(2)
 const bytes = Number(megabytes) * 1024 * 1024
+
+// The search is one that asks the index each time.
+const WATCHED = ['/livez', '/Patient/probe', '/Patient?family=Probe&_sort=birthdate']
+/** Small creates beside it all, so that searches need rows that were stored just before. */
+const SMALL: LargeBody = {
+  name: 'small',
+  method: 'POST',
+  path: '/Patient',
+  body: Buffer.from('{"resourceType":"Patient","name":[{"family":"Small"}]}'),
+  status: [201],
+  headers: { 'content-type': 'application/fhir+json' },
+}
+const SMALL_EVERY_MS = 100
 
 const agent = new Agent({ keepAlive: false })
 const send = (address: string, { method, path, body, headers }: LargeBody): Promise<{ status: number; text: string }> =>
@@ -60,11 +73,14 @@ try {
     // Definitions are compiled when the first resource of a type comes: not what is measured.
     for (const one of largeBodies({ bytes: 1024, entries: 2 }, 'warm')) await send(house.address, one)
     console.log(`${isPostgres ? 'postgres' : 'sqlite'}, ${megabytes} MB, ${atOnce} at once; ms at p50, p99, most`)
-    console.log(`${''.padEnd(34)}    s   MB | /livez            | /Patient/probe    | longest turns in ms of CPU`)
+    console.log(
+      `${''.padEnd(34)}    s   MB | /livez            | /Patient/probe    | a search          | longest turns in ms of CPU`,
+    )
     for (const one of largeBodies({ bytes, entries: 100_000 }, 'stored')) {
       if (!one.name.includes(part) && !(part !== '' && one.name === 'PUT of a collection' && part.includes('it')))
         continue
-      const watches = [startStopwatch(`${house.address}/livez`), startStopwatch(`${house.address}/Patient/probe`)]
+      const watches = WATCHED.map((path) => startStopwatch(`${house.address}${path}`))
+      const small = setInterval(() => void send(house.address, SMALL).catch(() => undefined), SMALL_EVERY_MS)
       ;(await house.turns?.()) ?? { most: 0, long: [] }
       const from = performance.now()
       let most = 0
@@ -82,6 +98,7 @@ try {
         })
       const seconds = (performance.now() - from) / 1000
       clearInterval(memory)
+      clearInterval(small)
       const { most: turn, long } = (await house.turns?.()) ?? { most: 0, long: [] }
       const times = await Promise.all(watches.map((watch) => watch.stop()))
       const refused = answers.filter(({ status }) => !one.status.includes(status))

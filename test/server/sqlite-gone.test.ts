@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync,
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { Database, sql } from '../../plugins/database/service.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
 import { spawnServer } from '../support/spawn-server.ts'
@@ -87,6 +88,32 @@ test('without a write readiness finds out by itself', async () => {
   await until(async () => (await server.inject('/readyz')).statusCode === 503, 5_000, '/readyz to be 503')
   assert.is((await create(server)).statusCode, 503)
   await server.stop()
+})
+
+test('the copy is made as well when a transaction is open at that moment, and changes that wait behind it are refused', async () => {
+  const path = freshPath()
+  const server = await start(path)
+  const ids = await createSome(server)
+  const turns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate)
+  }
+  const waiting: ReturnType<typeof create>[] = []
+  const open = server.get(Database).transact(async (transaction) => {
+    transaction.run(sql('test.write', 'UPDATE resource_type SET name = name'), [])
+    rmSync(path)
+    assert.is((await server.inject('/readyz')).statusCode, 503)
+    for (let count = 0; count < 5; count += 1) waiting.push(create(server))
+    await turns(50)
+  })
+  assert.match(await open.then(String, ({ message }: Error) => message), /removed or replaced/)
+  for (const one of waiting) assert.is((await one).statusCode, 503)
+  await server.stop()
+  const [saved = '', ...others] = savedIn(path)
+  assert.equal(others, [])
+  renameSync(join(path, '..', saved), path)
+  const again = await start(path)
+  for (const id of ids) assert.is((await again.inject(`/Patient/${id}`)).statusCode, 200)
+  await again.stop()
 })
 
 test('a file that was moved over it is left as it is when the server stops', async () => {

@@ -4,12 +4,12 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { workerUrl } from '../../../kernel/index.ts'
 import type { Database, Sql, SqlParam, ThreadReaderLocation } from '../../database/service.ts'
 import { VerifyCancelled } from '../errors.ts'
 import { type Checkpoint, type Verdict, type VerifyInput, verifyTrail } from './walk.ts'
 
-// The compiled program has worker.js; a checkout runs worker.ts.
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+const WORKER = workerUrl(import.meta.url, './worker.ts')
 
 const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -8,6 +8,7 @@
  * writer waits (the event loop does not).
  */
 import { Worker } from 'node:worker_threads'
+import { workerUrl } from '../../../kernel/index.ts'
 
 const GROUPS_PER_LOOK = 16 // commits between two checks of the length of the WAL
 const MAX_PAGES = 8_192 // a WAL of 32 MB: a page that was written many times is then copied once
@@ -18,10 +19,7 @@ export interface Checkpointer {
   close(): Promise<void>
 }
 
-const WORKER = new URL(
-  import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js',
-  import.meta.url,
-)
+const WORKER = workerUrl(import.meta.url, './checkpoint-worker.ts')
 
 export const createCheckpointer = (
   path: string,

@@ -4,7 +4,7 @@ import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
 import { every, isServerError } from '../../../kernel/index.ts'
 import type { Sql, SqlParam } from '../contract.ts'
-import { DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
+import { DatabaseGone, DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
@@ -186,9 +186,10 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
 
   /** All reads outside of transactions go through this function. */
   const read = <T>(statement: Sql, work: () => T): T | Promise<T> => {
-    if (insertBuffer.concerns(statement)) return writer.afterInsertBuffer(() => guard(work))
+    if (insertBuffer.concernsReader(statement)) return writer.afterInsertBuffer(() => guard(work))
     const { busy } = inMemory ? writer : { busy: undefined }
-    if (busy !== undefined) return busy.then(() => guard(work))
+    // The transaction may have left rows in the insert buffer.
+    if (busy !== undefined) return busy.then(() => read(statement, work))
     return guard(work)
   }
   const confirmPlace = (): void => {
@@ -214,13 +215,14 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       // A thread opens the file by its name, under which another file may be by now.
       if (lane === undefined || fileGuard?.isLost)
         return read(statement, () => reader.of(statement).all(...params) as R[])
-      if (insertBuffer.concerns(statement)) await writer.afterInsertBuffer(() => undefined)
+      if (insertBuffer.concernsReader(statement)) await writer.afterInsertBuffer(() => undefined)
       return lane.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })
     },
     threadReaderLocation: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
-    transact: (work, options) => writer.transact(work, options),
+    // Refused at once, so that the copy of a lost file does not wait for changes that nobody will acknowledge.
+    transact: (work, options) => (fileGuard?.isLost ? Promise.reject(DatabaseGone()) : writer.transact(work, options)),
     orm: () => {
       orm ??= openOrm(handle, options)
       return orm

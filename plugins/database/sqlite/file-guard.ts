@@ -6,6 +6,7 @@ import { renameSync, rmSync } from 'node:fs'
 import type BetterSqlite from 'better-sqlite3'
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { DatabaseGone } from '../errors.ts'
+import { copyDatabase } from './copy-database.ts'
 import type { OwnFiles } from './own-files.ts'
 
 export interface FileGuard {
@@ -39,7 +40,7 @@ export const createFileGuard = ({ path, files, handle, clock, log }: FileGuardPa
   const save = async (copy: string): Promise<void> => {
     try {
       setLogAside(copy)
-      await handle.backup(copy)
+      await copyDatabase(handle, copy)
       log.info({ copy }, 'everything that was committed was copied')
     } catch (error) {
       log.error(

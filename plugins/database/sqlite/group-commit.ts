@@ -12,6 +12,7 @@ import type { InsertBuffer } from './insert-buffer.ts'
 export interface QueuedTransaction {
   readonly work: (transaction: Transaction) => MaybePromise<unknown>
   readonly isAsynchronous: boolean
+  readonly isLong: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }

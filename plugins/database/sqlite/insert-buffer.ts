@@ -21,6 +21,7 @@ export interface InsertBufferSavepoint {
   /** For each insert of that time: the length of its rows, and how much of it was persisted. */
   readonly lengths: readonly { readonly kept: BufferedLength; readonly written: BufferedLength }[]
   readonly rows: number
+  readonly hasSpilled: boolean
 }
 
 export interface InsertBuffer {
@@ -28,22 +29,34 @@ export interface InsertBuffer {
   readonly rows: number
   /** Adds rows, parameters of one after the other, and the last parameter of all of them if they do not hold it. */
   add(insert: DeferredInsert, params: readonly SqlScalar[], last: SqlScalar | undefined): void
-  /** Whether the buffer has to be flushed before this statement. */
+  /** Whether the buffer has to be flushed before this statement of the open transaction. */
   concerns(statement: Sql): boolean
+  /**
+   * Whether a reader of committed rows has to wait for a flush. Rows of the open transaction do not count; committed rows
+   * do, also where the open transaction has put them into their tables already, because nobody else sees that.
+   */
+  concernsReader(statement: Sql): boolean
   /**
    * Inserts all rows into their tables, inside the open transaction. Yields after each part; no rows may be added
    * before it is done.
    */
   flush(): Generator<undefined>
-  /** Called before COMMIT: writes the rows of the group's transactions into the table `backlog`. */
+  /**
+   * Called before COMMIT: writes the rows of the group's transactions into the table `backlog`; where some of them are in
+   * their tables already, the others too.
+   */
   persist(): void
+  /** Called after COMMIT. */
+  committed(): void
   mark(): InsertBufferSavepoint
   /** Rolls the buffer back to the mark. */
   restore(mark: InsertBufferSavepoint): void
 }
 
 const ROWS_OF_A_PART = 1_024 // inserted in about two milliseconds
-const ROWS_OF_A_RECORD = 8_192 // persisted in some milliseconds; a COMMIT of usual changes has fewer
+// Rows of one group that are inserted into their tables at once, in about ten milliseconds. Usual groups have fewer. All
+// rows of a large resource in the buffer would take as long after COMMIT as before, with searches waiting for them.
+const MAX_GROUP_ROWS = 4_096
 
 const NOTHING: BufferedLength = { rows: 0, texts: 0 }
 
@@ -64,6 +77,10 @@ export const createInsertBuffer = (
   let rows = 0
   /** How many of them are not persisted yet. */
   let unwritten = 0
+  /** How many committed rows are not in their tables, as a reader sees them. */
+  let committedRows = 0
+  /** Whether the open group had so many rows that some were put into their tables. */
+  let hasSpilled = false
 
   // Caches which statements name a table with buffered rows. Such tables are few and stay the same.
   const tables = new Set<string>()
@@ -84,6 +101,15 @@ export const createInsertBuffer = (
     return found.number
   }
 
+  const namesTable = (statement: Sql): boolean => {
+    let named = judged.get(statement)
+    if (named === undefined) {
+      named = names.test(statement.sqlite)
+      judged.set(statement, named)
+    }
+    return named
+  }
+
   const persist = (): void => {
     unwritten = 0
     if (!isKept) return
@@ -95,6 +121,25 @@ export const createInsertBuffer = (
 
   /** Whether the table `backlog` has rows. */
   const isWritten = (): boolean => kept.values().some((own) => own.written.rows > 0)
+
+  function* flush(): Generator<undefined> {
+    let part = 0
+    for (const own of kept.values())
+      for (const count of own.flush(run)) {
+        part += count
+        if (part < ROWS_OF_A_PART) continue
+        part = 0
+        yield
+      }
+    if (isKept && isWritten()) clear.run()
+    // New lists, because a savepoint may refer to the old ones.
+    kept = new Map()
+    rows = 0
+    unwritten = 0
+  }
+  const flushAtOnce = (): void => {
+    for (const _part of flush());
+  }
 
   return {
     get rows() {
@@ -112,40 +157,29 @@ export const createInsertBuffer = (
       if (added === 0) insertImmediately({ run }, insert, params, last)
       rows += added
       unwritten += added
-      // A transaction with very many rows persists them in several parts, and not all in one tick at its end.
-      if (unwritten >= ROWS_OF_A_RECORD) persist()
+      if (unwritten < MAX_GROUP_ROWS) return
+      hasSpilled = true
+      flushAtOnce()
     },
-    concerns(statement) {
-      if (rows === 0) return false
-      let concerned = judged.get(statement)
-      if (concerned === undefined) {
-        concerned = names.test(statement.sqlite)
-        judged.set(statement, concerned)
-      }
-      return concerned
+    concerns: (statement) => rows > 0 && namesTable(statement),
+    concernsReader: (statement) => committedRows > 0 && namesTable(statement),
+    flush,
+    persist() {
+      // A reader must not find one part of a resource's rows in their tables and miss the others.
+      if (hasSpilled) flushAtOnce()
+      else persist()
     },
-    *flush() {
-      let part = 0
-      for (const own of kept.values())
-        for (const count of own.flush(run)) {
-          part += count
-          if (part < ROWS_OF_A_PART) continue
-          part = 0
-          yield
-        }
-      if (isKept && isWritten()) clear.run()
-      // New lists, because a savepoint may refer to the old ones.
-      kept = new Map()
-      rows = 0
-      unwritten = 0
+    committed() {
+      committedRows = rows
+      hasSpilled = false
     },
-    persist,
     mark() {
       const lengths = Array.from(kept.values(), (own) => ({ kept: own.length, written: own.written }))
-      return { kept, lengths, rows }
+      return { kept, lengths, rows, hasSpilled }
     },
     restore(mark) {
       kept = mark.kept
+      hasSpilled = mark.hasSpilled
       // In insertion order: inserts that were added after the mark come last.
       let at = 0
       for (const own of kept.values()) {

@@ -4,6 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
+import { workerUrl } from '../../../kernel/index.ts'
 import type { Sql, SqlParam } from '../contract.ts'
 import { QueryCancelled } from '../errors.ts'
 import type { ReadWorkerResult } from './read-worker-result.ts'
@@ -30,8 +31,7 @@ export interface ReadWorkers {
   close(): Promise<void>
 }
 
-// The compiled program has read-worker.js; a checkout runs read-worker.ts.
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './read-worker.ts' : './read-worker.js', import.meta.url)
+const WORKER = workerUrl(import.meta.url, './read-worker.ts')
 
 export const createReadWorkers = (path: string, size: number): ReadWorkers => {
   const workers = new Map<Worker, Job | undefined>()

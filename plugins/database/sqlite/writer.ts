@@ -79,6 +79,8 @@ export const createWriter = (
     const started = clock.monotonic()
     for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false) {
       if (isRelaxed && waiting[0]?.isAsynchronous === false) return
+      // A long one begins a group of its own: nobody in front of it waits for its COMMIT, and the insert buffer is empty.
+      if (!first && waiting[0]?.isLong) return
       const stands = run(waiting.shift() as QueuedTransaction)
       if (!(stands instanceof Promise ? await stands : stands)) return
     }
@@ -168,6 +170,7 @@ export const createWriter = (
       await breathe()
       commit.run()
       isCommitted = true
+      insertBuffer.committed()
       confirm()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
@@ -207,6 +210,7 @@ export const createWriter = (
       const breathe = createPause()
       for (const _part of insertBuffer.flush()) await (isReadApart ? new Promise(setImmediate) : breathe())
       commit.run()
+      insertBuffer.committed()
     } catch (error) {
       if (handle.inTransaction) rollback.run()
       insertBuffer.restore(mark)
@@ -224,7 +228,9 @@ export const createWriter = (
     // Waits for one turn of the event loop, so that requests that have already arrived join the first group.
     if (readers.length === 0) await new Promise(setImmediate)
     while (waiting.length > 0 || readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
-      if (readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
+      // While a long transaction is open nothing can be put into the tables, so searches would wait for all of it.
+      const isBeforeLong = insertBuffer.rows > 0 && waiting[0]?.isLong === true
+      if (readers.length > 0 || isBeforeLong || insertBuffer.rows >= MAX_ROWS) {
         // Callers of the COMMIT that filled the buffer are answered first.
         if (readers.length === 0) await new Promise(setImmediate)
         const isPut = await putBacklog()
@@ -255,11 +261,12 @@ export const createWriter = (
   return {
     transact<T>(
       work: (transaction: Transaction) => MaybePromise<T>,
-      { asynchronousCommit = false }: TransactOptions = {},
+      { asynchronousCommit = false, isLong = false }: TransactOptions = {},
     ): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         if (closed) return reject(fromSqlite({ code: 'SQLITE_CANTOPEN' }))
-        waiting.push({ work, isAsynchronous: asynchronousCommit, resolve: resolve as (value: unknown) => void, reject })
+        const answer = { resolve: resolve as (value: unknown) => void, reject }
+        waiting.push({ work, isAsynchronous: asynchronousCommit, isLong, ...answer })
         running ??= drain()
       })
     },

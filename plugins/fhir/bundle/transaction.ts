@@ -5,7 +5,13 @@
 
 import { type Interaction, type Random, toServerError } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import type { Changed, CurrentChange, WriteGuard, WritePath } from '../../storage/service.ts'
+import {
+  type Changed,
+  type CurrentChange,
+  isLongWrite,
+  type WriteGuard,
+  type WritePath,
+} from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
 import type { Answer } from '../interactions/answer.ts'
@@ -275,7 +281,11 @@ export const createTransaction =
         await tell(here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })
         return changed
       }
-      const changed = await database.transact(perform).catch(async (error) => {
+      const written = prepared.flatMap(({ prepared: one }) =>
+        one.change !== undefined ? one.change : (one.changes ?? []),
+      )
+      const isLong = isLongWrite(written, looks.length)
+      const changed = await database.transact(perform, { isLong }).catch(async (error) => {
         const { interaction } = progress
         if (interaction?.entry === undefined || isContention(error)) throw error
         await emitRefused(run, ctx, interaction, error)

@@ -5,9 +5,9 @@
  */
 
 import { type Clock, type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
-import { chain, type Database, type Transaction } from '../../database/service.ts'
+import { chain, type Database, type Transaction, type TransactOptions } from '../../database/service.ts'
 import type { Change, Changed, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
-import { Contended } from '../../storage/service.ts'
+import { Contended, isLongWrite } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { dispatchChange } from '../dispatch.ts'
@@ -117,6 +117,8 @@ export interface PerformChangeParts extends RetryParts {
   readonly audit: Pick<AuditDetails, 'of'>
 }
 
+const LONG: TransactOptions = { isLong: true }
+
 type Several = Extract<PreparedChange, { readonly changes: readonly Change[] }>
 
 /** Makes the changes of an operation or of a conditional deletion in one transaction. */
@@ -129,7 +131,7 @@ const performSeveral = async (
   { changes, answerAll }: Several,
 ): Promise<Answer> => {
   const ready = await prepareWrite.changes(view, ctx, changes)
-  const { changed, answer } = await database.transact(async (transaction) => {
+  const work = async (transaction: Transaction) => {
     await target.verify?.(inside(view, transaction), transaction)
     const made: Changed[] = []
     for (const one of ready) made.push(await write.apply(transaction, one))
@@ -137,7 +139,8 @@ const performSeveral = async (
     const answered = answerAll(made)
     await emitOperation(view, ctx, interaction, changes, answered, transaction)
     return { changed: made, answer: answered }
-  })
+  }
+  const { changed, answer } = await database.transact(work, isLongWrite(ready) ? LONG : undefined)
   const later = write.committed(changed)
   if (later !== undefined) await later
   return answer
@@ -202,12 +205,14 @@ export const createPerformChange =
         }
         const completing = prepareWrite.change(view, ctx, prepared.change)
         const ready = completing instanceof Promise ? await completing : completing
-        const changed = await database.transact((transaction) =>
-          chain(target.verify?.(inside(view, transaction), transaction), () =>
-            chain(write.apply(transaction, ready), (one) =>
-              chain(write.complete(ctx, transaction, [one], issuesOfRefusal), () => one),
+        const changed = await database.transact(
+          (transaction) =>
+            chain(target.verify?.(inside(view, transaction), transaction), () =>
+              chain(write.apply(transaction, ready), (one) =>
+                chain(write.complete(ctx, transaction, [one], issuesOfRefusal), () => one),
+              ),
             ),
-          ),
+          isLongWrite([ready]) ? LONG : undefined,
         )
         const later = write.committed([changed])
         if (later !== undefined) await later

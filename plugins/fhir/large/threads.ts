@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { workerUrl } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import { BodyTooCostly, RequestLeft } from './errors.ts'
 import type { Examined, Outcome, Part } from './outcome.ts'
@@ -42,8 +43,7 @@ interface Thread {
 
 const left = (): Error => RequestLeft()
 
-// The compiled code has .js files, the sources .ts files.
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url)
+const WORKER = workerUrl(import.meta.url, './thread.ts')
 
 export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
   const size = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))

@@ -1,10 +1,10 @@
 /** Makes a change to learn whether it would be refused, and rolls it back. No hooks are called and no facts emitted. */
 
 import { type Clock, type Issue, isServerError, type Random, toIssues } from '../../../kernel/index.ts'
-import type { Database } from '../../database/service.ts'
+import type { Database, Transaction } from '../../database/service.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { Change, ChangeRights, WritePath } from '../../storage/service.ts'
-import { newId } from '../../storage/service.ts'
+import { isLongWrite, newId } from '../../storage/service.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import type { CheckContent } from '../interactions/check-content.ts'
 import { readIncomingResource } from '../interactions/incoming-resource.ts'
@@ -65,11 +65,12 @@ export const createDryRun =
       if (wanted.kind === 'delete') await invocation.data.read(change.type, change.id)
       // Inside a transaction no other one can be opened, and a change made in it could not be rolled back alone.
       if (view.transaction !== undefined) return []
-      await database.transact(async (transaction) => {
+      const attempt = async (transaction: Transaction): Promise<never> => {
         const changed = await write.apply(transaction, change, true)
         await write.confirm(request, transaction, [changed], issuesOfRefusal)
         throw new Undone()
-      })
+      }
+      await database.transact(attempt, { isLong: isLongWrite([change]) })
     } catch (error) {
       if (error instanceof Undone) return []
       if (!isServerError(error) || error.status >= 500) throw error

@@ -5,7 +5,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
-import type { Changed, CurrentChange, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
+import {
+  type Changed,
+  type CurrentChange,
+  isLongWrite,
+  type StoredVersion,
+  type WriteGuard,
+  type WritePath,
+} from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
@@ -266,7 +273,8 @@ export const createChange = (late: () => SessionChangeParts, seat: Seat): Sessio
         await beside?.(transaction, applied.made)
         return applied
       }
-      const { changed, made } = await parts.database.transact(work).catch(async (error) => {
+      const isLong = isLongWrite(ready.flatMap(({ prepared: { change } }) => change ?? []))
+      const { changed, made } = await parts.database.transact(work, { isLong }).catch(async (error) => {
         const { interaction } = progress
         if (interaction !== undefined && !isContention(error)) await emitRefused(view.run, request, interaction, error)
         throw error

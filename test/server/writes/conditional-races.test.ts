@@ -8,6 +8,7 @@ import { definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { Fhir } from '../../../plugins/fhir/service.ts'
 import terminology from '../../../plugins/terminology/index.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -19,10 +20,18 @@ const FHIR = { 'content-type': 'application/fhir+json' }
 /** What others do between the search of an interaction and its transaction, once, where the resource has this language. */
 const WAITING = 'x-waiting'
 let meanwhile: (() => Promise<void>) | undefined
+/** What others do inside its transaction, once, behind the locks of all entries. */
+let inside: (() => Promise<void>) | undefined
 const gate = definePlugin({
   name: 'gate',
   needs: { fhir: Fhir },
-  setup({ needs }) {
+  setup({ needs, hooks }) {
+    hooks.onWrite.tapPromise('gate', async ({ resource }) => {
+      if (resource?.language !== WAITING) return
+      const others = inside
+      inside = undefined
+      await others?.()
+    })
     needs.fhir.check({
       name: 'gate',
       checkContent({ resource }) {
@@ -373,6 +382,81 @@ for (const kind of KINDS)
       ],
     })
     assert.is(answer.status, 412, `a second match of a reference: ${JSON.stringify(answer.json)}`)
+  })
+
+test('an id that another client takes behind the search is not replaced where it does not match', async () => {
+  const matching = (id: string): Json => identified(id, { id, active: true })
+  const excluded = (id: string): Json => identified(`${id}-other`, { id, active: false })
+  const asked: Readonly<Record<string, (id: string) => Promise<Reply>>> = {
+    alone: (id) => ask('PUT', `/Patient?identifier=${id}`, { ...matching(id), language: WAITING }),
+    'in a transaction': (id) =>
+      ask('POST', '/', {
+        resourceType: 'Bundle',
+        type: 'transaction',
+        entry: [
+          {
+            resource: { ...matching(id), language: WAITING },
+            request: { method: 'PUT', url: `Patient?identifier=${id}` },
+          },
+        ],
+      }),
+  }
+  const stored = async (id: string): Promise<readonly unknown[]> => {
+    const { meta, active } = (await ask('GET', `/Patient/${id}`)).json
+    return [meta.versionId, active]
+  }
+  const others = async (resource: Json): Promise<void> => {
+    const { status } = await ask('PUT', `/Patient/${resource.id}`, resource)
+    assert.ok(status < 300)
+  }
+  for (const [way, perform] of Object.entries(asked)) {
+    const place = way.replaceAll(' ', '-')
+    const taken = `taken-${place}`
+    meanwhile = () => others(excluded(taken))
+    const created = await perform(taken)
+    assert.is(created.status, 409, `${way} ${JSON.stringify(created.json)}`)
+    assert.match(created.json.issue[0].diagnostics, `Patient/${taken} exists and does not match`)
+    assert.equal(await stored(taken), ['1', false])
+
+    const moved = `moved-${place}`
+    await others(matching(moved))
+    meanwhile = () => others(excluded(moved))
+    const changed = await perform(moved)
+    assert.is(changed.status, 409, `${way} ${JSON.stringify(changed.json)}`)
+    assert.match(changed.json.issue[0].diagnostics, `Patient/${moved} exists and does not match`)
+    assert.equal(await stored(moved), ['2', false])
+
+    const found = `found-${place}`
+    await others(excluded(found))
+    meanwhile = () => others(matching(found))
+    assert.is((await perform(found)).status, 200, way)
+    assert.equal(await stored(found), ['3', true])
+  }
+})
+
+// A database with one writer lets nobody write inside another one's transaction.
+if (chosenKind.name === 'postgres')
+  test('an id that another client takes behind the lock is judged anew', async () => {
+    const update = (id: string, criterion: string) =>
+      ask('POST', '/', {
+        resourceType: 'Bundle',
+        type: 'transaction',
+        entry: [
+          { resource: patient({ language: WAITING }), request: { method: 'POST', url: 'Patient' } },
+          { resource: identified(id, { id }), request: { method: 'PUT', url: `Patient?identifier=${criterion}` } },
+        ],
+      })
+    const taking = (id: string) => async () =>
+      void (await ask('PUT', `/Patient/${id}`, identified(id, { id, active: true })))
+    inside = taking('late-match')
+    const replaced = await update('late-match', 'late-match')
+    assert.is(replaced.status, 200, JSON.stringify(replaced.json))
+    assert.is((await ask('GET', '/Patient/late-match')).json.meta.versionId, '2')
+    inside = taking('late-other')
+    const refused = await update('late-other', 'something-else')
+    assert.is(refused.status, 409)
+    assert.match(refused.json.issue[0].diagnostics, 'Patient/late-other exists and does not match')
+    assert.is((await ask('GET', '/Patient/late-other')).json.meta.versionId, '1')
   })
 
 test('a value set that changes behind the search is asked again', async () => {
