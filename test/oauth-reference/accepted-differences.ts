@@ -6,7 +6,6 @@ const AUD = 'SMART App Launch requires aud, which OAuth does not know'
 const MODE = 'SMART App Launch has no other response_mode than query'
 
 export const ACCEPTED: Readonly<Record<string, string>> = {
-  '13: redirect_uri twice': 'a request with two redirect URIs is shown as a page, since none of them is safe',
   '16: response_mode fragment': MODE,
   '16: response_mode form_post': MODE,
   '20: no aud': AUD,
@@ -16,7 +15,6 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
   '26: no state': 'SMART App Launch requires state',
   '50: a secret in the body where Basic is registered': 'the method is the registered one; the library takes both',
   '54: assertion: exp an hour ahead': 'SMART App Launch allows five minutes',
-  '61: no redirect_uri': 'RFC 6749 requires it where the authorization request had one',
   '70: assertion: no scope': 'SMART Backend Services require scope',
   '75: introspection of the token of another client': 'clients see their own tokens only',
   '76: revocation of an access token keeps the refresh token': 'RFC 7009 leaves it open, and ours ends the token alone',

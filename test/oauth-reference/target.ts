@@ -78,10 +78,11 @@ export const classOf = (answer: Answer): Class => {
   if (status >= 500) return { kind: 'broken', detail: String(status) }
   const location = headers.location
   if (status >= 300 && location !== undefined) {
-    const query = URL.parse(location, 'http://server.invalid')?.searchParams
-    const error = query?.get('error')
-    if (error) return { kind: 'error by redirect', detail: error }
-    return query?.has('code') ? { kind: 'accepted', detail: 'code' } : { kind: 'login', detail: '' }
+    const url = new URL(location, 'http://server.invalid')
+    // Other response types than `code` have their errors in the fragment.
+    const error = url.searchParams.get('error') ?? new URLSearchParams(url.hash.slice(1)).get('error')
+    if (error !== null) return { kind: 'error by redirect', detail: error }
+    return url.searchParams.has('code') ? { kind: 'accepted', detail: 'code' } : { kind: 'login', detail: '' }
   }
   const { error, active } = jsonOf(answer.body)
   if (status >= 400) return { kind: 'refused', detail: `${status} ${typeof error === 'string' ? error : 'page'}` }

@@ -21,6 +21,8 @@ import type { InstalledScopes } from '../scopes/installed-scopes.ts'
 export const MAX_STATE = 8_192 // characters
 const MAX_NONCE = 1_024
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/ // SHA-256 in base64url
+/** RFC 6749, section 3.3 */
+const SCOPE_CHARACTERS = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 const PROMPTS = new Set(['none', 'login', 'consent', 'select_account'])
 
 export interface CheckedAuthorization {
@@ -106,7 +108,9 @@ export const checkAuthorization = async (
   const state = stateOf(form)
   const challenge = challengeOf(form)
   checkAudience(form, issuerOf(request))
-  const asked = grantScopes(form.get('scope') ?? '', client.metadata.scope, 'user')
+  const requested = form.get('scope') ?? ''
+  if (!SCOPE_CHARACTERS.test(requested)) throw InvalidScope()
+  const asked = grantScopes(requested, client.metadata.scope, 'user')
   const scope = withoutUnusable(await installedScopes(asked), client)
   if (scope === '') throw InvalidScope()
   const scopes = scope.split(' ')

@@ -181,6 +181,8 @@ test('scopes that nobody can have are left out; when none is left the request is
   for (const scope of ['', 'unknown', 'system/*.rs', 'patient/Foo.rs patient/*.sr', '"openid"'])
     assert.is(await asking({}, scope), 'invalid_scope', scope)
   assert.is(await asking({}, 'openid unknown'), 'pages')
+  for (const scope of ['openid "', 'openid patient\\*.rs', 'openid\tfhirUser', 'openid ü'])
+    assert.is(await asking({}, scope), 'invalid_scope', scope)
   const without = await registerApp(server, { grant_types: ['authorization_code'] })
   assert.is(await errorOf(askFor(without, 'offline_access').url), 'invalid_scope')
   const limited = await registerApp(server, { scope: 'openid patient/Observation.rs' })
