@@ -4,6 +4,7 @@ import database from '../../plugins/database/index.ts'
 import limits from '../../plugins/limits/index.ts'
 import oidc from '../../plugins/oidc/index.ts'
 import { ProviderLogin } from '../../plugins/oidc/service.ts'
+import probes from '../../plugins/probes/index.ts'
 import smart from '../../plugins/smart/index.ts'
 import { CLIENT_ID, CLIENT_SECRET, type FakeProvider } from './fake-provider.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
@@ -33,7 +34,16 @@ export const loginServer = async (
     setup: ({ needs }) => void seen.push(needs.login),
   })
   const server = await smartServer({
-    plugins: [database, searchDefinitions('Practitioner|Resource'), ...fhirPlugins, limits, oidc, smart, reader],
+    plugins: [
+      database,
+      searchDefinitions('Practitioner|Resource'),
+      ...fhirPlugins,
+      probes,
+      limits,
+      oidc,
+      smart,
+      reader,
+    ],
     ...(clock !== undefined && { clock }),
     smart: { oidc: { issuer: provider.issuer, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, ...own } },
     settings: { conformance: { update_as_create: true } },

@@ -170,6 +170,9 @@ test('patient_from_fhir_user lets a patient skip the picker, and a practitioner 
   assert.match((await pageFor('Patient/p1')).url, /\/consent$/)
   assert.match((await pageFor('Practitioner/doc')).url, /\/patient$/)
   await own.stop()
+  provider.behave({ claims: { fhirUser: 'Patient/p1' } })
+  const { browser, back } = await atProvider()
+  assert.match((await browser.open(back)).url, /\/patient$/, 'off by default')
 })
 
 test('people log in at oidc-provider', async () => {

@@ -5,18 +5,24 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type FakeProvider, type Switches, startFakeProvider } from '../../support/fake-provider.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
-import { CALLBACK, loginServer, outcomeOf } from '../../support/provider-login.ts'
+import { CALLBACK, type LoginServer, loginServer, outcomeOf } from '../../support/provider-login.ts'
 import { until } from '../../support/until.ts'
 
 const DISCOVERY = '/.well-known/openid-configuration'
 const clock = createManualClock()
+const FRESH_MS = 3_600_000 // how long metadata is kept
 let provider: FakeProvider
+let all: LoginServer
 
 test.before(async () => {
   provider = await startFakeProvider(clock.now)
+  all = await loginServer(provider, {}, clock)
 })
 test.before.each(() => provider.behave())
-test.after(() => provider.stop())
+test.after(async () => {
+  await all.server.stop()
+  await provider.stop()
+})
 
 const big = (_request: unknown, response: ServerResponse): void => {
   response.writeHead(200, { 'content-type': 'application/json' })
@@ -29,13 +35,12 @@ const failing = (_request: unknown, response: ServerResponse): void => void resp
 const page = (_request: unknown, response: ServerResponse): void =>
   void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
 
-/** What a login comes to while the provider behaves like this from the start of the server on. */
+/** What a login comes to that has to ask the provider for everything anew. */
 const outcomeWith = async (switches: Switches): Promise<string> => {
+  await clock.leap(FRESH_MS)
   provider.behave(switches)
-  const { server, go } = await loginServer(provider, {}, clock)
-  const outcome = await outcomeOf(go())
-  assert.is((await server.inject('/metadata')).statusCode, 200)
-  await server.stop()
+  const outcome = await outcomeOf(all.go())
+  assert.is((await all.server.inject('/metadata')).statusCode, 200)
   return outcome
 }
 const DOWN = 'provider-unavailable'
@@ -97,7 +102,7 @@ test('metadata is fetched once by many, and again after an hour', async () => {
   await start()
   const times = () => provider.asked.filter(({ path }) => path === DISCOVERY).length
   assert.is(times(), 1)
-  await clock.advance(3_600_000)
+  await clock.leap(FRESH_MS)
   await start()
   assert.is(times(), 2)
   await server.stop()
