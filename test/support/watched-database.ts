@@ -10,12 +10,14 @@ export interface DatabaseWatch {
   busy: number
   /** While true, transactions fail. */
   refuses: boolean
+  /** Awaited before each query for rows is sent. */
+  before: (() => Promise<unknown>) | undefined
   /** Awaited after each query for rows, before they are returned. */
   behind: (() => Promise<unknown>) | undefined
 }
 
 export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
-  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, behind: undefined }
+  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, before: undefined, behind: undefined }
   const watched = (inner: Database): Database => ({
     ...inner,
     get: (statement, params) => {
@@ -24,6 +26,8 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
     },
     all: <R>(...asked: Parameters<Database['all']>): MaybePromise<R[]> => {
       watch.asked += 1
+      const { before } = watch
+      if (before !== undefined) return before().then(() => inner.all<R>(...asked))
       const rows = inner.all<R>(...asked)
       if (watch.behind === undefined) return rows
       return Promise.resolve(rows).then(async (found) => {
@@ -33,6 +37,7 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
     },
     longQuery: async <R>(...asked: Parameters<Database['longQuery']>): Promise<R[]> => {
       watch.asked += 1
+      await watch.before?.()
       const rows = await inner.longQuery<R>(...asked)
       await watch.behind?.()
       return rows

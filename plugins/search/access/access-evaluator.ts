@@ -16,8 +16,8 @@ import type { FoundRows } from '../index/index-findings.ts'
 import { parseIndexed } from '../index/indexed-json.ts'
 import type { Registry } from '../index/registry.ts'
 import type { ClauseSubject } from '../query/clause.ts'
+import type { TypeConditions } from '../query/clause-sql.ts'
 import type { Criteria } from '../query/criteria.ts'
-import type { Plan } from '../query/plan-contract.ts'
 import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-filter.ts'
 import { type CompiledGrants, type CompileRight, createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
 import { extent } from './extent.ts'
@@ -51,12 +51,12 @@ interface EvaluatedSearch {
   readonly criteria: Criteria
   readonly registry: Registry
   readonly executor: {
-    /** Returns those of the resource keys that match the conditions. */
-    filter(
-      plan: Pick<Plan, 'type' | 'conditions'>,
+    /** The current versions with these resource keys that match the conditions, all read by one statement. */
+    versions(
       rids: readonly number[],
       asking: Pick<RequestContext, 'signal'>,
-    ): Promise<readonly number[]>
+      required: readonly TypeConditions[],
+    ): Promise<readonly StoredVersion[]>
   }
   within(transaction: Transaction): EvaluatedSearch
 }
@@ -136,18 +136,18 @@ const createOver = (
 
   /**
    * Conditions on other resources are checked in the index, which knows only current versions: a past version is not
-   * shown.
+   * shown. The statement that checks them also tells which version it checked, because another one may have become
+   * current since this one was read.
    */
   const holdsByIndex = async (
     request: Context,
     others: readonly CompiledGrants[],
     version: StoredVersion,
   ): Promise<boolean> => {
-    const current = await store.read(version.type, version.id)
-    if (current === undefined || current.deleted || current.version !== version.version) return false
     const type = store.types.code(version.type) ?? 0
     const conditions = others.flatMap((one) => one.conditions)
-    return (await executor.filter({ type, conditions }, [version.rid], request)).length > 0
+    const [current] = await executor.versions([version.rid], request, [{ type, conditions }])
+    return current?.version === version.version
   }
 
   const holds = (

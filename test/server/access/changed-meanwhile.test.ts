@@ -13,12 +13,15 @@ import { watchedDatabase } from '../../support/watched-database.ts'
 
 const OPEN = { system: 'http://t', code: 'open' }
 const MOST_QUERIES = 12
-const restriction = { types: {}, others: [{ rights: 'cruds', query: '_tag=http://t|open' }] } as const
+const BY_CONTENT = { types: {}, others: [{ rights: 'cruds', query: '_tag=http://t|open' }] } as const
+/** The index alone knows which resources have a word. */
+const BY_INDEX = { types: {}, others: [{ rights: 'cruds', query: '_content=public' }] } as const
 const gate: AnyPlugin = definePlugin({
   name: 'gate',
   setup({ hooks }) {
     hooks.authorize.tap('what is open', ({ headers }, _interaction, ruling) => {
-      if (headers['x-part'] !== undefined) ruling.restrict(restriction)
+      if (headers['x-part'] === 'yes') ruling.restrict(BY_CONTENT)
+      if (headers['x-part'] === 'index') ruling.restrict(BY_INDEX)
     })
   },
 })
@@ -53,6 +56,13 @@ test.before(async () => {
   for (const id of ['a', 'b', 'c'])
     await put({ resourceType: 'Patient', id, meta: { tag: [OPEN] }, name: [{ family: `N${id}` }] })
   await put({ resourceType: 'Observation', id: 'o', meta: { tag: [OPEN] }, subject: { reference: 'Patient/p' } })
+  await put({
+    resourceType: 'Binary',
+    id: 'b',
+    contentType: 'text/plain',
+    data: 'U0VDUkVU',
+    securityContext: { reference: 'Patient/p' },
+  })
   await put({ resourceType: 'Provenance', id: 'v', meta: { tag: [OPEN] }, target: [{ reference: 'Observation/o' }] })
 })
 test.after(() => server.stop())
@@ -92,8 +102,41 @@ for (const address of ADDRESSES)
       assert.not.match(body, /SECRET/, `behind query ${nth}`)
       most = Math.max(most, count)
       await patient(true)
+      if (count < nth) break
     }
     if (chosenKind.name !== 'memory') assert.ok(most > 0, 'no query was seen')
   })
+
+const SINGLE = [
+  'Patient/p',
+  'Patient/p/_history',
+  'Patient/_history',
+  '_history',
+  'Patient/p/$everything',
+  'Patient/p/Observation?_include=Observation:subject',
+  'Patient?_id=p',
+  'Binary/b',
+]
+for (const address of SINGLE)
+  for (const part of ['yes', 'index'])
+    test(`${address}: a closed version is not shown where the next one is open (${part})`, async () => {
+      for (const place of ['before', 'behind'] as const)
+        for (let nth = 1; nth <= MOST_QUERIES; nth += 1) {
+          let count = 0
+          await patient(false)
+          watch[place] = async () => {
+            count += 1
+            if (count !== nth) return
+            watch[place] = undefined
+            await patient(true)
+          }
+          const { statusCode, body } = await server.inject({ url: `/${address}`, headers: { 'x-part': part } })
+          watch[place] = undefined
+          if (statusCode !== 200) assert.ok([400, 403, 404].includes(statusCode), `${statusCode} ${body}`)
+          assert.not.match(body, /SECRET/, `${place} query ${nth}`)
+          if (count < nth) break
+        }
+      await patient(true)
+    })
 
 test.run()
