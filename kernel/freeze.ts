@@ -14,8 +14,8 @@ type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
   : never
 
 /**
- * A runner for each hook; null when nobody taps it. It returns no promise when all taps are synchronous, and then
- * throws their errors synchronously.
+ * A runner for each hook; null when nobody taps it. It returns no promise as long as no tap returns one, and then throws
+ * their errors synchronously.
  */
 export type Runners = {
   readonly arrive: ((request: RequestContext) => Reply | undefined) | null
@@ -85,13 +85,21 @@ const looked = (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] => {
   }
 }
 
+/**
+ * For a tap that may answer later. One that answers at once, with a plain value, is not made to wait: the frequent case
+ * of `authenticate` is a token in memory.
+ */
 const nameAsync =
   (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] =>
-  async (a, b, c) => {
-    try {
-      return await fn(a, b, c)
-    } catch (error) {
+  (a, b, c) => {
+    const failed = (error: unknown): never => {
       throw attributeError(error, plugin, hook)
+    }
+    try {
+      const result = fn(a, b, c)
+      return isThenable(result) ? Promise.resolve(result).catch(failed) : result
+    } catch (error) {
+      return failed(error)
     }
   }
 
@@ -109,6 +117,12 @@ const nameSync = (fn: Tap['fn'], plugin: string, hook: HookName, onLateThrow?: O
   }
 }
 
+/** tapable, which calls the taps where there is an interceptor, wants a promise of them. */
+const nameForTapable =
+  (fn: Tap['fn'], plugin: string, hook: HookName): Tap['fn'] =>
+  async (a, b, c) =>
+    nameAsync(fn, plugin, hook)(a, b, c)
+
 /**
  * Wraps the taps of a hook so that their errors name the plugin. With `onLateThrow` an error goes there, and the next
  * tap runs.
@@ -117,7 +131,8 @@ const nameTaps = (hook: Hook<any, any>, name: HookName, onLateThrow?: OnLateThro
   for (const tap of hook.taps as unknown as Tap[]) {
     const plugin = tap.plugin ?? tap.name
     const fn = looked(tap.fn, plugin, name)
-    tap.fn = tap.type === 'sync' ? nameSync(fn, plugin, name, onLateThrow) : nameAsync(fn, plugin, name)
+    const nameLater = hook.interceptors.length === 0 ? nameAsync : nameForTapable
+    tap.fn = tap.type === 'sync' ? nameSync(fn, plugin, name, onLateThrow) : nameLater(fn, plugin, name)
   }
 }
 
@@ -161,21 +176,23 @@ export const hooksFor = (hooks: Hooks, plugin: string, isOpen: () => boolean): H
   return own as Hooks
 }
 
-/** True when all taps are synchronous and there is no interceptor. */
-const waitsForNothing = ({ taps, interceptors }: { taps: readonly Tap[]; interceptors: readonly unknown[] }): boolean =>
-  interceptors.length === 0 && taps.every(({ type }) => type === 'sync')
-
-/** Calls synchronous taps one after the other without making a promise, so that the caller continues synchronously. */
+/**
+ * Calls the taps one after the other, and makes no promise before one of them returns one: until then the caller
+ * continues synchronously.
+ */
 const callInTurn = (hook: { taps: readonly Tap[]; constructor: unknown }): Tap['fn'] => {
   const fns = hook.taps.map(({ fn }) => fn)
   const bails = hook.constructor === AsyncSeriesBailHook
-  return (a, b, c) => {
-    for (let at = 0; at < fns.length; at += 1) {
+  const callFrom = (first: number, a: unknown, b: unknown, c: unknown): unknown => {
+    for (let at = first; at < fns.length; at += 1) {
       const result = (fns[at] as Tap['fn'])(a, b, c)
+      if (result instanceof Promise)
+        return result.then((one) => (bails && one !== undefined ? one : callFrom(at + 1, a, b, c)))
       if (bails && result !== undefined) return result
     }
     return undefined
   }
+  return (a, b, c) => callFrom(0, a, b, c)
 }
 
 export interface Freezer {
@@ -206,7 +223,7 @@ export const createFreezer = (hooks: Hooks, onLateThrow: OnLateThrow): Freezer =
           ? null
           : sync
             ? (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
-            : waitsForNothing(hook)
+            : hook.interceptors.length === 0
               ? callInTurn(hook)
               : (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
         // A plain value from here on: reading it on the hot path is one property load.

@@ -17,6 +17,11 @@ export interface Reply {
 /** A refusal of `admit`: the error to answer with. */
 export type Refusal = ServerError
 
+/** A hook whose `tapPromise` takes taps that answer at once where they can: the request goes on synchronously then. */
+type PromptHook<T extends unknown[], R> = Omit<AsyncSeriesBailHook<T, R>, 'tapPromise'> & {
+  tapPromise(options: string | { readonly name: string }, fn: (...args: T) => Promise<R> | R): void
+}
+
 export const createHooks = () => ({
   /**
    * Called by the kernel before anything is decided, so also for what is refused because the server starts or stops. Set
@@ -29,7 +34,10 @@ export const createHooks = () => ({
    * Called by the kernel to find out who calls. The first Caller wins; without one the caller is anonymous, known by
    * address.
    */
-  authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(['request'], 'authenticate'),
+  authenticate: new AsyncSeriesBailHook<[RequestContext], Caller | undefined>(
+    ['request'],
+    'authenticate',
+  ) as PromptHook<[RequestContext], Caller | undefined>,
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
   admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
   /**

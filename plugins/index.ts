@@ -8,6 +8,7 @@ import limits from './limits/index.ts'
 import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
 import model from './model/index.ts'
+import oidc from './oidc/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
@@ -29,6 +30,7 @@ export const firstParty: readonly AnyPlugin[] = [
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
   limits, // before those that look tokens up, which tell it of unknown ones
+  oidc, // where people log in, for the next one
   smart, // says who calls, and lets nobody else in
   metering, // counts what all the others answer
   requestLog, // and logs it

@@ -16,8 +16,16 @@ const read = (page: string): string => readFileSync(`${root}${page}`, 'utf8')
 const blocks = (page: string, language: string): string[] =>
   [...read(page).matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text)
 
+type Sections = Record<string, Record<string, unknown>>
+
+/** A provider that people log in at is asked from the start on. */
+const withoutProvider = ({ smart }: Sections): Sections => {
+  const oidc = smart?.oidc as Record<string, unknown> | undefined
+  return oidc === undefined ? {} : { smart: { ...smart, oidc: { ...oidc, issuer: 'http://127.0.0.1:9' } } }
+}
+
 /** What a test must not do for an example: use the network, the working directory, or a port that may be taken. */
-const contained = (settings: Record<string, Record<string, unknown>>, folder: string) => ({
+const contained = (settings: Sections, folder: string) => ({
   ...settings,
   server: { ...settings.server, bind: '127.0.0.1:0' },
   database: {
@@ -31,13 +39,14 @@ const contained = (settings: Record<string, Record<string, unknown>>, folder: st
     packages: [],
     skip_default_packages: true,
   },
+  ...withoutProvider(settings),
 })
 
 for (const page of pages) {
   blocks(page, 'toml').forEach((text, at) => {
     test(`a server starts from TOML block ${at + 1} of ${page}`, async () => {
       const folder = temporaryFolder()
-      const settings = contained(parse(text) as Record<string, Record<string, unknown>>, folder.path)
+      const settings = contained(parse(text) as Sections, folder.path)
       const kernel = await createKernel({ plugins: firstParty, settings, log: { level: 'silent' } })
       await kernel.start()
       assert.is((await kernel.inject('/readyz')).statusCode, 200)

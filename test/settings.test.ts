@@ -171,14 +171,7 @@ const OURS: Readonly<Record<string, string>> = {
 }
 
 /** Keys of plugins that are there already, which are still to come. One that has come must leave this list. */
-const TO_COME: readonly string[] = [
-  'terminology.urls',
-  'smart.patient',
-  'smart.encounter',
-  'smart.fhir_user',
-  'smart.demo_login',
-  'SERVER_ALLOW_REMOTE_DEMO_LOGIN',
-]
+const TO_COME: readonly string[] = ['terminology.urls']
 
 interface Declared {
   readonly path: string

@@ -13,7 +13,6 @@ export interface NotBuilt {
 }
 
 const CLUSTER = 'standby servers and replicas'
-const LOGIN = 'the login of people for SMART App Launch'
 const EXPORT = '$export'
 const TERMINOLOGY = 'terminology of other servers'
 const TRACE = 'the trace engine'
@@ -27,19 +26,10 @@ const SECTIONS: ReadonlyMap<string, string> = new Map([
 const KEYS: ReadonlyMap<string, string> = new Map([
   ['cluster.role', CLUSTER],
   ['cluster.primary_url', CLUSTER],
-  ['smart.patient', LOGIN],
-  ['smart.encounter', LOGIN],
-  ['smart.fhir_user', LOGIN],
-  ['smart.demo_login', LOGIN],
-  ['smart.oidc', LOGIN],
 ])
-const VARIABLES: readonly (readonly [RegExp, string])[] = [
-  [/^SERVER_(ROLE|PRIMARY_URL)$/, CLUSTER],
-  [/^SERVER_OIDC_|^SERVER_ALLOW_REMOTE_DEMO_LOGIN$/, LOGIN],
-]
+const VARIABLES: readonly (readonly [RegExp, string])[] = [[/^SERVER_(ROLE|PRIMARY_URL)$/, CLUSTER]]
 const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^(role|standby|primary-url)$/, CLUSTER],
-  [/^(smart-(patient|encounter|fhir-user|demo-login)|oidc-.+)$/, LOGIN],
   [/^export-dir$/, EXPORT],
   [/^terminology$/, TERMINOLOGY],
   [/^trace-engine$/, TRACE],

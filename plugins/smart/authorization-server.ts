@@ -3,7 +3,9 @@ import type { FastifyPluginCallback } from 'fastify'
 import type { Host, Lifecycle } from '../../kernel/index.ts'
 import type { WebApps } from '../cors/service.ts'
 import type { Database } from '../database/service.ts'
+import type { Resources } from '../fhir/service.ts'
 import type { AuthFailureLimit } from '../limits/service.ts'
+import type { ProviderLogin } from '../oidc/service.ts'
 import { type BearerCallers, createBearerCallers } from './bearer/bearer-callers.ts'
 import { createAuthenticateClient } from './client-auth/authenticate-client.ts'
 import { createCheckAssertion } from './client-auth/client-assertion.ts'
@@ -20,7 +22,10 @@ import { revocationEndpoint } from './endpoints/revoke.ts'
 import { tokenEndpoint } from './endpoints/token.ts'
 import { createInitialSecrets } from './initial-secrets.ts'
 import { createPublishedKeys } from './keys/published-keys.ts'
+import { launchEndpoint } from './launches/launch-endpoint.ts'
+import { loginRoutes } from './login-routes.ts'
 import type { InstalledScopes } from './scopes/installed-scopes.ts'
+import { createSessions } from './sessions/sessions.ts'
 import { createPruning } from './tokens/prune.ts'
 import { createUntoldTeller } from './untold.ts'
 
@@ -29,7 +34,14 @@ export interface AuthorizationServerParts
   readonly database: Database
   readonly failures: AuthFailureLimit | undefined
   readonly installedScopes: InstalledScopes
+  readonly resources: Resources
+  /** The login at an OpenID provider; undefined when none is configured. */
+  readonly provider: ProviderLogin | undefined
   readonly smart: {
+    readonly patient?: string
+    readonly encounter?: string
+    readonly fhir_user?: string
+    readonly demo_login: boolean
     readonly dcr_token?: string
     readonly confidential_secret?: string
     readonly signing_key_passphrase?: string
@@ -44,11 +56,13 @@ export interface AuthorizationServer {
   readonly discovery: FastifyPluginCallback
   /** Routes of the OAuth endpoints. */
   readonly endpoints: FastifyPluginCallback
+  /** Routes of the login in the browser; undefined where nobody can log in. */
+  readonly login: FastifyPluginCallback | undefined
   readonly lifecycle: Lifecycle
 }
 
 export const createAuthorizationServer = (parts: AuthorizationServerParts): AuthorizationServer => {
-  const { database, run, clock, random, log, smart, failures, installedScopes } = parts
+  const { database, run, clock, random, log, smart, failures, installedScopes, resources } = parts
   const secrets = createInitialSecrets(smart)
   const insideHosts = new Set(smart.inside_jwks_hosts)
   const stored = createClients(database, clock, builtInClient(secrets.confidentialSecret))
@@ -64,18 +78,23 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   const jwks = createJwksCache(createFetchJwks(insideHosts, clock.deadline), clock)
   const checkAssertion = createCheckAssertion({ database, clients, jwks, clock })
   const authenticateClient = createAuthenticateClient({ clients, checkAssertion, failures })
-  const bearer = createBearerCallers(database, clock, failures)
+  const bearer = createBearerCallers({ database, clock, failures, resources })
   const keys = createPublishedKeys({ database, passphrase: smart.signing_key_passphrase, clock, log })
+  const hasLogin = parts.provider !== undefined || smart.demo_login
+  const sessions = createSessions(database, clock)
+  const grants = { database, clock, run, resources, signer: keys, bearer, installedScopes }
   const lives = [keys, apps, createPruning(database, clock, log), createUntoldTeller(parts)]
   return {
     bearer,
     apps,
-    discovery: discoveryRoutes(keys),
+    discovery: discoveryRoutes({ keys, hasLogin }),
+    login: hasLogin ? loginRoutes({ ...parts, clients, sessions, bearer }) : undefined,
     endpoints: (app, _options, done) => {
       prepareOAuthScope(app)
-      mountForm(app, run, tokenEndpoint({ database, clock, authenticateClient, installedScopes }))
+      mountForm(app, run, tokenEndpoint({ ...grants, authenticateClient, hasLogin }))
       mountForm(app, run, introspectionEndpoint({ database, clock, authenticateClient }))
-      mountForm(app, run, revocationEndpoint({ database, bearer, authenticateClient }))
+      mountForm(app, run, revocationEndpoint({ database, clock, bearer, authenticateClient }))
+      if (hasLogin) mountForm(app, run, launchEndpoint({ database, clock, clients, resources, authenticateClient }))
       const initialToken = secrets.dcrToken
       mountJson(app, run, registrationEndpoint({ clients, random, failures, initialToken, insideHosts }))
       done()

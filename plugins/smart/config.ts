@@ -10,6 +10,44 @@ export const smartSection = Type.Object({
     flag: 'smart',
     description: 'Asks callers for an access token: SMART App Launch 2.2.',
   }),
+  patient: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9.-]{1,64}$',
+      allowed: 'the id of a Patient',
+      sample: 'p1',
+      flag: 'smart-patient',
+      description: 'Patient context of launches whose person is not asked for one; for trying apps out.',
+    }),
+  ),
+  encounter: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9.-]{1,64}$',
+      allowed: 'the id of an Encounter',
+      sample: 'e1',
+      flag: 'smart-encounter',
+      description: 'Encounter context of launches, where it is an encounter of the patient.',
+    }),
+  ),
+  fhir_user: Type.Optional(
+    Type.String({
+      pattern: '^(Patient|Practitioner|PractitionerRole|RelatedPerson|Person)/[A-Za-z0-9.-]{1,64}$',
+      allowed: 'a reference such as Practitioner/p1',
+      sample: 'Practitioner/p1',
+      flag: 'smart-fhir-user',
+      description: 'Who a person is after a demo login; nobody in particular when unset.',
+    }),
+  ),
+  demo_login: Type.Boolean({
+    default: false,
+    flag: 'smart-demo-login',
+    description: 'For tests only: logs people in by any user name, and verifies nothing.',
+  }),
+  allow_remote_demo_login: Type.Boolean({
+    default: false,
+    fileForbidden: true,
+    env: 'SERVER_ALLOW_REMOTE_DEMO_LOGIN',
+    description: 'Allows demo_login where [server] bind is not a loopback address: others can log in then.',
+  }),
   dcr_token: Type.Optional(
     Type.String({
       minLength: SECRET_CHARS,

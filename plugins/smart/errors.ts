@@ -26,6 +26,12 @@ export const PublicUrlMissing = defineError(
   'exception',
   '[smart] enabled with [server] bind = "%s", which others reach, needs the URL they reach it at: set public_url under [server], SERVER_PUBLIC_URL or --public-url.',
 )
+export const DemoLoginRemote = defineError(
+  'smart/demo-login-remote',
+  500,
+  'exception',
+  '[smart] demo_login lets everybody in, and [server] bind = "%s" is an address that others reach: bind a loopback address, or set SERVER_ALLOW_REMOTE_DEMO_LOGIN=true.',
+)
 export const IssuerUnknown = defineError(
   'smart/issuer-unknown',
   500,

@@ -5,20 +5,17 @@ import { Database } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Limits } from '../limits/service.ts'
 import { Model } from '../model/service.ts'
+import { ProviderLogin } from '../oidc/service.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
 import { refuseTokenInUrl } from './bearer/refuse-token-in-url.ts'
 import { requireToken } from './bearer/require-token.ts'
+import { checkBind } from './check-bind.ts'
 import { smartSection } from './config.ts'
 import { securityStatement } from './endpoints/security-statement.ts'
-import * as errors from './errors.ts'
-import * as oauthErrors from './oauth-errors.ts'
-import { requirePublicUrl } from './require-public-url.ts'
+import { errorTable } from './error-table.ts'
 import { authorizeByScopes } from './scopes/authorize-by-scopes.ts'
-import * as scopeErrors from './scopes/errors.ts'
 import { createInstalledScopes } from './scopes/installed-scopes.ts'
 import { smartMigrations } from './tables.ts'
-
-const { oauthCodeOf: _, ...ofOAuth } = oauthErrors
 
 export default definePlugin({
   name: 'smart',
@@ -26,31 +23,33 @@ export default definePlugin({
   // The kernel declares [server]; this plugin only reads it.
   config: { smart: smartSection, server: Type.Object({}) },
   needs: { database: Database, fhir: Fhir, model: Model, resources: Resources },
-  uses: [Limits],
+  uses: [Limits, ProviderLogin],
   provides: [WebApps],
   migrations: smartMigrations,
-  errors: { ...errors, ...ofOAuth, ...scopeErrors },
+  errors: errorTable,
   commands: { smart: async () => (await import('./commands/smart.ts')).default },
   enabled: ({ smart }) => smart.enabled,
   setup(host) {
     const { config, needs, hooks, optional, routes, run, clock, random, log } = host
     const { database, fhir, model, resources } = needs
-    requirePublicUrl(config.server as { bind: string; public_url?: string })
-    const { bearer, apps, discovery, endpoints, lifecycle } = createAuthorizationServer({
-      ...{ database, run, clock, random, log, smart: config.smart },
+    checkBind(config.server as { bind: string; public_url?: string }, config.smart)
+    const { bearer, apps, discovery, endpoints, login, lifecycle } = createAuthorizationServer({
+      ...{ database, resources, run, clock, random, log, smart: config.smart },
       request: host.request,
       tellOperator: host.tellOperator,
       failures: optional(Limits)?.authFailures,
+      provider: optional(ProviderLogin),
       installedScopes: createInstalledScopes({ model, resources: () => resources }),
     })
     host.provide(WebApps, apps)
-    fhir.describe({ security: securityStatement })
+    fhir.describe({ security: securityStatement(login !== undefined) })
     hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)
-    hooks.authenticate.tapPromise('look the token up', async (request) => bearer.identify(request))
+    hooks.authenticate.tapPromise('look the token up', (request) => bearer.identify(request))
     hooks.admit.tap('a token is required', requireToken)
     authorizeByScopes(hooks, model)
     routes(discovery)
     routes(endpoints)
+    if (login !== undefined) routes(login)
     return lifecycle
   },
 })

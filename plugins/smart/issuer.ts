@@ -12,6 +12,13 @@ export const issuerOf = ({ ownUrl }: RequestContext): string => {
 }
 
 export const PATHS = {
+  authorize: '/oauth/authorize',
+  /** The id of the pending request follows, and the step: `/oauth/interaction/ID/login`. */
+  interaction: '/oauth/interaction',
+  /** Where the OpenID provider sends the browser back. */
+  callback: '/oauth/callback',
+  logout: '/oauth/logout',
+  launch: '/oauth/launch',
   token: '/oauth/token',
   introspect: '/oauth/introspect',
   revoke: '/oauth/revoke',

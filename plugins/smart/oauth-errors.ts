@@ -12,6 +12,12 @@ const oauth = (code: string, status: number, issue: IssueCode, template: string)
 export const InvalidRequest = oauth('invalid_request', 400, 'invalid', 'The request is not well-formed: %s.')
 export const RequestTooLarge = defineError('smart/request-too-large', 413, 'too-long', 'The body is larger than 56 KB.')
 export const InvalidClient = oauth('invalid_client', 401, 'login', 'The client could not be authenticated.')
+export const InvalidGrant = oauth(
+  'invalid_grant',
+  400,
+  'invalid',
+  'The code or refresh token is not valid: unknown, used, expired, revoked, or of another client or request.',
+)
 export const InvalidScope = oauth(
   'invalid_scope',
   400,
@@ -29,6 +35,44 @@ export const UnsupportedGrantType = oauth(
   400,
   'not-supported',
   'This server does not support the grant_type.',
+)
+export const UnsupportedResponseType = oauth(
+  'unsupported_response_type',
+  400,
+  'not-supported',
+  'This server supports the response_type code only.',
+)
+export const RequestNotSupported = oauth(
+  'request_not_supported',
+  400,
+  'not-supported',
+  'This server does not take request objects.',
+)
+export const RequestUriNotSupported = oauth(
+  'request_uri_not_supported',
+  400,
+  'not-supported',
+  'This server does not take request objects.',
+)
+export const RegistrationNotSupported = oauth(
+  'registration_not_supported',
+  400,
+  'not-supported',
+  'This server does not take the parameter registration.',
+)
+export const LoginRequired = oauth('login_required', 400, 'login', 'The person has to log in.')
+export const ConsentRequired = oauth('consent_required', 400, 'login', 'The person has to consent.')
+export const AccessDenied = oauth(
+  'access_denied',
+  403,
+  'forbidden',
+  'The person or the server has refused the request.',
+)
+export const TemporarilyUnavailable = oauth(
+  'temporarily_unavailable',
+  503,
+  'transient',
+  'The login is not available at the moment.',
 )
 export const InvalidRedirectUri = oauth('invalid_redirect_uri', 400, 'invalid', 'A redirect URI is refused: %s.')
 export const InvalidClientMetadata = oauth(

@@ -4,6 +4,7 @@
  */
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
+import { GRANT_STATE, type GrantState, grantJoins, loginMigration } from './login-tables.ts'
 
 const tables = (bytes: string): readonly string[] => [
   // state: next, active or retired.
@@ -23,6 +24,7 @@ const tables = (bytes: string): readonly string[] => [
 
 export const smartMigrations: readonly SchemaChange[] = [
   { name: 'smart/0001-tokens', sql: { sqlite: tables('blob'), postgres: tables('bytea') } },
+  loginMigration,
 ]
 
 export type KeyState = 'next' | 'active' | 'retired'
@@ -78,19 +80,22 @@ export const disableClient = sql(
 
 export const ACCESS = 1
 
-export interface TokenRow {
+export interface TokenRow extends GrantState {
   readonly client_id: string
   readonly scope: string
   readonly iat: number
   readonly expires_at: number
   /** 0 for an active client; when it was disabled, for a disabled one; null when the table has no such client. */
   readonly disabled_at: number | null
+  /** JSON of the person and of the launch context of the grant; null without a grant. */
+  readonly person: string | null
+  readonly context: string | null
 }
 
-/** An access token, with the state of its client. */
+/** An access token, with the state of its client, grant and session. */
 export const findToken = sql(
   'smart.token',
-  `SELECT t.client_id, t.scope, t.iat, t.expires_at, CASE WHEN c.client_id IS NOT NULL THEN coalesce(c.disabled_at, 0) END AS disabled_at FROM oauth_token t LEFT JOIN oauth_client c ON c.client_id = t.client_id WHERE t.id_hash = ? AND t.kind = ${ACCESS} AND t.consumed_at IS NULL`,
+  `SELECT t.client_id, t.scope, t.iat, t.expires_at, CASE WHEN c.client_id IS NOT NULL THEN coalesce(c.disabled_at, 0) END AS disabled_at, t.grant_id, g.person, g.context, ${GRANT_STATE} FROM oauth_token t LEFT JOIN oauth_client c ON c.client_id = t.client_id ${grantJoins('t')} WHERE t.id_hash = ? AND t.kind = ${ACCESS} AND t.consumed_at IS NULL`,
 )
 export const insertToken = sql(
   'smart.token-insert',

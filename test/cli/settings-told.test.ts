@@ -97,8 +97,6 @@ test('variables of what this build does not have yet are refused, all of them at
     for (const [variable, feature] of [
       ['SERVER_ROLE', 'standby servers and replicas'],
       ['SERVER_PRIMARY_URL', 'standby servers and replicas'],
-      ['SERVER_OIDC_ISSUER', 'the login of people for SMART App Launch'],
-      ['SERVER_ALLOW_REMOTE_DEMO_LOGIN', 'the login of people for SMART App Launch'],
     ] as const) {
       const { code, stderr } = await server(line, { environment: { [variable]: 'hunter2' } })
       assert.is(code, 2, variable)
@@ -108,9 +106,9 @@ test('variables of what this build does not have yet are refused, all of them at
       )
     }
   const { stderr } = await server('config', {
-    environment: { SERVER_ROLE: 'standby', SERVER_OIDC_ISSUER: 'https://x' },
+    environment: { SERVER_ROLE: 'standby', SERVER_PRIMARY_URL: 'https://x' },
   })
-  assert.match(stderr, /SERVER_ROLE[^\n]*\nserver: SERVER_OIDC_ISSUER/)
+  assert.match(stderr, /SERVER_ROLE[^\n]*\nserver: SERVER_PRIMARY_URL/)
   assert.is((await server('config', { environment: { SERVER_ROLE: '' } })).code, 0)
   assert.is((await server('--help', { environment: { SERVER_ROLE: 'standby' } })).code, 0)
 })

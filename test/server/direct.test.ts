@@ -331,6 +331,12 @@ const Refused = defineError('test/refused', 403, 'forbidden', 'Not for you.')
 const TAPS: Readonly<Record<string, Tap>> = {
   'a caller, at once': (hooks) => hooks.authenticate.tap('who', () => ({ kind: 'client', client: 'c1' })),
   'a caller, later': (hooks) => hooks.authenticate.tapPromise('who', async () => ({ kind: 'client', client: 'c1' })),
+  'a caller, by a tap that may wait and does not': (hooks) =>
+    hooks.authenticate.tapPromise('who', () => ({ kind: 'client', client: 'c1' })),
+  'nobody, by a tap that may wait and does not': (hooks) =>
+    hooks.authenticate.tapPromise('who', () => {
+      throw Refused()
+    }),
   'nobody, at once': (hooks) =>
     hooks.authenticate.tap('who', () => {
       throw Refused()

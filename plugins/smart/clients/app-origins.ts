@@ -19,6 +19,15 @@ const OPEN_ROUTES = [
   PATHS.jwks,
 ]
 
+/** Pages of the login, which scripts of other pages never read. RFC 9700, section 2.6 */
+const CLOSED_ROUTES = [
+  PATHS.authorize,
+  `${PATHS.interaction}/:id`,
+  `${PATHS.interaction}/:id/:step`,
+  PATHS.callback,
+  PATHS.logout,
+]
+
 export interface AppOrigins extends WebApps {
   start(): Promise<void>
   stop(): Promise<void>
@@ -52,7 +61,7 @@ export const createAppOrigins = ({ database, clock, log }: AppOriginsParts): App
   return {
     hasOrigin: (origin) => origins.has(origin),
     openRoutes: OPEN_ROUTES,
-    closedRoutes: [],
+    closedRoutes: CLOSED_ROUTES,
     async start() {
       await reload()
       repeating = every(clock, RELOAD_MS, reload, onError)

@@ -1,30 +1,50 @@
-/** Parses the body of a form. A parameter without a value counts as left out. RFC 6749, appendix B and section 3.2 */
+/** Parses forms and queries. A parameter without a value counts as left out. RFC 6749, appendix B and section 3.2 */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest } from '../oauth-errors.ts'
 
 export type Form = ReadonlyMap<string, string>
 
-const decoded = (text: string): string => {
+export interface Parameters {
+  /** The first value of each parameter that has one. */
+  readonly form: Form
+  /** All values of each parameter, empty ones too, in their order. */
+  readonly all: ReadonlyMap<string, readonly string[]>
+  /** True when a parameter is given more than once. */
+  readonly isRepeated: boolean
+}
+
+const decoded = (text: string): string | undefined => {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw InvalidRequest('the body is not a form in UTF-8')
+    return undefined
   }
 }
 
-/** Throws `InvalidRequest` when the bytes are not UTF-8, and when a parameter is given twice. */
-export const readForm = (bytes: Buffer): Form => {
-  if (!isUtf8(bytes)) throw InvalidRequest('the body is not a form in UTF-8')
-  const form = new Map<string, string>()
-  const seen = new Set<string>()
+/** Undefined when the bytes are not UTF-8, or hold a broken escape. */
+export const readParameters = (bytes: Buffer): Parameters | undefined => {
+  if (!isUtf8(bytes)) return undefined
+  const all = new Map<string, string[]>()
   for (const pair of bytes.toString('utf8').split('&')) {
     if (pair === '') continue
     const at = pair.indexOf('=')
     const name = decoded(at === -1 ? pair : pair.slice(0, at))
     const value = at === -1 ? '' : decoded(pair.slice(at + 1))
-    if (seen.has(name)) throw InvalidRequest('a parameter is given twice')
-    seen.add(name)
-    if (value !== '') form.set(name, value)
+    if (name === undefined || value === undefined) return undefined
+    all.set(name, [...(all.get(name) ?? []), value])
   }
-  return form
+  const form = new Map<string, string>()
+  for (const [name, values] of all) {
+    const value = values.find((one) => one !== '')
+    if (value !== undefined) form.set(name, value)
+  }
+  return { form, all, isRepeated: [...all.values()].some(({ length }) => length > 1) }
+}
+
+/** Throws `InvalidRequest` when the bytes are not UTF-8, and when a parameter is given twice. */
+export const readForm = (bytes: Buffer): Form => {
+  const parameters = readParameters(bytes)
+  if (parameters === undefined) throw InvalidRequest('the body is not a form in UTF-8')
+  if (parameters.isRepeated) throw InvalidRequest('a parameter is given twice')
+  return parameters.form
 }

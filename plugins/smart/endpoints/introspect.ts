@@ -6,8 +6,10 @@ import type { Clock } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { BUILT_IN } from '../clients/client.ts'
+import { contextOf } from '../grants/launch-context.ts'
 import { issuerOf, PATHS, tokenUrlOf } from '../issuer.ts'
 import { InvalidClient, InvalidRequest } from '../oauth-errors.ts'
+import { personOf } from '../people/person.ts'
 import { isAlive, readToken } from '../tokens/access-tokens.ts'
 import type { FormEndpoint } from './mount-oauth.ts'
 
@@ -18,6 +20,17 @@ export interface IntrospectionParts {
 }
 
 const INACTIVE = { status: 200, body: { active: false } }
+/** The launch context, and who has logged in, as far as the client was told that. */
+const aboutPerson = (scope: string, person: string, context: string, issuer: string): object => {
+  const scopes = scope.split(' ')
+  const { subject, fhirUser } = personOf(person)
+  const isTold = scopes.includes('openid')
+  return {
+    ...contextOf(context),
+    ...(isTold && { sub: subject }),
+    ...(isTold && scopes.includes('fhirUser') && fhirUser !== undefined && { fhirUser: `${issuer}/${fhirUser}` }),
+  }
+}
 const toSeconds = (ms: number): number => Math.floor(ms / 1000)
 
 export const introspectionEndpoint = ({ database, clock, authenticateClient }: IntrospectionParts): FormEndpoint => ({
@@ -46,6 +59,9 @@ export const introspectionEndpoint = ({ database, clock, authenticateClient }: I
         iat: toSeconds(Number(row.iat)),
         exp: toSeconds(Number(row.expires_at)),
         iss: issuerOf(ctx),
+        ...(row.person !== null &&
+          row.context !== null &&
+          aboutPerson(row.scope, row.person, row.context, issuerOf(ctx))),
       },
     }
   },

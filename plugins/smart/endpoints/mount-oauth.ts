@@ -15,6 +15,10 @@ export interface OAuthAnswer {
   readonly status: number
   /** Sent as JSON; the body is empty when this is left out. */
   readonly body?: object
+  /** Name in the audit trail, where it is not the one of the endpoint: `refresh`. */
+  readonly operation?: string
+  /** Called when the answer goes out, or cannot. */
+  afterwards?(): void
 }
 
 interface Endpoint<Body> {
@@ -85,8 +89,17 @@ const mount = <Body>(
           headers['content-type'].split(';')[0]?.trim().toLowerCase() !== type
         )
           throw InvalidRequest('the Content-Type is not the one of this address')
-        const { status, body: sent } = await answer(ctx, read(Buffer.isBuffer(body) ? body : Buffer.alloc(0)))
-        if (audited) await run.onAudit?.({ request: ctx, interaction, status })
+        const {
+          status,
+          body: sent,
+          operation: named = operation,
+          afterwards,
+        } = await answer(ctx, read(Buffer.isBuffer(body) ? body : Buffer.alloc(0)))
+        try {
+          if (audited) await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation: named }, status })
+        } finally {
+          afterwards?.()
+        }
         reply.code(status).header('content-type', JSON_TYPE)
         return reply.send(sent === undefined ? '' : JSON.stringify(sent))
       } catch (error) {

@@ -1,19 +1,26 @@
-/** POST /oauth/revoke: revokes a token of the calling client. RFC 7009. */
+/**
+ * POST /oauth/revoke: revokes a token of the calling client, RFC 7009. With a refresh token its whole grant ends; an
+ * access token ends alone.
+ */
+import type { Clock } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { BearerCallers } from '../bearer/bearer-callers.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { PATHS, tokenUrlOf } from '../issuer.ts'
+import { findRefresh, type RefreshRow, revokeGrant } from '../login-tables.ts'
 import { InvalidRequest } from '../oauth-errors.ts'
+import { hashOf } from '../secret.ts'
 import { readToken, revokeToken } from '../tokens/access-tokens.ts'
 import type { FormEndpoint } from './mount-oauth.ts'
 
 export interface RevocationParts {
   readonly database: Database
-  readonly bearer: Pick<BearerCallers, 'forget'>
+  readonly clock: Clock
+  readonly bearer: Pick<BearerCallers, 'forget' | 'forgetGrant'>
   readonly authenticateClient: AuthenticateClient
 }
 
-export const revocationEndpoint = ({ database, bearer, authenticateClient }: RevocationParts): FormEndpoint => ({
+export const revocationEndpoint = ({ database, clock, bearer, authenticateClient }: RevocationParts): FormEndpoint => ({
   path: PATHS.revoke,
   operation: 'revoke',
   audited: true,
@@ -22,11 +29,18 @@ export const revocationEndpoint = ({ database, bearer, authenticateClient }: Rev
     const token = form.get('token')
     if (token === undefined) throw InvalidRequest('token is missing')
     const row = await readToken(database, token)
+    const refresh = row === undefined ? await database.get<RefreshRow>(findRefresh, [hashOf(token)]) : undefined
+    const owner = row?.client_id ?? refresh?.client_id
     // Section 2.2: the answer for an unknown token is that of a revoked one.
-    if (row === undefined) return { status: 200 }
-    if (row.client_id !== client.id) throw InvalidRequest('the token was issued to another client')
-    await revokeToken(database, token, client.id)
-    bearer.forget(token)
+    if (owner === undefined) return { status: 200 }
+    if (owner !== client.id) throw InvalidRequest('the token was issued to another client')
+    if (refresh === undefined) {
+      await revokeToken(database, token, client.id)
+      bearer.forget(token)
+    } else {
+      await database.transact((transaction) => transaction.run(revokeGrant, [clock.now(), refresh.grant_id]))
+      bearer.forgetGrant(refresh.grant_id)
+    }
     return { status: 200 }
   },
 })

@@ -8,11 +8,13 @@ import { issuerOf, PATHS } from '../issuer.ts'
 const EXTENSION = 'http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris'
 const SERVICES = 'http://terminology.hl7.org/CodeSystem/restful-security-service'
 
-export const securityStatement = (request: RequestContext): object => {
-  const issuer = issuerOf(request)
-  const uris = ['token', 'register', 'introspect', 'revoke'] as const
-  return {
-    extension: [{ url: EXTENSION, extension: uris.map((url) => ({ url, valueUri: `${issuer}${PATHS[url]}` })) }],
-    service: [{ coding: [{ system: SERVICES, code: 'SMART-on-FHIR' }], text: 'OAuth2 using SMART-on-FHIR profile' }],
+export const securityStatement =
+  (hasLogin: boolean) =>
+  (request: RequestContext): object => {
+    const issuer = issuerOf(request)
+    const uris = [...(hasLogin ? (['authorize'] as const) : []), 'token', 'register', 'introspect', 'revoke'] as const
+    return {
+      extension: [{ url: EXTENSION, extension: uris.map((url) => ({ url, valueUri: `${issuer}${PATHS[url]}` })) }],
+      service: [{ coding: [{ system: SERVICES, code: 'SMART-on-FHIR' }], text: 'OAuth2 using SMART-on-FHIR profile' }],
+    }
   }
-}

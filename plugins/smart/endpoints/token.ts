@@ -1,60 +1,48 @@
-/** POST /oauth/token: issues access tokens. RFC 6749, section 4.4; SMART App Launch, "Backend services". */
-import type { Clock, RequestContext } from '../../../kernel/index.ts'
-import type { Database } from '../../database/service.ts'
+/** POST /oauth/token: issues tokens. RFC 6749, sections 4 to 6 */
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import type { Client } from '../clients/client.ts'
+import { authorizationCode } from '../grants/authorization-code.ts'
+import { clientCredentials } from '../grants/client-credentials.ts'
+import type { GrantHandler, GrantParts } from '../grants/grant-handler.ts'
+import { refreshToken } from '../grants/refresh-token.ts'
+import { withOwner } from '../grants/with-owner.ts'
 import { PATHS, tokenUrlOf } from '../issuer.ts'
-import { InvalidRequest, InvalidScope, UnauthorizedClient, UnsupportedGrantType } from '../oauth-errors.ts'
-import { grantScopes } from '../scopes/grant-scopes.ts'
-import type { InstalledScopes } from '../scopes/installed-scopes.ts'
-import { issueAccessToken } from '../tokens/access-tokens.ts'
-import type { Form } from './form.ts'
-import type { FormEndpoint, OAuthAnswer } from './mount-oauth.ts'
+import { InvalidRequest, UnauthorizedClient, UnsupportedGrantType } from '../oauth-errors.ts'
+import type { FormEndpoint } from './mount-oauth.ts'
 
-const BACKEND_SECONDS = 300 // SMART: a backend service's token lives no longer than five minutes
-
-export interface TokenEndpointParts {
-  readonly database: Database
-  readonly clock: Clock
+export interface TokenEndpointParts extends GrantParts {
   readonly authenticateClient: AuthenticateClient
-  /** Drops scopes whose type or search parameters are not installed. */
-  readonly installedScopes: InstalledScopes
+  /** True where people can log in. */
+  readonly hasLogin: boolean
 }
 
-type Grant = (ctx: RequestContext, client: Client, form: Form) => Promise<OAuthAnswer>
-
 export const tokenEndpoint = (parts: TokenEndpointParts): FormEndpoint => {
-  const { database, clock, authenticateClient, installedScopes } = parts
-
-  const clientCredentials: Grant = async (ctx, client, form) => {
-    const asked = form.get('scope')
-    if (asked === undefined) throw InvalidRequest('scope is missing')
-    const scope = await installedScopes(grantScopes(asked, client.metadata.scope, 'system'))
-    if (scope === '') throw InvalidScope()
-    const issued = await database.transact((transaction) =>
-      issueAccessToken(transaction, { client, scope, seconds: BACKEND_SECONDS, now: clock.now() }),
-    )
-    // With this id the audit trail names the token that was issued.
-    ctx.caller = { ...ctx.caller, tokenId: issued.tokenId }
-    return {
-      status: 200,
-      body: { access_token: issued.token, token_type: 'Bearer', expires_in: issued.seconds, scope: issued.scope },
-    }
-  }
-  const grants: ReadonlyMap<string, Grant> = new Map([['client_credentials', clientCredentials]])
+  const grants: ReadonlyMap<string, GrantHandler> = new Map([
+    ['client_credentials', clientCredentials(parts)],
+    ...(parts.hasLogin
+      ? ([
+          ['authorization_code', authorizationCode(parts)],
+          ['refresh_token', refreshToken(parts)],
+        ] as const)
+      : []),
+  ])
 
   return {
     path: PATHS.token,
     operation: 'token',
     audited: true,
-    async answer(ctx, form) {
-      const type = form.get('grant_type')
+    async answer(ctx, sent) {
+      const type = sent.get('grant_type')
       if (type === undefined) throw InvalidRequest('grant_type is missing')
       const grant = grants.get(type)
       if (grant === undefined) throw UnsupportedGrantType()
-      const client = await authenticateClient({ ctx, form, tokenUrl: tokenUrlOf(ctx) })
-      if (!client.metadata.grant_types.includes(type)) throw UnauthorizedClient()
-      return grant(ctx, client, form)
+      const authenticate = async (): Promise<Client> => {
+        const form = type === 'refresh_token' ? await withOwner(parts.database, ctx, sent) : sent
+        const client = await parts.authenticateClient({ ctx, form, tokenUrl: tokenUrlOf(ctx) })
+        if (!client.metadata.grant_types.includes(type)) throw UnauthorizedClient()
+        return client
+      }
+      return grant(ctx, authenticate, sent)
     },
   }
 }

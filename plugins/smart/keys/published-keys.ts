@@ -1,19 +1,33 @@
 /**
- * The public keys that clients may fetch. They are read from the database again every minute, because another server or
+ * The public keys that clients may fetch, and the private one that signs. They are read from the database again every minute, because another server or
  * a command may have rotated them.
  */
+
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import { KeysMissing } from '../errors.ts'
 import { type KeyRow, listKeys } from '../tables.ts'
 import { makeMissingKeys, pruneKeys, RELOAD_MS, readKeys } from './rotation.ts'
-import { type PublicJwk, publicJwkOf } from './signing-key.ts'
+import { ALG, type PublicJwk, publicJwkOf } from './signing-key.ts'
 
 interface Published {
   readonly jwk: PublicJwk
   readonly retireAt: number | null
 }
 
-export interface PublishedKeys {
+/** Signs ID tokens. */
+export interface IdTokenSigner {
+  /** The JWT of these claims, signed with the active key. Throws `KeysMissing` before the start. */
+  sign(claims: Readonly<Record<string, unknown>>): Promise<string>
+}
+
+interface Known {
+  readonly jwk: PublicJwk
+  readonly privateKey: KeyObject
+}
+
+export interface PublishedKeys extends IdTokenSigner {
   /** Creates missing keys. Rejects when a stored key cannot be read. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -30,23 +44,34 @@ export interface PublishedKeysParts {
 
 export const createPublishedKeys = (parts: PublishedKeysParts): PublishedKeys => {
   const { database, passphrase, clock, log } = parts
-  /** Public keys by id. Stored keys are decrypted only when a new one appears, because that is slow on purpose. */
-  let known: ReadonlyMap<string, PublicJwk> = new Map()
+  /** Keys by id. Stored keys are decrypted only when a new one appears, because that is slow on purpose. */
+  let known: ReadonlyMap<string, Known> = new Map()
   let published: readonly Published[] = []
+  /** Id of the key that signs. */
+  let active: string | undefined
   let repeating: Repeating | undefined
 
   const readAll = async (): Promise<void> => {
     const read = await readKeys(parts)
-    known = new Map(read.map(({ row: { kid }, pkcs8 }) => [kid, publicJwkOf(pkcs8, kid)]))
+    known = new Map(
+      read.map(({ row: { kid }, pkcs8 }) => [
+        kid,
+        {
+          jwk: publicJwkOf(pkcs8, kid),
+          privateKey: createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }),
+        },
+      ]),
+    )
   }
   const reload = async (): Promise<void> => {
     const rows = await database.all<KeyRow>(listKeys, [])
     if (rows.some(({ retire_at }) => retire_at !== null && retire_at <= clock.now())) await pruneKeys(parts)
     if (rows.some(({ kid }) => !known.has(kid))) await readAll()
     published = rows.flatMap(({ kid, retire_at: retireAt }) => {
-      const jwk = known.get(kid)
-      return jwk === undefined ? [] : [{ jwk, retireAt }]
+      const key = known.get(kid)
+      return key === undefined ? [] : [{ jwk: key.jwk, retireAt }]
     })
+    active = rows.find(({ state }) => state === 'active')?.kid
   }
   const onError = (error: unknown): void => log.error({ err: error }, 'the signing keys could not be read again')
   return {
@@ -58,6 +83,14 @@ export const createPublishedKeys = (parts: PublishedKeysParts): PublishedKeys =>
       repeating = every(clock, RELOAD_MS, reload, onError)
     },
     stop: async () => repeating?.stop(),
+    async sign(claims) {
+      const key = known.get(active ?? '')
+      if (key === undefined) throw KeysMissing()
+      const { SignJWT } = await import('jose')
+      return new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: ALG, kid: key.jwk.kid, typ: 'JWT' })
+        .sign(key.privateKey)
+    },
     jwks() {
       const now = clock.now()
       return { keys: published.filter(({ retireAt }) => retireAt === null || retireAt > now).map(({ jwk }) => jwk) }

@@ -75,6 +75,16 @@ const joined = (grants: readonly Grant[]): readonly Grant[] => {
   return [...found.values()]
 }
 
+/**
+ * The resource that the claim `fhirUser` names, which the client may read. SMART App Launch, "Scopes for requesting
+ * identity data"
+ */
+const ownResource = ({ kind, user = '', scopes = [] }: Caller): readonly [type: string, grant: Grant] | undefined => {
+  const [type = '', id = ''] = user.split('/')
+  const isTold = kind === 'user' && id !== '' && scopes.includes('openid') && scopes.includes('fhirUser')
+  return isTold ? [type, { rights: 'r', query: `_id=${id}` }] : undefined
+}
+
 /** Scopes of types that are not installed are left out. */
 export const scopeRestriction = (
   scopes: readonly ResourceScope[],
@@ -88,6 +98,8 @@ export const scopeRestriction = (
     const grant = grantOf(scope, bounds[scope.level])
     if (grant !== undefined) byType.set(scope.type, [...(byType.get(scope.type) ?? []), grant])
   }
+  const [ownType = '', ownGrant] = ownResource(caller) ?? []
+  if (ownGrant !== undefined && isInstalled(ownType)) byType.set(ownType, [...(byType.get(ownType) ?? []), ownGrant])
   const others = joined(byType.get('*') ?? [])
   byType.delete('*')
   const types = Object.fromEntries([...byType].map(([type, grants]) => [type, joined([...grants, ...others])]))

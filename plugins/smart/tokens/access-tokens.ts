@@ -1,7 +1,7 @@
 /** Access tokens: 256 random bits, of which the database stores the hash. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
-import type { Client } from '../clients/client.ts'
+import { isGrantAlive } from '../grants/is-grant-alive.ts'
 import { hashOf, newSecret, tokenIdOf } from '../secret.ts'
 import { ACCESS, deleteToken, findToken, insertToken, type TokenRow } from '../tables.ts'
 
@@ -9,19 +9,27 @@ export interface IssuedToken {
   readonly token: string
   /** Id of the token in the audit trail. */
   readonly tokenId: string
-  readonly scope: string
-  readonly seconds: number
 }
 
-/** Stores a token for a client that acts for itself. It is valid once the transaction is committed. */
+export interface NewToken {
+  readonly client: string
+  /** Null for a client that acts for itself. */
+  readonly grantId: Uint8Array | null
+  readonly scope: string
+  /** Milliseconds since the epoch, as `now`. */
+  readonly expiresAt: number
+  readonly now: number
+}
+
+/** Stores a token. It is valid once the transaction is committed. */
 export const issueAccessToken = async (
   transaction: Transaction,
-  { client, scope, seconds, now }: { client: Client; scope: string; seconds: number; now: number },
+  { client, grantId, scope, expiresAt, now }: NewToken,
 ): Promise<IssuedToken> => {
   const token = newSecret()
   const idHash = hashOf(token)
-  await transaction.run(insertToken, [idHash, ACCESS, null, client.id, scope, now, now + seconds * 1000])
-  return { token, tokenId: tokenIdOf(idHash), scope, seconds }
+  await transaction.run(insertToken, [idHash, ACCESS, grantId, client, scope, now, expiresAt])
+  return { token, tokenId: tokenIdOf(idHash) }
 }
 
 /** The format of the tokens of this server. Other text is not looked up. */
@@ -36,9 +44,10 @@ export const revokeToken = async (database: Database, token: string, clientId: s
   database.transact((transaction) => transaction.run(deleteToken, [hashOf(token), clientId]))
 
 /**
- * False when the token has expired, or its client is disabled or unknown. `builtIn` is the id of the client that has no
- * row.
+ * False when the token has expired, its client is disabled or unknown, or its grant or session has ended. `builtIn` is
+ * the id of the client that has no row.
  */
 export const isAlive = (row: TokenRow, clock: Clock, builtIn: string): boolean =>
   Number(row.expires_at) > clock.now() &&
-  (row.disabled_at === null ? row.client_id === builtIn : Number(row.disabled_at) === 0)
+  (row.disabled_at === null ? row.client_id === builtIn : Number(row.disabled_at) === 0) &&
+  isGrantAlive(row, clock.now())

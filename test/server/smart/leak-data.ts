@@ -155,7 +155,8 @@ export const TOKENS: readonly LeakToken[] = [
     scope: 'openid fhirUser launch patient/observation.rs patient/Observation.sr',
     user: doc,
     patient: 'p1',
-    opens: [],
+    // `openid fhirUser` opens the resource that the claim fhirUser names.
+    opens: [{ rights: 'r', type: 'Practitioner', holds: ({ id }) => id === 'doc' }],
   },
   // Nobody knows whose data it is about.
   { scope: 'patient/*.cruds user/*.cruds system/*.cruds', user: 'Person/somebody', opens: [] },

@@ -1,0 +1,30 @@
+/** A code or refresh token works once, however many ask at once, and on however many servers. `check:races` asks longer. */
+// database: sqlite, and postgres, on which two servers share what is stored
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
+import { loginClinic } from '../../support/login-clinic.ts'
+import { raceTokens } from '../../support/token-races.ts'
+
+const AT_ONCE = 50
+const ROUNDS = 10
+
+for (const [kind, servers] of [
+  [sqliteKind, 1],
+  [postgresKind, 1],
+  [postgresKind, 2],
+] as const)
+  test(`${AT_ONCE} at once on ${kind.name} with ${servers} of a server`, async () => {
+    const fresh = await kind.fresh()
+    const all = []
+    for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings }))
+    const { codes, refreshes, survivors, faults } = await raceTokens(all, { rounds: ROUNDS, at: AT_ONCE })
+    assert.equal(codes, Array(ROUNDS).fill(1))
+    assert.is(survivors, 0, 'what a code gave ends when it is used again')
+    assert.equal(refreshes, Array(ROUNDS).fill(1))
+    assert.equal(faults, [])
+    for (const server of all) await server.stop()
+    await fresh.remove()
+  })
+
+test.run()
