@@ -92,7 +92,7 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
     endpoints: (app, _options, done) => {
       prepareOAuthScope(app)
       mountForm(app, run, tokenEndpoint({ ...grants, authenticateClient, hasLogin }))
-      mountForm(app, run, introspectionEndpoint({ database, clock, authenticateClient }))
+      mountForm(app, run, introspectionEndpoint({ database, clock, resources, authenticateClient }))
       mountForm(app, run, revocationEndpoint({ database, clock, bearer, authenticateClient }))
       if (hasLogin) mountForm(app, run, launchEndpoint({ database, clock, clients, resources, authenticateClient }))
       const initialToken = secrets.dcrToken

@@ -1,8 +1,7 @@
 /**
  * GET and POST /oauth/authorize: begins the login of a person for a client. RFC 6749, section 4.1.1; SMART App Launch.
  */
-import { type Clock, isServerError, type RequestContext } from '../../../kernel/index.ts'
-import type { Database } from '../../database/service.ts'
+import { isServerError, type RequestContext } from '../../../kernel/index.ts'
 import type { Client } from '../clients/client.ts'
 import type { Clients } from '../clients/clients.ts'
 import { type Parameters, readParameters } from '../endpoints/form.ts'
@@ -10,20 +9,18 @@ import type { LaunchContext } from '../grants/launch-context.ts'
 import { beginRequest, type RequestParams } from '../interaction/pending-request.ts'
 import { issuerOf, PATHS } from '../issuer.ts'
 import { useLaunch } from '../launches/launches.ts'
-import { ConsentRequired, InvalidRequest, LoginRequired } from '../oauth-errors.ts'
+import { AccessDenied, ConsentRequired, InvalidRequest, LoginRequired } from '../oauth-errors.ts'
 import type { InstalledScopes } from '../scopes/installed-scopes.ts'
-import type { LoginSession, Sessions } from '../sessions/sessions.ts'
+import { type EndIfOverParts, endIfOver } from '../sessions/end-if-over.ts'
+import { endedCookie, type LoginSession } from '../sessions/sessions.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '../web/mount-pages.ts'
 import { MalformedPageRequest, UnknownApp, WrongReturnAddress } from '../web/page-errors.ts'
 import { type CheckedAuthorization, checkAuthorization, MAX_STATE } from './check-authorization.ts'
 import { isRegisteredUri } from './is-registered-uri.ts'
 import { type ReturnAddress, redirectWithError } from './redirect-back.ts'
 
-export interface AuthorizeParts {
-  readonly database: Database
-  readonly clock: Clock
+export interface AuthorizeParts extends EndIfOverParts {
   readonly clients: Clients
-  readonly sessions: Sessions
   readonly installedScopes: InstalledScopes
 }
 
@@ -69,12 +66,14 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
 
   const begin = async (
     ctx: RequestContext,
-    { client, redirectUri }: { client: Client; redirectUri: string },
+    { client, back }: { client: Client; back: ReturnAddress },
     checked: CheckedAuthorization,
   ): Promise<PageAnswer> => {
     const now = clock.now()
     const session = await sessions.find(ctx)
     const known = session !== undefined && isFresh(session, checked, now) ? session : undefined
+    if (known !== undefined && (await endIfOver(parts, ctx, known, client.id)))
+      return { redirect: redirectWithError(ctx, back, AccessDenied()), cookies: [endedCookie(ctx)] }
     if (checked.prompts.has('none')) throw known === undefined ? LoginRequired() : ConsentRequired()
     const begun = await database.transact(async (transaction) => {
       const { launch: value } = checked
@@ -83,7 +82,7 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
       if (value !== undefined && launch === undefined)
         throw InvalidRequest('launch is unknown, expired, used, or of another client')
       const mustLogIn = known === undefined && (mustAskAgain(checked) || checked.maxAge !== undefined)
-      const params = paramsOf(redirectUri, checked, mustLogIn, launch)
+      const params = paramsOf(back.redirectUri, checked, mustLogIn, launch)
       const started = { client: client.id, params, step: 'login' as const, sessionHash: known?.idHash, chosen: {} }
       return beginRequest(transaction, ctx, started, now)
     })
@@ -93,11 +92,12 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
   const answer = async ({ ctx, text }: PageRequest): Promise<PageAnswer> => {
     const parameters = readParameters(text)
     if (parameters === undefined) throw MalformedPageRequest('its parameters are not in UTF-8')
-    const found = await readClient(parameters, clients)
-    const back: ReturnAddress = { redirectUri: found.redirectUri, state: returnableState(parameters) }
+    const { client, redirectUri } = await readClient(parameters, clients)
+    const back: ReturnAddress = { redirectUri, state: returnableState(parameters) }
     try {
       if (parameters.isRepeated) throw InvalidRequest('a parameter is given twice')
-      return await begin(ctx, found, await checkAuthorization(ctx, found.client, parameters.form, installedScopes))
+      const checked = await checkAuthorization(ctx, client, parameters.form, installedScopes)
+      return await begin(ctx, { client, back }, checked)
     } catch (error) {
       if (!isServerError(error) || (error.status >= 500 && error.status !== 503)) throw error
       return { redirect: redirectWithError(ctx, back, error) }

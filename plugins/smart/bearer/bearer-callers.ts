@@ -1,6 +1,6 @@
 /**
- * Finds the caller of an access token. RFC 6750. A cached token is read from the database again after a second, so that
- * each server notices a revocation.
+ * Finds the caller of an access token. RFC 6750. A cached token and the record of its person are read from the database
+ * again after a second, so that each server notices a revocation, and what has become of the person.
  */
 import { LRUCache } from 'lru-cache'
 import type { Caller, Clock, RequestContext, ServerError } from '../../../kernel/index.ts'
@@ -10,15 +10,15 @@ import type { AuthFailureLimit } from '../../limits/service.ts'
 import { BUILT_IN } from '../clients/client.ts'
 import { TokenExpired, TokenUnknown } from '../errors.ts'
 import { contextOf } from '../grants/launch-context.ts'
+import { mayKeep, type PatientAccess, patientAccessOf } from '../people/patient-access.ts'
 import { personOf } from '../people/person.ts'
-import { boundPatient } from '../scopes/bound-patient.ts'
 import { hashOf, tokenIdOf } from '../secret.ts'
 import { findToken, type TokenRow } from '../tables.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
 import { isOpenRoute } from './require-token.ts'
 
 const MAX_KNOWN = 20_000
-const TRUSTED_MS = 1_000 // spec: a revocation is seen by every server within a second
+const TRUSTED_MS = 1_000 // spec: a revocation is seen by every server within a second; so is a change of the person's record
 
 const USUAL_HEADER = 'Bearer '.length + 43 // characters; 43 of them are 256 bits in base64url
 
@@ -75,7 +75,8 @@ export interface BearerParts {
   readonly resources: Resources
 }
 
-export const createBearerCallers = ({ database, clock, failures, resources }: BearerParts): BearerCallers => {
+export const createBearerCallers = (parts: BearerParts): BearerCallers => {
+  const { database, clock, failures } = parts
   /** By the hash of the token. */
   const known = new LRUCache<string, Known>({ max: MAX_KNOWN })
   /** The same by the header, because hashing takes a tenth of a read. Only memory holds these headers. */
@@ -95,6 +96,21 @@ export const createBearerCallers = ({ database, clock, failures, resources }: Be
     forget(key, known.get(key))
     const isExpired = row !== undefined && Number(row.expires_at) <= clock.now()
     return unknown(isExpired ? TokenExpired() : TokenUnknown())
+  }
+  /**
+   * The patient of a RelatedPerson, undefined for others. Throws 401 when the person may not use the token any more. A
+   * client that acts for itself, and a person without a record, are not waited for.
+   */
+  const checkPerson = (request: RequestContext, key: string, row: TokenRow): MaybePromise<string | undefined> => {
+    const { person: json, context } = row
+    if (json === null || context === null) return undefined
+    const person = personOf(json)
+    if (person.fhirUser === undefined) return undefined
+    return chain<PatientAccess | undefined, string | undefined>(patientAccessOf(parts, request, person), (access) => {
+      if (mayKeep(access, contextOf(context))) return access.kind === 'own' ? access.relatedTo : undefined
+      forget(key, known.get(key))
+      return unknown(TokenUnknown())
+    })
   }
   /** Keeps the Caller while it is the same: what was compiled for it is found by it. */
   const keep = (key: string, idHash: Buffer, row: TokenRow, relatedTo: string | undefined): Known => {
@@ -132,10 +148,8 @@ export const createBearerCallers = ({ database, clock, failures, resources }: Be
       if (tooMany !== undefined) throw tooMany
       return chain(database.get<TokenRow>(findToken, [idHash]), (found) => {
         const row = checkAlive(key, found)
-        if (before === undefined) failures?.succeeded(request)
-        const user = row.person === null ? undefined : personOf(row.person).fhirUser
-        const bound = user?.startsWith('RelatedPerson/') ? boundPatient(resources, user) : undefined
-        return chain<string | undefined, Caller>(bound, (patient) => {
+        return chain<string | undefined, Caller>(checkPerson(request, key, row), (patient) => {
+          if (before === undefined) failures?.succeeded(request)
           const one = keep(key, idHash, row, patient)
           if (authorization.length === USUAL_HEADER) byHeader.set(authorization, one)
           return one.caller

@@ -3,11 +3,13 @@ import { hash } from 'node:crypto'
 import type { Form } from '../endpoints/form.ts'
 import { type CodeRow, consumeCode, findCode } from '../login-tables.ts'
 import { InvalidGrant, InvalidRequest } from '../oauth-errors.ts'
-import { isPresent, personOf } from '../people/person.ts'
+import { mayKeep, patientAccessOf } from '../people/patient-access.ts'
+import { personOf } from '../people/person.ts'
 import { hashOf, isSameHash } from '../secret.ts'
 import type { GrantHandler, GrantParts } from './grant-handler.ts'
 import { isGrantAlive } from './is-grant-alive.ts'
 import { issueTokens, tokenAnswer } from './issue-tokens.ts'
+import { contextOf } from './launch-context.ts'
 import { revokeReused } from './revoke-grant.ts'
 
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
@@ -28,7 +30,7 @@ export const authorizationCode =
   (parts: GrantParts): GrantHandler =>
   async (ctx, authenticate, form) => {
     const client = await authenticate()
-    const { database, clock, resources } = parts
+    const { database, clock } = parts
     const code = form.get('code')
     if (code === undefined) throw InvalidRequest('code is missing')
     if (!form.has('redirect_uri')) throw InvalidRequest('redirect_uri is missing')
@@ -41,7 +43,8 @@ export const authorizationCode =
     }
     if (row.consumed_at !== null) return reused()
     if (!isOfRequest(row, form, clock.now())) throw InvalidGrant()
-    if (!(await isPresent(resources, personOf(row.person)))) throw InvalidGrant()
+    const access = await patientAccessOf(parts, ctx, personOf(row.person))
+    if (!mayKeep(access, contextOf(row.context))) throw InvalidGrant()
     const issued = await database.transact(async (transaction) => {
       const now = clock.now()
       if ((await transaction.get(consumeCode, [now, idHash])) === undefined) return undefined

@@ -3,12 +3,14 @@ import type { RequestContext } from '../../../kernel/index.ts'
 import type { OAuthAnswer } from '../endpoints/mount-oauth.ts'
 import { consumeRefresh, findRefresh, type RefreshRow } from '../login-tables.ts'
 import { InvalidGrant, InvalidRequest, InvalidScope } from '../oauth-errors.ts'
-import { isPresent, personOf } from '../people/person.ts'
+import { mayKeep, patientAccessOf } from '../people/patient-access.ts'
+import { personOf } from '../people/person.ts'
 import { grantScopes } from '../scopes/grant-scopes.ts'
 import { hashOf } from '../secret.ts'
 import type { GrantHandler, GrantParts } from './grant-handler.ts'
 import { isGrantAlive } from './is-grant-alive.ts'
 import { issueTokens, tokenAnswer } from './issue-tokens.ts'
+import { contextOf } from './launch-context.ts'
 import { createRefreshesInFlight, type RefreshInFlight } from './refreshes-in-flight.ts'
 import { revokeReused } from './revoke-grant.ts'
 
@@ -22,7 +24,7 @@ const narrowed = (asked: string | undefined, granted: string): string => {
 }
 
 export const refreshToken = (parts: GrantParts): GrantHandler => {
-  const { database, clock, resources } = parts
+  const { database, clock } = parts
   const inFlight = createRefreshesInFlight()
 
   const use = async (
@@ -37,7 +39,8 @@ export const refreshToken = (parts: GrantParts): GrantHandler => {
     const now = clock.now()
     if (Number(row.expires_at) <= now || !isGrantAlive(row, now)) throw InvalidGrant()
     const scope = narrowed(asked, row.scope)
-    if (!(await isPresent(resources, personOf(row.person)))) throw InvalidGrant()
+    const access = await patientAccessOf(parts, ctx, personOf(row.person))
+    if (!mayKeep(access, contextOf(row.context))) throw InvalidGrant()
     const issued = await database.transact(async (transaction) => {
       const at = clock.now()
       if ((await transaction.get(consumeRefresh, [at, idHash])) === undefined) return undefined

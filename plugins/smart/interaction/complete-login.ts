@@ -2,7 +2,8 @@
 import type { RequestContext } from '../../../kernel/index.ts'
 import { advanceRequest } from '../login-tables.ts'
 import { AccessDenied, LoginRequired } from '../oauth-errors.ts'
-import { isPresent, type Person } from '../people/person.ts'
+import { patientAccessOf } from '../people/patient-access.ts'
+import type { Person } from '../people/person.ts'
 import type { PageAnswer } from '../web/mount-pages.ts'
 import { RequestGone } from '../web/page-errors.ts'
 import { auditLogin } from './audit-login.ts'
@@ -25,12 +26,12 @@ export const completeLogin = async (
   person: Person,
   name: string,
 ): Promise<PageAnswer> => {
-  const { database, clock, sessions, resources } = parts
+  const { database, clock, sessions } = parts
   const refuse = async (error: ReturnType<typeof AccessDenied>): Promise<PageAnswer> => {
     await auditLogin(parts, ctx, { operation: 'login', client: pending.client, person, status: error.status })
     return refuseRequest(parts, ctx, pending, error)
   }
-  if (!(await isPresent(resources, person))) return refuse(AccessDenied())
+  if ((await patientAccessOf(parts, ctx, person)) === undefined) return refuse(AccessDenied())
   if (isTooOld(pending, person, clock.now())) return refuse(LoginRequired())
   const next = await nextStep(parts, ctx, pending, person, {})
   if (next === 'denied') return refuse(AccessDenied())

@@ -1,7 +1,6 @@
 /** The step `consent`: the person decides what the client may do. It is always shown, whoever asks. */
 import { AccessDenied } from '../oauth-errors.ts'
 import { readIfOpen } from '../people/patient-access.ts'
-import { isPresent } from '../people/person.ts'
 import { MalformedPageRequest, NotYours, RequestGone } from '../web/page-errors.ts'
 import { auditLogin } from './audit-login.ts'
 import { completeRequest, refuseRequest } from './complete-request.ts'
@@ -74,7 +73,6 @@ export const createConsentStep = (parts: InteractionParts): StepPage<PersonStepR
       return refuseRequest(parts, ctx, pending, AccessDenied())
     }
     if ((await parts.clients.find(client)) === undefined) throw RequestGone()
-    if (!(await isPresent(parts.resources, person))) return refuseRequest(parts, ctx, pending, AccessDenied())
     if (chosen.patient !== undefined) await namesOf(parts, request)
     const done = await completeRequest(parts, ctx, pending, session, scope)
     await auditLogin(parts, ctx, { operation: 'consent', client, person, status: 200 })

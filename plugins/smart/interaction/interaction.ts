@@ -6,11 +6,14 @@ import type { RequestContext } from '../../../kernel/index.ts'
 import { type Parameters, readParameters } from '../endpoints/form.ts'
 import { PATHS } from '../issuer.ts'
 import type { Step } from '../login-tables.ts'
+import { AccessDenied } from '../oauth-errors.ts'
 import { isSameHash } from '../secret.ts'
-import type { LoginSession } from '../sessions/sessions.ts'
+import { endIfOver } from '../sessions/end-if-over.ts'
+import { endedCookie, type LoginSession } from '../sessions/sessions.ts'
 import { isCsrf } from '../web/cookie-secret.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '../web/mount-pages.ts'
 import { CallbackElsewhere, MalformedPageRequest, OtherBrowser, RequestGone, StaleForm } from '../web/page-errors.ts'
+import { refuseRequest } from './complete-request.ts'
 import { createConsentStep } from './consent-step.ts'
 import { enter } from './enter.ts'
 import { createLoginStep, fromProvider } from './login-step.ts'
@@ -47,6 +50,17 @@ export const interactionRoutes = (parts: InteractionParts): readonly PageRoute[]
     const session = await sessions.find(ctx)
     return session !== undefined && isSameHash(session.idHash, sessionHash) ? session : undefined
   }
+  /** Goes on by the session, unless its person may do nothing any more. */
+  const bySession = async (
+    ctx: RequestContext,
+    pending: PendingRequest,
+    session: LoginSession,
+    goOn: () => Promise<PageAnswer>,
+  ): Promise<PageAnswer> => {
+    if (!(await endIfOver(parts, ctx, session, pending.client))) return goOn()
+    const refused = await refuseRequest(parts, ctx, pending, AccessDenied())
+    return { ...refused, cookies: [...(refused.cookies ?? []), endedCookie(ctx)] }
+  }
   const perform = async (
     action: 'show' | 'take',
     ctx: RequestContext,
@@ -56,7 +70,8 @@ export const interactionRoutes = (parts: InteractionParts): readonly PageRoute[]
     if (pending.step === 'login') return login[action]({ ctx, pending, parameters })
     const session = await sessionOf(ctx, pending)
     if (session === undefined) throw RequestGone()
-    return personSteps[pending.step][action]({ ctx, pending, parameters, session })
+    const { step } = pending
+    return bySession(ctx, pending, session, () => personSteps[step][action]({ ctx, pending, parameters, session }))
   }
 
   /** Goes to the step that is waited for; behind the login at once, where the browser has a session. */
@@ -65,7 +80,7 @@ export const interactionRoutes = (parts: InteractionParts): readonly PageRoute[]
     const session = pending.step === 'login' ? await sessionOf(ctx, pending) : undefined
     return session === undefined
       ? { redirect: stepUrl(ctx, pending, pending.step) }
-      : enter(parts, ctx, pending, session, {})
+      : bySession(ctx, pending, session, () => enter(parts, ctx, pending, session, {}))
   }
   const show = async ({ ctx, path: { id = '', step }, text }: PageRequest): Promise<PageAnswer> => {
     const pending = await readRequest(parts, ctx, id)

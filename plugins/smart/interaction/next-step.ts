@@ -2,7 +2,7 @@
  * What a request waits for once its person is known: the choice of a patient, of an encounter, or the consent. Context
  * that an EHR launch, the settings or the person's own record give is taken without asking, if the person may open it.
  */
-import type { RequestContext } from '../../../kernel/index.ts'
+import type { Clock, RequestContext } from '../../../kernel/index.ts'
 import type { Resources, SessionReads } from '../../fhir/service.ts'
 import type { LaunchContext } from '../grants/launch-context.ts'
 import type { Step } from '../login-tables.ts'
@@ -12,6 +12,7 @@ import type { PendingRequest } from './pending-request.ts'
 
 export interface ContextParts {
   readonly resources: Resources
+  readonly clock: Clock
   /** Spec: [smart] patient, encounter. */
   readonly preset: { readonly patient?: string; readonly encounter?: string }
   /** Spec: [smart.oidc] patient_from_fhir_user. */
@@ -49,12 +50,13 @@ const candidate = (
 
 /** Sessions that read as the person: for patients, and for what belongs to one patient. */
 export const readsOf = async (
-  { resources }: Pick<ContextParts, 'resources'>,
+  parts: Pick<ContextParts, 'resources' | 'clock'>,
   request: RequestContext,
   { client }: PendingRequest,
   person: Person,
 ) => {
-  const access = await patientAccessOf(resources, person)
+  const { resources } = parts
+  const access = (await patientAccessOf(parts, request, person)) ?? { kind: 'none' }
   const open = (patient?: string): SessionReads => openPatients({ resources, request, client }, person, access, patient)
   return { access, open }
 }

@@ -1,7 +1,8 @@
 /** A step of a login: a page that is shown, and what its form does. */
-import type { Clock, Host, RequestContext } from '../../../kernel/index.ts'
+import type { Host, RequestContext } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { ProviderLogin } from '../../oidc/service.ts'
+import type { BearerCallers } from '../bearer/bearer-callers.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Parameters } from '../endpoints/form.ts'
 import { issuerOf, PATHS } from '../issuer.ts'
@@ -15,9 +16,9 @@ import type { PendingRequest } from './pending-request.ts'
 
 export interface InteractionParts extends ContextParts, Pick<Host, 'run'> {
   readonly database: Database
-  readonly clock: Clock
   readonly clients: Clients
   readonly sessions: Sessions
+  readonly bearer: Pick<BearerCallers, 'forgetSession'>
   readonly pages: Pages
   readonly provider: ProviderLogin | undefined
   /** Spec: [smart] demo_login, fhir_user. Undefined when it is off. */

@@ -1,6 +1,6 @@
 /**
- * Which patients a person may open in a launch: for a Patient or RelatedPerson their own, for staff all, and nobody's
- * for a person of whom the server knows nothing. A demo login without a FHIR user counts as staff.
+ * What a person may open now, by their own record: a Patient or RelatedPerson one patient, staff all, and those of whom
+ * the server knows nothing none. A demo login without a FHIR user counts as staff.
  */
 import {
   type Caller,
@@ -10,8 +10,9 @@ import {
   type Restriction,
 } from '../../../kernel/index.ts'
 import type { Resources, SessionReads } from '../../fhir/service.ts'
-import { boundPatient } from '../scopes/bound-patient.ts'
+import type { LaunchContext } from '../grants/launch-context.ts'
 import type { Person } from './person.ts'
+import { localId, type RecordParts, readPersonRecord } from './person-record.ts'
 
 /** `own` is the id of the only patient whom the person may open. */
 export type PatientAccess =
@@ -19,14 +20,40 @@ export type PatientAccess =
   | { readonly kind: 'own'; readonly own: string; readonly relatedTo?: string }
   | { readonly kind: 'none' }
 
-export const patientAccessOf = async (resources: Resources, { fhirUser, isDemo }: Person): Promise<PatientAccess> => {
-  if (fhirUser === undefined) return isDemo ? { kind: 'all' } : { kind: 'none' }
-  const [type, id = ''] = fhirUser.split('/')
-  if (type === 'Practitioner' || type === 'PractitionerRole') return { kind: 'all' }
+/**
+ * Undefined when the person may do nothing: the own record does not exist, is inactive or outside its period, or it is
+ * that of a role whose practitioner is missing or does not count. Throws when a record cannot be read. `request` says
+ * what the server's own URL is, which references may begin with.
+ */
+export const patientAccessOf = async (
+  parts: RecordParts,
+  request: Pick<RequestContext, 'ownUrl'>,
+  { fhirUser, isDemo }: Pick<Person, 'fhirUser' | 'isDemo'>,
+): Promise<PatientAccess | undefined> => {
+  // A person without a record exists as long as the provider says so.
+  if (fhirUser === undefined) return { kind: isDemo ? 'all' : 'none' }
+  const [type = '', id = ''] = fhirUser.split('/')
+  const record = await readPersonRecord(parts, type, id)
+  if (record === undefined) return undefined
   if (type === 'Patient') return { kind: 'own', own: id }
-  const own = await boundPatient(resources, fhirUser)
+  if (type === 'Practitioner') return { kind: 'all' }
+  if (type === 'PractitionerRole') {
+    const practitioner = localId(record.practitioner, 'Practitioner', request)
+    const holder = practitioner && (await readPersonRecord(parts, 'Practitioner', practitioner))
+    return holder ? { kind: 'all' } : undefined
+  }
+  if (type !== 'RelatedPerson') return { kind: 'none' }
+  const own = localId(record.patient, 'Patient', request)
   return own === undefined ? { kind: 'none' } : { kind: 'own', own, relatedTo: own }
 }
+
+/**
+ * False when a grant with this context is over: its person may do nothing any more, or may not open its patient. So
+ * nobody who is told of the patient by a token takes it for the person's.
+ */
+export const mayKeep = (access: PatientAccess | undefined, { patient }: LaunchContext): access is PatientAccess =>
+  access !== undefined &&
+  (patient === undefined || access.kind === 'all' || (access.kind === 'own' && access.own === patient))
 
 const restrictionTo = (compartment: Compartment | undefined): Restriction => {
   const grants = [{ rights: 'rs' as const, ...(compartment !== undefined && { compartment }) }]

@@ -1,7 +1,5 @@
 /** A person who has logged in, as the session and the grants store it. */
 import { hash } from 'node:crypto'
-import { isServerError } from '../../../kernel/index.ts'
-import type { Resources } from '../../fhir/service.ts'
 
 export interface Person {
   /** The claim `sub` of this server: 43 characters of base64url. */
@@ -22,19 +20,3 @@ export const personOf = (json: string): Person => JSON.parse(json) as Person
  */
 export const subjectOf = (issuer: string, subject: string): string =>
   hash('sha256', JSON.stringify([issuer, subject]), 'base64url')
-
-/**
- * False when the resource of a person was removed or is inactive: then the person gets no tokens. A person without a
- * resource exists as long as the provider says so.
- */
-export const isPresent = async (resources: Resources, { fhirUser }: Pick<Person, 'fhirUser'>): Promise<boolean> => {
-  if (fhirUser === undefined) return true
-  const [type = '', id = ''] = fhirUser.split('/')
-  try {
-    const found = await resources.as({ kind: 'internal', purpose: 'login' }).read(type, id)
-    return found.parse().active !== false
-  } catch (error) {
-    if (isServerError(error) && error.status < 500) return false
-    throw error
-  }
-}

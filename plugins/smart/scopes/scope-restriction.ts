@@ -39,7 +39,8 @@ const launchPatient = (caller: Caller): Bound => {
   const id = caller.launch?.patient
   if (id === undefined) return 'nothing'
   const own = boundTo(caller)
-  // A patient's token for another patient is invalid, so it grants nothing.
+  // A patient's token for another patient is invalid, so it grants nothing; nor does that of a relation without patient.
+  if (own === 'nothing' && caller.user?.startsWith('RelatedPerson/')) return 'nothing'
   return typeof own === 'object' && own.id !== id ? 'nothing' : compartmentOf(id)
 }
 

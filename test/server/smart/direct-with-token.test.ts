@@ -6,7 +6,7 @@ import { definePlugin } from '../../../kernel/index.ts'
 import { clinicPlugins, loginClinic, registerApp, tokensOf } from '../../support/login-clinic.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 
-test('a token that was looked up within the second makes no request wait', async () => {
+const makesNoneWait = async (smart: Readonly<Record<string, unknown>>): Promise<void> => {
   const ways: string[] = []
   const witness = definePlugin({
     name: 'witness',
@@ -19,7 +19,7 @@ test('a token that was looked up within the second makes no request wait', async
     },
   })
   const clock = createManualClock()
-  const server = await loginClinic({ clock, plugins: [...clinicPlugins, witness] })
+  const server = await loginClinic({ clock, smart, plugins: [...clinicPlugins, witness] })
   const address = await server.listen()
   const { access_token: token } = await tokensOf(server, await registerApp(server), 'launch/patient patient/*.rs')
   const read = async (): Promise<number> =>
@@ -29,6 +29,12 @@ test('a token that was looked up within the second makes no request wait', async
   await clock.advance(1_000)
   assert.is(await read(), 200)
   await server.stop()
-})
+}
+
+test('a token that was looked up within the second makes no request wait', () => makesNoneWait({}))
+
+for (const fhir_user of ['Practitioner/doc', 'RelatedPerson/mother', 'Patient/p1'])
+  test(`nor does that of a ${fhir_user.split('/')[0]}, whose record is looked at with it`, () =>
+    makesNoneWait({ fhir_user }))
 
 test.run()
