@@ -15,7 +15,7 @@ import type { InstalledScopes } from '../scopes/installed-scopes.ts'
 import type { LoginSession, Sessions } from '../sessions/sessions.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '../web/mount-pages.ts'
 import { MalformedPageRequest, UnknownApp, WrongReturnAddress } from '../web/page-errors.ts'
-import { type CheckedAuthorization, checkAuthorization, MAX_STATE } from './check-authorization.ts'
+import { type CheckedAuthorization, checkAuthorization, isReturnable } from './check-authorization.ts'
 import { isRegisteredUri } from './is-registered-uri.ts'
 import { type ReturnAddress, redirectWithError } from './redirect-back.ts'
 
@@ -41,10 +41,10 @@ const readClient = async (
   return { client, redirectUri }
 }
 
-/** The `state` that an error may return: a single text that is not too long. */
+/** The `state` that an error may return: a single one. */
 const returnableState = ({ all }: Parameters): string | undefined => {
   const [state, ...more] = all.get('state') ?? []
-  return state === undefined || state === '' || more.length > 0 || state.length > MAX_STATE ? undefined : state
+  return state === undefined || more.length > 0 || !isReturnable(state) ? undefined : state
 }
 
 const mustAskAgain = ({ prompts }: CheckedAuthorization): boolean =>
@@ -97,6 +97,7 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
     const back: ReturnAddress = { redirectUri: found.redirectUri, state: returnableState(parameters) }
     try {
       if (parameters.isRepeated) throw InvalidRequest('a parameter is given twice')
+      if (parameters.holdsNul) throw InvalidRequest('a parameter holds the character U+0000')
       return await begin(ctx, found, await checkAuthorization(ctx, found.client, parameters.form, installedScopes))
     } catch (error) {
       if (!isServerError(error) || (error.status >= 500 && error.status !== 503)) throw error

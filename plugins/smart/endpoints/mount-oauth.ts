@@ -54,10 +54,11 @@ export const prepareOAuthScope = (app: FastifyInstance): void => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' })
     next(null, payload)
   })
-  app.setErrorHandler((thrown, _request, reply) => {
-    const error = ownError(thrown)
-    // Rethrown for the kernel, which logs it and sends no details.
-    if (!(error instanceof ServerError) || (error.status >= 500 && error.status !== 503)) throw error
+  app.setErrorHandler((thrown, { ctx }, reply) => {
+    // What a plugin did not expect becomes an error without details.
+    const error = toServerError(ownError(thrown))
+    if (error.status >= 500 && error.status !== 503)
+      ctx.log.error({ key: error.key, err: error.cause ?? error }, 'a request to an OAuth endpoint failed')
     const body = { error: oauthCodeOf(error), error_description: error.message.replaceAll(/[^\x20-\x7e]|["\\]/g, '') }
     return reply
       .code(error.status)
