@@ -7,6 +7,7 @@ import type { Client } from '../clients/client.ts'
 import type { Clients } from '../clients/clients.ts'
 import { type Parameters, readParameters } from '../endpoints/form.ts'
 import type { LaunchContext } from '../grants/launch-context.ts'
+import { createPendingBound } from '../interaction/pending-bound.ts'
 import { beginRequest, type RequestParams } from '../interaction/pending-request.ts'
 import { issuerOf, PATHS } from '../issuer.ts'
 import { useLaunch } from '../launches/launches.ts'
@@ -66,6 +67,7 @@ const paramsOf = (
 
 export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => {
   const { database, clock, clients, sessions, installedScopes } = parts
+  const bound = createPendingBound()
 
   const begin = async (
     ctx: RequestContext,
@@ -76,6 +78,7 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
     const session = await sessions.find(ctx)
     const known = session !== undefined && isFresh(session, checked, now) ? session : undefined
     if (checked.prompts.has('none')) throw known === undefined ? LoginRequired() : ConsentRequired()
+    const isDue = bound.isDue()
     const begun = await database.transact(async (transaction) => {
       const { launch: value } = checked
       const launch =
@@ -85,9 +88,11 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
       const mustLogIn = known === undefined && (mustAskAgain(checked) || checked.maxAge !== undefined)
       const params = paramsOf(redirectUri, checked, mustLogIn, launch)
       const started = { client: client.id, params, step: 'login' as const, sessionHash: known?.idHash, chosen: {} }
-      return beginRequest(transaction, ctx, started, now)
+      const stored = await beginRequest(transaction, ctx, started, now)
+      if (isDue) await bound.keep(transaction)
+      return stored
     })
-    return { redirect: `${issuerOf(ctx)}${PATHS.interaction}/${begun.id}`, cookies: [begun.cookie] }
+    return { redirect: `${issuerOf(ctx)}${PATHS.interaction}/${begun.id}`, cookies: begun.cookies }
   }
 
   const answer = async ({ ctx, text }: PageRequest): Promise<PageAnswer> => {

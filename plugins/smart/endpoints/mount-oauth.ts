@@ -74,7 +74,8 @@ const mount = <Body>(
   type: string,
   read: (bytes: Buffer) => Body,
 ): void => {
-  const config = { requestClass: 'operation' as const }
+  // Callers have no token yet, and everybody behind one address shares its rate.
+  const config = { requestClass: 'read' as const }
   const interaction = { kind: 'auth', operation } as const
   app.route({
     method: 'POST',
