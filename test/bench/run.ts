@@ -18,6 +18,7 @@ import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
 import { search } from './figures/search.ts'
 import { tail } from './figures/tail.ts'
+import { token } from './figures/token.ts'
 import { verification } from './figures/verify.ts'
 import { housePlugins } from './plugins.ts'
 import { printProfiles } from './profile.ts'
@@ -37,6 +38,7 @@ const FIGURES: readonly Figure[] = [
   postgresTrail,
   search,
   hooks,
+  token,
   verification,
   peer,
 ]

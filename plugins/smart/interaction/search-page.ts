@@ -10,12 +10,15 @@ const DATE = /^\d{4}(-\d{2}(-\d{2})?)?$/
 /** What is written is looked for: commas, bars and dollars have no meaning. */
 const literal = (text: string): string => encodeURIComponent(text.replaceAll(/[\\,$|]/g, '\\$&'))
 
-/** `1970-12-31` is a birth date, a text with a digit an identifier, and other text the words of a name. */
+/** Several words of which one has a letter: a name, though a digit may be in it. */
+const isName = (text: string): boolean => !/\d/.test(text) || (/\s/.test(text) && /\p{L}/u.test(text))
+
+/** `1970-12-31` is a birth date, one word or a group of numbers with a digit an identifier, and other text a name. */
 export const patientQuery = (text: string): string => {
   const sought = text.trim().slice(0, MAX_QUERY)
   if (sought === '') return ''
   if (DATE.test(sought)) return `birthdate=${sought}`
-  if (/\d/.test(sought)) return `identifier=${literal(sought)}`
+  if (!isName(sought)) return `identifier=${literal(sought)}`
   return sought
     .split(/\s+/)
     .map((word) => `name=${literal(word)}`)

@@ -68,7 +68,7 @@ button.second:hover, .button.second:hover { background: var(--tint); border-colo
 table { width: 100%; border-collapse: collapse; }
 caption { padding: 0 0 .5rem; color: var(--quiet); font-size: .875rem; text-align: start; }
 th, td { padding: .6rem .75rem .6rem 0; border-bottom: 1px solid var(--line); text-align: start; vertical-align: middle; }
-thead th { color: var(--quiet); font-size: .8125rem; font-weight: 600; }
+thead th { color: var(--quiet); font-size: .8125rem; font-weight: 600; overflow-wrap: normal; }
 tbody th { font-weight: 600; }
 td.act { padding-inline-end: 0; text-align: end; }
 td.act button { min-height: 2.5rem; white-space: nowrap; padding: .35rem 1rem; }

@@ -5,19 +5,33 @@
 import { isServerError } from '../../../kernel/index.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { Model } from '../../model/service.ts'
-import { parseScope } from './parse-scope.ts'
+import { COMMON_PARAMETERS, parseScope } from './parse-scope.ts'
+import type { ResourceScope } from './scope.ts'
 
 export interface InstalledScopesParts {
   readonly model: Pick<Model, 'catalog'>
   readonly resources: () => Resources
 }
 
+const MAX_SCOPES = 1_000 // of one list, after it was narrowed to what the client is registered for
+const MAX_CONDITIONS = 50 // of one list: each is compiled, and anybody may ask for them without logging in
+
 /**
  * The list without scopes of types that are not installed, and without scopes whose conditions cannot be decided on the
  * resource alone: unknown parameters, malformed values, dates relative to now. Rejects with 503 while one of the
- * parameters is being indexed.
+ * parameters is being indexed. Empty for a list of more than 1,000 scopes, or of more than 50 conditions.
  */
 export type InstalledScopes = (granted: string) => Promise<string>
+
+/**
+ * The types for which the conditions must be valid: for `*` every type. A common parameter is the same for all of them,
+ * so one type tells.
+ */
+const typesToCheck = ({ type, conditions }: ResourceScope, all: readonly string[]): readonly string[] => {
+  if (type !== '*') return [type]
+  const isCommon = conditions.every((condition) => COMMON_PARAMETERS.has(condition.slice(0, condition.indexOf('='))))
+  return isCommon ? all.slice(0, 1) : all
+}
 
 export const createInstalledScopes = ({ model, resources }: InstalledScopesParts): InstalledScopes => {
   const isDecidable = async (type: string, query: string): Promise<boolean> => {
@@ -35,14 +49,18 @@ export const createInstalledScopes = ({ model, resources }: InstalledScopesParts
     if (scope.type !== '*' && !types.has(scope.type)) return false
     if (scope.conditions.length === 0) return true
     const query = scope.conditions.join('&')
-    // A condition on `*` must be valid for every type.
-    for (const type of scope.type === '*' ? types.keys() : [scope.type])
-      if (!(await isDecidable(type, query))) return false
+    for (const type of typesToCheck(scope, [...types.keys()])) if (!(await isDecidable(type, query))) return false
     return true
   }
   return async (granted) => {
+    const texts = granted.split(' ').filter((text) => text !== '')
+    if (texts.length > MAX_SCOPES) return ''
+    const conditions = texts
+      .map((text) => parseScope(text))
+      .flatMap((one) => (one?.kind === 'resource' ? one.conditions : []))
+    if (conditions.length > MAX_CONDITIONS) return ''
     const kept: string[] = []
-    for (const text of granted.split(' ')) if (text !== '' && (await isInstalled(text))) kept.push(text)
+    for (const text of texts) if (await isInstalled(text)) kept.push(text)
     return kept.join(' ')
   }
 }

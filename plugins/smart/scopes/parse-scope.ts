@@ -28,8 +28,15 @@ const RIGHTS = /^(?=.)c?r?u?d?s?$/
 // Modifiers and chains are not allowed: SMART calls them experimental, and the server allows no change under a
 // condition that only the index can decide.
 const PARAMETER = /^[A-Za-z][A-Za-z0-9_-]*$/
-/** Common parameters that describe the resource itself. */
-const GENERAL: ReadonlySet<string> = new Set(['_id', '_lastUpdated', '_profile', '_security', '_source', '_tag'])
+/** Search parameters of all types that describe the resource itself. */
+export const COMMON_PARAMETERS: ReadonlySet<string> = new Set([
+  '_id',
+  '_lastUpdated',
+  '_profile',
+  '_security',
+  '_source',
+  '_tag',
+])
 
 const decoded = (text: string): string | undefined => {
   try {
@@ -42,7 +49,7 @@ const decoded = (text: string): string | undefined => {
 const isCondition = (pair: string): boolean => {
   const at = pair.indexOf('=')
   const name = pair.slice(0, at)
-  if (at < 1 || !(PARAMETER.test(name) || GENERAL.has(name))) return false
+  if (at < 1 || !(PARAMETER.test(name) || COMMON_PARAMETERS.has(name))) return false
   const value = decoded(pair.slice(at + 1))
   // Searches ignore an empty value. In a scope that would grant more than what was written, so the scope is invalid.
   return value !== undefined && !/\p{Cc}/u.test(value) && value.split(',').every((one) => one.trim() !== '')

@@ -1,6 +1,7 @@
 /** What the authorization endpoint takes and refuses, and how it tells: by a redirect to the client, or by a page. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { cpuTime } from '../../support/cpu-time.ts'
 import {
   type App,
   askFor,
@@ -248,6 +249,24 @@ test('pages of other origins may not read the answers, and the header Host has n
     headers: { origin: 'https://app.example.org.evil.test' },
   })
   assert.is(evil.headers['access-control-allow-origin'], undefined)
+})
+
+/** As many scopes, each with conditions of its own. */
+const conditioned = (scopes: number, conditions: number): string =>
+  Array.from({ length: scopes }, (_, scope) => {
+    const query = Array.from({ length: conditions }, (_, condition) => `_tag=${scope}x${condition}`).join('&')
+    return `patient/*.rs?${query}`
+  }).join(' ')
+
+test('fifty conditions may be asked for in all, and a condition on every type is checked once', async () => {
+  assert.is(await asking({}, `launch/patient ${conditioned(25, 2)}`), 'pages')
+  assert.is(await asking({}, `launch/patient ${conditioned(17, 3)}`), 'invalid_scope')
+  // Anybody may ask so, without logging in: what fifty conditions of every type would cost is a second.
+  const before = cpuTime()
+  assert.is(await asking({}, `launch/patient ${conditioned(50, 1)}`), 'pages')
+  const took = cpuTime() - before
+  assert.ok(took < 400, `${took} ms`)
+  assert.is(await asking({}, 'patient/*.rs?status=final'), 'invalid_scope')
 })
 
 test.run()

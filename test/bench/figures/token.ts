@@ -1,0 +1,143 @@
+/** Figure O: what a read with an access token costs beside one of a server that asks for none. */
+import { randomBytes } from 'node:crypto'
+import BetterSqlite from 'better-sqlite3'
+import { BUILT_IN } from '../../../plugins/smart/clients/client.ts'
+import { hashOf, newSecret } from '../../../plugins/smart/secret.ts'
+import { ACCESS, insertToken } from '../../../plugins/smart/tables.ts'
+import type { Bench, Figure } from '../bench.ts'
+import { load, toGet } from '../client.ts'
+import { compare } from '../compare.ts'
+import { createDice } from '../corpus/random.ts'
+import { makeBodies, seed, seedPeople } from '../corpus/seed.ts'
+import { createPlace, type House, type Place, startHouse } from '../house.ts'
+import { measure, profile } from '../measure.ts'
+import type { Settings } from '../plugins.ts'
+import { both, percent } from '../table.ts'
+
+const CONNECTIONS = 16
+const WARM = 60_000
+const RESOURCES = 1_000
+const TOKENS = 100_000
+const LIFE_MS = 3_600_000
+const MOST_CPU = 1.15 // of a read without a token
+const SETTINGS: Settings = {
+  smart: {
+    enabled: true,
+    dcr_token: randomBytes(32).toString('hex'),
+    confidential_secret: randomBytes(32).toString('hex'),
+  },
+}
+
+const fill = async (bench: Bench, place: Place, settings: Settings): Promise<readonly string[]> => {
+  const plain = await startHouse(bench, place)
+  let paths: readonly string[]
+  try {
+    const dice = createDice(1)
+    const people = await seedPeople(plain.address, dice, 25)
+    const { references } = await seed(plain.address, makeBodies(dice, people, RESOURCES))
+    paths = references.map((reference) => `/${reference}`)
+  } finally {
+    await plain.stop()
+  }
+  // The tables of tokens are made by the first start with them.
+  await (await startHouse(bench, place, { settings })).stop()
+  return paths
+}
+
+/** Stores access tokens of the built-in client that may read everything, while no server has the file. */
+const addTokens = (place: Place, count: number): readonly string[] => {
+  const handle = new BetterSqlite(place.sqlitePath)
+  const insert = handle.prepare(insertToken.sqlite)
+  const now = Date.now()
+  const tokens = Array.from({ length: count }, newSecret)
+  handle.transaction(() => {
+    for (const token of tokens) insert.run(hashOf(token), ACCESS, null, BUILT_IN, 'system/*.rs', now, now + LIFE_MS)
+  })()
+  handle.close()
+  return tokens
+}
+
+const withToken = (address: string, path: string, token: string): string =>
+  toGet(address, path).replace('\r\n\r\n', `\r\nauthorization: Bearer ${token}\r\n\r\n`)
+
+const sideOf = (house: House, next: () => string) => {
+  const options = { address: house.address, connections: CONNECTIONS, next }
+  return {
+    warm: () => load({ ...options, requests: WARM }),
+    run: (seconds: number) => measure(house, { ...options, seconds }),
+  }
+}
+
+const compareWith = async (
+  bench: Bench,
+  name: string,
+  plain: { readonly house: House; readonly paths: readonly string[] },
+  guarded: { readonly house: House; readonly paths: readonly string[]; readonly tokens: readonly string[] },
+  required: number | undefined,
+): Promise<void> => {
+  bench.say(name)
+  const dice = createDice(7)
+  const [path = '', single = ''] = [plain.paths[0], guarded.paths[0]]
+  const ours = sideOf(guarded.house, () => withToken(guarded.house.address, single, dice.pick(guarded.tokens)))
+  const other = sideOf(plain.house, () => toGet(plain.house.address, path))
+  await ours.warm()
+  await other.warm()
+  const comparison = await compare(
+    bench.rounds,
+    () => ours.run(bench.seconds),
+    () => other.run(bench.seconds),
+  )
+  await profile(bench, name.replaceAll(/[^a-z0-9]+/g, '-'), guarded.house, ours.run)
+  const { cpu } = comparison
+  bench.report({
+    figure: `O ${name}, CPU of a read without a token`,
+    required: required === undefined ? '' : `≤ ${percent(required)}`,
+    measured: percent(cpu.median),
+    spread: `${percent(cpu.least)} … ${percent(cpu.most)}`,
+    ok: required === undefined || cpu.median <= required,
+    beside: both(comparison),
+  })
+}
+
+const run = async (bench: Bench): Promise<void> => {
+  const places = { plain: createPlace(), guarded: createPlace() }
+  try {
+    bench.say(`creating ${RESOURCES} resources, twice`)
+    const paths = { plain: await fill(bench, places.plain, {}), guarded: await fill(bench, places.guarded, SETTINGS) }
+    const plain = { house: await startHouse(bench, places.plain), paths: paths.plain }
+    try {
+      const few = addTokens(places.guarded, 1)
+      const first = await startHouse(bench, places.guarded, { settings: SETTINGS })
+      try {
+        await compareWith(bench, 'one token', plain, { house: first, paths: paths.guarded, tokens: few }, MOST_CPU)
+      } finally {
+        await first.stop()
+      }
+      const many = addTokens(places.guarded, TOKENS)
+      const second = await startHouse(bench, places.guarded, { settings: SETTINGS })
+      try {
+        const guarded = { house: second, paths: paths.guarded }
+        await compareWith(bench, `one of ${TOKENS} tokens`, plain, { ...guarded, tokens: few }, MOST_CPU)
+        await compareWith(
+          bench,
+          `another of ${TOKENS} tokens each time`,
+          plain,
+          { ...guarded, tokens: many },
+          undefined,
+        )
+      } finally {
+        await second.stop()
+      }
+    } finally {
+      await plain.house.stop()
+    }
+  } finally {
+    for (const place of Object.values(places)) place.remove()
+  }
+}
+
+export const token: Figure = {
+  name: 'token',
+  description: 'read by id with an access token, hot, beside a server without SMART; with 100,000 tokens stored',
+  run,
+}
