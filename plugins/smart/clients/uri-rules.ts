@@ -18,6 +18,8 @@ const DANGEROUS = new Set([
 ])
 /** A reversed domain name, which only the owner of the domain may use. RFC 8252, section 7.1 */
 const CUSTOM_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
+/** What the answer adds to the query: a client that takes the first of two values would be misled. RFC 6749, 4.1.2 */
+const OF_ANSWER = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
 /** True for the decimal text of a port that can be connected to, as URLs write it. */
@@ -45,6 +47,7 @@ export const redirectUriFault = (uri: string, isNative: boolean): string | undef
   if (uri.includes('*')) return 'it has a wildcard'
   if (url.username !== '' || url.password !== '' || /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i.test(uri))
     return 'it holds a user'
+  if (OF_ANSWER.some((name) => url.searchParams.has(name))) return 'its query has a parameter of the answer'
   if (DANGEROUS.has(url.protocol)) return 'its scheme is not allowed'
   if (url.protocol === 'https:') return authorityFault(uri)
   if (url.protocol === 'http:')

@@ -135,6 +135,7 @@ test('addresses without a host, or with a port that does not exist, are not regi
       'http://127.0.0.1:65536/',
     ],
     'https://a.example:/cb',
+    ...['code', 'state', 'iss', 'error', '%63ode'].map((name) => `https://a.example/cb?x=1&${name}=y`),
   ]
   for (const uri of bad)
     for (const type of ['web', 'native']) {
