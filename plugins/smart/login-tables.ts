@@ -71,10 +71,21 @@ export const insertRequest = sql(
   'smart.request-insert',
   `INSERT INTO oauth_request (${REQUEST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 )
-/** Goes on to another step, if the given one is still waited for. Returns no row when it is not. */
+const DECISION_MS = 300_000 // for the person to choose and decide, once logged in
+/**
+ * Goes on to another step, if the given one is still waited for. Returns no row when it is not. Behind the login there
+ * are five more minutes.
+ */
 export const advanceRequest = sql(
   'smart.request-advance',
-  'UPDATE oauth_request SET step = ?, session_hash = ?, chosen = ?, provider_state = NULL, sealed_memory = NULL WHERE id_hash = ? AND step = ? RETURNING step',
+  `UPDATE oauth_request SET step = ?, session_hash = ?, chosen = ?, provider_state = NULL, sealed_memory = NULL, expires_at = CASE WHEN step = 'login' THEN expires_at + ${DECISION_MS} ELSE expires_at END WHERE id_hash = ? AND step = ? RETURNING step`,
+)
+/**
+ * Removes the oldest requests without a person, so that at most the given numbers are left, of each client and in all.
+ */
+export const boundRequests = sql(
+  'smart.request-bound',
+  'DELETE FROM oauth_request WHERE session_hash IS NULL AND id_hash IN (SELECT id_hash FROM (SELECT id_hash, row_number() OVER (PARTITION BY client_id ORDER BY expires_at DESC) AS of_client, row_number() OVER (ORDER BY expires_at DESC) AS of_all FROM oauth_request WHERE session_hash IS NULL) ranked WHERE of_client > ? OR of_all > ?)',
 )
 /** Remembers a login at the provider; a new one replaces the one before. */
 export const startProviderLogin = sql(
@@ -191,7 +202,9 @@ export const consumeRefresh = sql(
   `UPDATE oauth_token SET consumed_at = ? WHERE id_hash = ? AND kind = ${REFRESH} AND consumed_at IS NULL RETURNING grant_id`,
 )
 
-/** Each takes the time before which a row was of use. */
-export const pruneLogins = ['oauth_session', 'oauth_request', 'oauth_launch', 'oauth_code', 'oauth_grant'].map(
-  (table) => sql(`smart.prune-${table}`, `DELETE FROM ${table} WHERE expires_at < ?`),
-)
+/** Deletes the rows that expired before the given time. */
+const pruneOf = (table: string) => sql(`smart.prune-${table}`, `DELETE FROM ${table} WHERE expires_at < ?`)
+/** Of no use once they have expired. */
+export const pruneLogins = ['oauth_session', 'oauth_request', 'oauth_launch'].map(pruneOf)
+/** Looked up for a while after they have expired. */
+export const pruneGrants = ['oauth_code', 'oauth_grant'].map(pruneOf)

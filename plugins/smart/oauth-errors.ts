@@ -93,5 +93,6 @@ export const oauthCodeOf = ({ key, status }: ServerError): string => {
   const own = CODES.get(key) ?? /^smart\/oauth-(.+)$/.exec(key)?.[1]?.replaceAll('-', '_')
   if (own !== undefined) return own
   // The token endpoint has no code for 429 and 503, so they get the one that the authorization endpoint has for them.
+  if (status >= 500 && status !== 503) return 'server_error'
   return status === 429 || status === 503 ? 'temporarily_unavailable' : 'invalid_request'
 }

@@ -6,6 +6,7 @@ import type { Client } from '../clients/client.ts'
 import type { Clients } from '../clients/clients.ts'
 import { type Parameters, readParameters } from '../endpoints/form.ts'
 import type { LaunchContext } from '../grants/launch-context.ts'
+import { createPendingBound } from '../interaction/pending-bound.ts'
 import { beginRequest, type RequestParams } from '../interaction/pending-request.ts'
 import { issuerOf, PATHS } from '../issuer.ts'
 import { useLaunch } from '../launches/launches.ts'
@@ -15,7 +16,7 @@ import { type EndIfOverParts, endIfOver } from '../sessions/end-if-over.ts'
 import { endedCookie, type LoginSession } from '../sessions/sessions.ts'
 import type { PageAnswer, PageRequest, PageRoute } from '../web/mount-pages.ts'
 import { MalformedPageRequest, UnknownApp, WrongReturnAddress } from '../web/page-errors.ts'
-import { type CheckedAuthorization, checkAuthorization, MAX_STATE } from './check-authorization.ts'
+import { type CheckedAuthorization, checkAuthorization, isReturnable } from './check-authorization.ts'
 import { isRegisteredUri } from './is-registered-uri.ts'
 import { type ReturnAddress, redirectWithError } from './redirect-back.ts'
 
@@ -38,10 +39,10 @@ const readClient = async (
   return { client, redirectUri }
 }
 
-/** The `state` that an error may return: a single text that is not too long. */
+/** The `state` that an error may return: a single one. */
 const returnableState = ({ all }: Parameters): string | undefined => {
   const [state, ...more] = all.get('state') ?? []
-  return state === undefined || state === '' || more.length > 0 || state.length > MAX_STATE ? undefined : state
+  return state === undefined || more.length > 0 || !isReturnable(state) ? undefined : state
 }
 
 const mustAskAgain = ({ prompts }: CheckedAuthorization): boolean =>
@@ -63,6 +64,7 @@ const paramsOf = (
 
 export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => {
   const { database, clock, clients, sessions, installedScopes } = parts
+  const bound = createPendingBound()
 
   const begin = async (
     ctx: RequestContext,
@@ -75,6 +77,7 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
     if (known !== undefined && (await endIfOver(parts, ctx, known, client.id)))
       return { redirect: redirectWithError(ctx, back, AccessDenied()), cookies: [endedCookie(ctx)] }
     if (checked.prompts.has('none')) throw known === undefined ? LoginRequired() : ConsentRequired()
+    const isDue = bound.isDue()
     const begun = await database.transact(async (transaction) => {
       const { launch: value } = checked
       const launch =
@@ -84,9 +87,11 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
       const mustLogIn = known === undefined && (mustAskAgain(checked) || checked.maxAge !== undefined)
       const params = paramsOf(back.redirectUri, checked, mustLogIn, launch)
       const started = { client: client.id, params, step: 'login' as const, sessionHash: known?.idHash, chosen: {} }
-      return beginRequest(transaction, ctx, started, now)
+      const stored = await beginRequest(transaction, ctx, started, now)
+      if (isDue) await bound.keep(transaction)
+      return stored
     })
-    return { redirect: `${issuerOf(ctx)}${PATHS.interaction}/${begun.id}`, cookies: [begun.cookie] }
+    return { redirect: `${issuerOf(ctx)}${PATHS.interaction}/${begun.id}`, cookies: begun.cookies }
   }
 
   const answer = async ({ ctx, text }: PageRequest): Promise<PageAnswer> => {
@@ -96,6 +101,7 @@ export const authorizeRoutes = (parts: AuthorizeParts): readonly PageRoute[] => 
     const back: ReturnAddress = { redirectUri, state: returnableState(parameters) }
     try {
       if (parameters.isRepeated) throw InvalidRequest('a parameter is given twice')
+      if (parameters.holdsNul) throw InvalidRequest('a parameter holds the character U+0000')
       const checked = await checkAuthorization(ctx, client, parameters.form, installedScopes)
       return await begin(ctx, { client, back }, checked)
     } catch (error) {

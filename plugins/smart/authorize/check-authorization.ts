@@ -18,11 +18,14 @@ import {
 import { grantScopes } from '../scopes/grant-scopes.ts'
 import type { InstalledScopes } from '../scopes/installed-scopes.ts'
 
-export const MAX_STATE = 8_192 // characters
+const MAX_STATE = 8_192 // characters
 const MAX_NONCE = 1_024
+const MAX_SCOPE = 8_000 // as of a registration
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/ // SHA-256 in base64url
 /** RFC 6749, section 3.3 */
 const SCOPE_CHARACTERS = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+/** Neither `state` nor `nonce` may hold them: RFC 6749, appendix A.5. */
+const CONTROL = /\p{Cc}/u
 const PROMPTS = new Set(['none', 'login', 'consent', 'select_account'])
 
 export interface CheckedAuthorization {
@@ -46,10 +49,22 @@ const checkResponse = (form: Form): void => {
   if (form.has('registration')) throw RegistrationNotSupported()
 }
 
+/** True for a `state` that this server stores and returns. */
+export const isReturnable = (state: string): boolean =>
+  state !== '' && state.length <= MAX_STATE && !CONTROL.test(state)
+
 const stateOf = (form: Form): string => {
-  const state = form.get('state')
-  if (state === undefined || state.length > MAX_STATE) throw InvalidRequest('state is missing or too long')
+  const state = form.get('state') ?? ''
+  if (!isReturnable(state)) throw InvalidRequest('state is missing, too long, or holds control characters')
   return state
+}
+
+/** Only an ID token has it. */
+const nonceOf = (form: Form, scopes: readonly string[]): string | undefined => {
+  const nonce = scopes.includes('openid') ? form.get('nonce') : undefined
+  if (nonce !== undefined && (nonce.length > MAX_NONCE || CONTROL.test(nonce)))
+    throw InvalidRequest('nonce is too long, or holds control characters')
+  return nonce
 }
 
 const challengeOf = (form: Form): string => {
@@ -109,13 +124,13 @@ export const checkAuthorization = async (
   const challenge = challengeOf(form)
   checkAudience(form, issuerOf(request))
   const requested = form.get('scope') ?? ''
+  if (requested.length > MAX_SCOPE) throw InvalidRequest('scope is too long')
   if (!SCOPE_CHARACTERS.test(requested)) throw InvalidScope()
   const asked = grantScopes(requested, client.metadata.scope, 'user')
   const scope = withoutUnusable(await installedScopes(asked), client)
   if (scope === '') throw InvalidScope()
   const scopes = scope.split(' ')
-  const nonce = scopes.includes('openid') ? form.get('nonce') : undefined
-  if ((nonce?.length ?? 0) > MAX_NONCE) throw InvalidRequest('nonce is too long')
+  const nonce = nonceOf(form, scopes)
   const prompts = promptsOf(form)
   const maxAge = maxAgeOf(form)
   const launch = form.get('launch')

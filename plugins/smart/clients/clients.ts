@@ -46,6 +46,9 @@ export const removeClient = async (transaction: Transaction, id: string, now: nu
   await transaction.run(disableClient, [now, id])
 }
 
+/** Ids reach this from assertions and Basic headers as well. No other text is looked up: PostgreSQL refuses U+0000. */
+const ID = /^[\x21-\x7e]{1,64}$/
+
 export interface Clients {
   /** Undefined for an unknown or disabled client. */
   find(id: string): Promise<Client | undefined>
@@ -55,7 +58,7 @@ export interface Clients {
 export const createClients = (database: Database, clock: Clock, builtIn: Client): Clients => ({
   async find(id) {
     if (id === BUILT_IN) return builtIn
-    if (id.length > 64) return undefined
+    if (!ID.test(id)) return undefined
     const client = await readClient(database, id)
     return client?.disabledAt === undefined ? client : undefined
   },

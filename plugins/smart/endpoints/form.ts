@@ -11,6 +11,8 @@ export interface Parameters {
   readonly all: ReadonlyMap<string, readonly string[]>
   /** True when a parameter is given more than once. */
   readonly isRepeated: boolean
+  /** True when a name or value holds U+0000, which no database stores and no client has a use for. */
+  readonly holdsNul: boolean
 }
 
 const decoded = (text: string): string | undefined => {
@@ -38,13 +40,15 @@ export const readParameters = (bytes: Buffer): Parameters | undefined => {
     const value = values.find((one) => one !== '')
     if (value !== undefined) form.set(name, value)
   }
-  return { form, all, isRepeated: [...all.values()].some(({ length }) => length > 1) }
+  const holdsNul = [...all].flat(2).some((text) => text.includes('\0'))
+  return { form, all, isRepeated: [...all.values()].some(({ length }) => length > 1), holdsNul }
 }
 
-/** Throws `InvalidRequest` when the bytes are not UTF-8, and when a parameter is given twice. */
+/** Throws `InvalidRequest` when the bytes are not UTF-8, hold U+0000, and when a parameter is given twice. */
 export const readForm = (bytes: Buffer): Form => {
   const parameters = readParameters(bytes)
   if (parameters === undefined) throw InvalidRequest('the body is not a form in UTF-8')
   if (parameters.isRepeated) throw InvalidRequest('a parameter is given twice')
+  if (parameters.holdsNul) throw InvalidRequest('a parameter holds the character U+0000')
   return parameters.form
 }

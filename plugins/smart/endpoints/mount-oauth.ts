@@ -54,10 +54,11 @@ export const prepareOAuthScope = (app: FastifyInstance): void => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' })
     next(null, payload)
   })
-  app.setErrorHandler((thrown, _request, reply) => {
-    const error = ownError(thrown)
-    // Rethrown for the kernel, which logs it and sends no details.
-    if (!(error instanceof ServerError) || (error.status >= 500 && error.status !== 503)) throw error
+  app.setErrorHandler((thrown, { ctx }, reply) => {
+    // What a plugin did not expect becomes an error without details.
+    const error = toServerError(ownError(thrown))
+    if (error.status >= 500 && error.status !== 503)
+      ctx.log.error({ key: error.key, err: error.cause ?? error }, 'a request to an OAuth endpoint failed')
     const body = { error: oauthCodeOf(error), error_description: error.message.replaceAll(/[^\x20-\x7e]|["\\]/g, '') }
     return reply
       .code(error.status)
@@ -73,7 +74,8 @@ const mount = <Body>(
   type: string,
   read: (bytes: Buffer) => Body,
 ): void => {
-  const config = { requestClass: 'operation' as const }
+  // Callers have no token yet, and everybody behind one address shares its rate.
+  const config = { requestClass: 'read' as const }
   const interaction = { kind: 'auth', operation } as const
   app.route({
     method: 'POST',

@@ -10,7 +10,7 @@ import { formOf, type InteractionParts, type PersonStepRequest, type StepPage } 
 
 /** Host of the redirect URI, or its scheme for a native app. */
 const returnsTo = (uri: string): string => {
-  const { protocol, host } = new URL(uri)
+  const { protocol, host } = URL.parse(uri) ?? { protocol: uri, host: uri }
   return protocol === 'https:' || protocol === 'http:' ? host : protocol
 }
 

@@ -24,6 +24,7 @@ import { type InteractionParts, type PersonStepRequest, type StepPage, stepUrl }
 const parametersOf = (text: Buffer): Parameters => {
   const parameters = readParameters(text)
   if (parameters === undefined) throw MalformedPageRequest('its parameters are not in UTF-8')
+  if (parameters.holdsNul) throw MalformedPageRequest('a parameter holds the character U+0000')
   return parameters
 }
 

@@ -7,10 +7,13 @@ import type { Database, Transaction } from '../../database/service.ts'
 import { contextOf, type LaunchContext } from '../grants/launch-context.ts'
 import { findRequest, findRequestByState, insertRequest, type RequestRow, type Step } from '../login-tables.ts'
 import { hashOf, isSameHash, newSecret } from '../secret.ts'
-import { cookieOf, noCookie, readCookie } from '../web/cookies.ts'
+import { cookieOf, namesOfCookies, noCookie, readCookie } from '../web/cookies.ts'
 import { OtherBrowser, RequestGone } from '../web/page-errors.ts'
 
-const REQUEST_SECONDS = 900 // for a person to log in and decide
+const COOKIE_SECONDS = 900 // for a person to log in and decide; `advanceRequest` gives the row as long
+const LOGIN_SECONDS = 600 // to log in
+/** Logins that a browser can have open: a cookie of each, of about 120 bytes, goes with every request. */
+const MAX_COOKIES = 8
 
 /** What the client asked for, after the checks. */
 export interface RequestParams {
@@ -43,7 +46,14 @@ export interface PendingRequest {
   readonly sealedMemory: Buffer | undefined
 }
 
-const cookieName = (idHash: Buffer): string => `login-${idHash.toString('hex', 0, 8)}`
+const COOKIE = 'login-'
+const cookieName = (idHash: Buffer): string => `${COOKIE}${idHash.toString('hex', 0, 8)}`
+
+/** Values for Set-Cookie that leave room for one more login. */
+const withoutOldest = (request: RequestContext): readonly string[] => {
+  const names = namesOfCookies(request, COOKIE)
+  return names.slice(0, Math.max(0, names.length - MAX_COOKIES + 1)).map((name) => noCookie(request, name))
+}
 
 export interface NewRequest {
   readonly client: string
@@ -53,22 +63,26 @@ export interface NewRequest {
   readonly chosen: LaunchContext
 }
 
-/** Stores a request. Returns its id and the cookie of the browser. */
+/**
+ * Stores a request. Returns its id and values for Set-Cookie: the cookie of the request, and what removes those of the
+ * oldest logins.
+ */
 export const beginRequest = async (
   transaction: Transaction,
   request: RequestContext,
   { client, params, step, sessionHash, chosen }: NewRequest,
   now: number,
-): Promise<{ readonly id: string; readonly cookie: string }> => {
+): Promise<{ readonly id: string; readonly cookies: readonly string[] }> => {
   const id = newSecret()
   const idHash = hashOf(id)
   const secret = newSecret()
-  const expiresAt = now + REQUEST_SECONDS * 1000
+  const expiresAt = now + LOGIN_SECONDS * 1000
   await transaction.run(insertRequest, [
     ...[idHash, hashOf(secret), client, JSON.stringify(params)],
     ...[step, sessionHash ?? null, JSON.stringify(chosen), expiresAt],
   ])
-  return { id, cookie: cookieOf(request, cookieName(idHash), `${id}.${secret}`, REQUEST_SECONDS) }
+  const cookie = cookieOf(request, cookieName(idHash), `${id}.${secret}`, COOKIE_SECONDS)
+  return { id, cookies: [...withoutOldest(request), cookie] }
 }
 
 /** A value for Set-Cookie, once the request has ended. */

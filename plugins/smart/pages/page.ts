@@ -87,7 +87,10 @@ export type ErrorReason =
   | 'provider-unavailable'
   /** The person may not open the patient or encounter. */
   | 'not-yours'
+  /** Too many secrets or tokens from the address were wrong. */
   | 'too-many-attempts'
+  /** The address is over the rate limit or its quota. */
+  | 'too-many-requests'
   | 'internal'
 
 /** A request that cannot go on and must not redirect. */
@@ -95,6 +98,8 @@ export interface ErrorPage {
   readonly status: number
   readonly reason: ErrorReason
   readonly requestId: string
+  /** Seconds until it makes sense to try again, where that is known. */
+  readonly waitSeconds?: number | undefined
 }
 
 /** Asks whether to log out. Posts nothing but `csrf`. */

@@ -15,13 +15,13 @@ export interface PagesOptions {
   readonly scopeTexts?: ScopeTexts
 }
 
-const errorPage = ({ status, reason, requestId }: ErrorPage, texts: Texts): Content => {
+const errorPage = ({ status, reason, requestId, waitSeconds }: ErrorPage, texts: Texts): Content => {
   const [title, detail] = texts.errors[reason]
   return {
     title,
     body: html`
 <h1>${title}</h1>
-<p>${detail}</p>
+<p>${waitSeconds === undefined ? detail : `${detail} ${texts.wait(waitSeconds)}`}</p>
 <div class="foot"><p>${texts.requestId} <code>${requestId}</code> · ${texts.status} ${status}</p></div>`,
   }
 }

@@ -1,4 +1,5 @@
 /** Everything that the pages say, in one object: a translation is another object of this type. */
+import { counted } from '../../../kernel/index.ts'
 import type { ErrorReason } from './page.ts'
 
 /** `of` is a name to insert, `record` a phrase such as “of Anna Example”. */
@@ -56,6 +57,8 @@ export interface Texts {
   readonly logout: Readonly<Record<'title' | 'lead' | 'button', string>>
   readonly loggedOut: Readonly<Record<'title' | 'lead' | 'notIn', string>>
   readonly errors: Readonly<Record<ErrorReason, readonly [title: string, detail: string]>>
+  /** How long to wait, as a sentence behind that of the error. */
+  readonly wait: (seconds: number) => string
   readonly requestId: string
   readonly status: string
 }
@@ -192,14 +195,20 @@ export const english: Texts = {
       'The patient or visit does not exist, or is not open to you. Start again from the app and choose another one.',
     ],
     'too-many-attempts': [
-      'Too many attempts',
-      'This server has had too many failed attempts from your address. Wait a minute, then start again from the app.',
+      'Too many failed attempts',
+      'This server has had too many failed attempts from your address. Wait, then start again from the app.',
+    ],
+    'too-many-requests': [
+      'Too many requests',
+      'More requests come from your address at the moment than this server takes. Nothing went wrong with your sign-in. Wait, then load this page again.',
     ],
     internal: [
       'Something went wrong here',
       'The server could not go on. Nothing was shared. Start again from the app; if it happens again, tell whoever runs the server.',
     ],
   },
+  wait: (seconds) =>
+    `Try again in ${seconds < 120 ? counted(seconds, 'second') : counted(Math.ceil(seconds / 60), 'minute')}.`,
   requestId: 'Request',
   status: 'Status',
 }

@@ -9,7 +9,7 @@ import type { Pages } from '../pages/page.ts'
 import { csrfOf, isCsrf } from '../web/cookie-secret.ts'
 import type { PageAnswer, PageRoute } from '../web/mount-pages.ts'
 import { StaleForm } from '../web/page-errors.ts'
-import { endedCookie, type Sessions } from './sessions.ts'
+import { endedCookie, type LoginSession, type Sessions } from './sessions.ts'
 
 export interface LogoutParts extends Pick<Host, 'run'> {
   readonly database: Database
@@ -19,6 +19,9 @@ export interface LogoutParts extends Pick<Host, 'run'> {
 }
 
 const actionOf = (ctx: RequestContext): string => `${new URL(issuerOf(ctx)).pathname.replace(/\/$/, '')}${PATHS.logout}`
+
+/** What the form of the page proves to know: nobody who planted one of several cookies knows the others. */
+const secretOf = (found: readonly LoginSession[]): string => found.map(({ secret }) => secret).join('.')
 
 export const logoutRoutes = (parts: LogoutParts): readonly PageRoute[] => {
   const { database, sessions, pages, bearer } = parts
@@ -32,23 +35,28 @@ export const logoutRoutes = (parts: LogoutParts): readonly PageRoute[] => {
       method: 'GET',
       url: PATHS.logout,
       async answer({ ctx }) {
-        const session = await sessions.find(ctx)
-        if (session === undefined) return loggedOut(ctx, false)
-        const csrf = csrfOf(session.secret)
-        return { html: pages.logout({ action: actionOf(ctx), csrf, userName: session.name }), csp: pages.csp() }
+        const found = await sessions.findAll(ctx)
+        if (found.length === 0) return loggedOut(ctx, false)
+        const userName = found.map(({ name }) => name).join(', ')
+        const csrf = csrfOf(secretOf(found))
+        return { html: pages.logout({ action: actionOf(ctx), csrf, userName }), csp: pages.csp() }
       },
     },
     {
       method: 'POST',
       url: PATHS.logout,
       async answer({ ctx, text }) {
-        const session = await sessions.find(ctx)
-        if (session === undefined) return loggedOut(ctx, false)
+        const found = await sessions.findAll(ctx)
+        if (found.length === 0) return loggedOut(ctx, false)
         const given = readParameters(text)?.all.get('csrf') ?? []
-        if (given.length !== 1 || !isCsrf(session.secret, given[0])) throw StaleForm()
-        await database.transact((transaction) => sessions.end(transaction, session))
-        bearer.forgetSession(session.idHash)
-        await auditLogin(parts, ctx, { operation: 'logout', client: undefined, person: session.person, status: 200 })
+        if (given.length !== 1 || !isCsrf(secretOf(found), given[0])) throw StaleForm()
+        await database.transact(async (transaction) => {
+          for (const session of found) await sessions.end(transaction, session)
+        })
+        for (const { idHash, person } of found) {
+          bearer.forgetSession(idHash)
+          await auditLogin(parts, ctx, { operation: 'logout', client: undefined, person, status: 200 })
+        }
         return loggedOut(ctx, true)
       },
     },

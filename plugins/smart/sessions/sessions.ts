@@ -5,10 +5,14 @@ import { deleteSession, findSession, insertSession, type SessionRow } from '../l
 import { type Person, personOf } from '../people/person.ts'
 import { hashOf, newSecret } from '../secret.ts'
 import { openText, sealText } from '../web/cookie-secret.ts'
-import { cookieOf, noCookie, readCookie } from '../web/cookies.ts'
+import { cookieOf, noCookie, readCookie, readCookies } from '../web/cookies.ts'
+import { MalformedPageRequest } from '../web/page-errors.ts'
 
 const SESSION_MS = 12 * 3_600_000 // a working day; then the person logs in again
 const COOKIE = 'session'
+const MAX_LOOKED_UP = 8 // cookies of one request
+/** The format of the cookie's value. Other text is not looked up. */
+const SECRET = /^[A-Za-z0-9_-]{43}$/
 
 export interface LoginSession {
   /** SHA-256 of the cookie's value. */
@@ -24,8 +28,13 @@ export interface Sessions {
   /** The session of the browser; undefined when there is none, or when it has ended. */
   find(request: RequestContext): Promise<LoginSession | undefined>
   /**
+   * The sessions of all cookies of the request. It is more than one where another site or path has planted a cookie
+   * beside the true one, which the server cannot tell apart. Throws `MalformedPageRequest` for more than eight cookies.
+   */
+  findAll(request: RequestContext): Promise<readonly LoginSession[]>
+  /**
    * Opens a session for a person who has just logged in, in the transaction of the login, and ends the browser's earlier
-   * one: an id from before the login is never used after it.
+   * ones: an id from before the login is never used after it.
    */
   open(transaction: Transaction, request: RequestContext, person: Person, name: string): Promise<OpenedSession>
   /** Ends the session; false when there was none. */
@@ -40,19 +49,32 @@ export interface OpenedSession {
 
 export const endedCookie = (request: RequestContext): string => noCookie(request, COOKIE)
 
+const secretsOf = (request: RequestContext): readonly string[] => [
+  ...new Set(readCookies(request, COOKIE).filter((one) => SECRET.test(one))),
+]
+
+const read = async (database: Database, clock: Clock, secret: string): Promise<LoginSession | undefined> => {
+  const idHash = hashOf(secret)
+  const row = await database.get<SessionRow>(findSession, [idHash])
+  if (row === undefined || Number(row.expires_at) <= clock.now()) return undefined
+  const name = row.sealed_name === null ? '' : openText(secret, row.sealed_name)
+  return { idHash, person: personOf(row.person), name, expiresAt: Number(row.expires_at), secret }
+}
+
 export const createSessions = (database: Database, clock: Clock): Sessions => ({
   async find(request) {
     const secret = readCookie(request, COOKIE)
-    if (secret === undefined) return undefined
-    const idHash = hashOf(secret)
-    const row = await database.get<SessionRow>(findSession, [idHash])
-    if (row === undefined || Number(row.expires_at) <= clock.now()) return undefined
-    const name = row.sealed_name === null ? '' : openText(secret, row.sealed_name)
-    return { idHash, person: personOf(row.person), name, expiresAt: Number(row.expires_at), secret }
+    return secret === undefined ? undefined : read(database, clock, secret)
+  },
+  async findAll(request) {
+    const secrets = secretsOf(request)
+    if (secrets.length > MAX_LOOKED_UP) throw MalformedPageRequest('it has more than eight cookies of a session')
+    const found = await Promise.all(secrets.map((secret) => read(database, clock, secret)))
+    return found.filter((one) => one !== undefined)
   },
   async open(transaction, request, person, name) {
-    const before = readCookie(request, COOKIE)
-    if (before !== undefined) await transaction.get(deleteSession, [hashOf(before)])
+    for (const before of secretsOf(request).slice(0, MAX_LOOKED_UP))
+      await transaction.get(deleteSession, [hashOf(before)])
     const secret = newSecret()
     const idHash = hashOf(secret)
     const expiresAt = clock.now() + SESSION_MS

@@ -1,7 +1,7 @@
 /** Removes what has expired every five minutes: tokens, identifiers of assertions, and what logins leave. */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { pruneLogins } from '../login-tables.ts'
+import { pruneGrants, pruneLogins } from '../login-tables.ts'
 import { pruneJtis, pruneTokens } from '../tables.ts'
 
 const EACH_MS = 5 * 60_000
@@ -13,8 +13,9 @@ export const createPruning = (database: Database, clock: Clock, log: Logger) => 
     database.transact(async (transaction) => {
       await transaction.run(pruneTokens, [clock.now() - EXPIRED_MS])
       await transaction.run(pruneJtis, [clock.now()])
+      for (const statement of pruneLogins) await transaction.run(statement, [clock.now()])
       // A code that is used again within the hour revokes its grant.
-      for (const statement of pruneLogins) await transaction.run(statement, [clock.now() - EXPIRED_MS])
+      for (const statement of pruneGrants) await transaction.run(statement, [clock.now() - EXPIRED_MS])
     })
   return {
     start: async (): Promise<void> => {

@@ -71,7 +71,11 @@ export const mountPages = (app: FastifyInstance, pages: Pages, routes: readonly 
     const error = ownError(thrown)
     if (error.status >= 500) ctx.log.error({ err: thrown }, 'a login failed')
     else ctx.log.debug({ error: error.key }, 'a login was refused')
-    const html = pages.error({ status: error.status, reason: reasonOf(error), requestId: ctx.id })
+    const retryAfter = error.extras.headers?.['retry-after']
+    const html = pages.error({
+      ...{ status: error.status, reason: reasonOf(error), requestId: ctx.id },
+      waitSeconds: retryAfter === undefined ? undefined : Number(retryAfter),
+    })
     reply.headers(error.extras.headers ?? {})
     return send(reply, { html, csp: pages.csp(), status: error.status })
   })
@@ -79,7 +83,8 @@ export const mountPages = (app: FastifyInstance, pages: Pages, routes: readonly 
     app.route({
       method,
       url,
-      config: { requestClass: 'operation' },
+      // A login takes about ten requests, several of them redirects within milliseconds.
+      config: { requestClass: 'read' },
       bodyLimit: BODY_BYTES,
       exposeHeadRoute: false,
       async handler({ ctx, body, params }, reply) {

@@ -45,6 +45,7 @@ export const reasonOf = ({ key, status }: ServerError): ErrorReason => {
   const own = /^smart\/page-(.+)$/.exec(key)?.[1]
   if (own !== undefined) return own as ErrorReason
   if (key === CallbackElsewhere.key) return 'other-browser'
-  if (status === 429) return 'too-many-attempts'
+  if (key === 'limits/auth-failures') return 'too-many-attempts'
+  if (status === 429) return 'too-many-requests'
   return status >= 500 ? 'internal' : 'malformed'
 }

@@ -18,6 +18,7 @@ import {
 } from '../../support/login-clinic.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
+import { postForm } from '../../support/smart-server.ts'
 import { createTestBrowser, type TestBrowser } from '../../support/test-browser.ts'
 
 let server: TestServer
@@ -225,6 +226,40 @@ test('logging out asks first, and ends online access, but not offline access', a
   assert.is(await read(offline), 200)
   assert.is((await refresh(server, app, offline.refresh_token as string)).statusCode, 200)
   assert.is((await browser.open('/oauth/logout')).status, 200)
+})
+
+test('beside a planted cookie, logging out ends the true session, and says nothing else', async () => {
+  const browser = createTestBrowser(server)
+  const online = await tokensOf(server, app, 'user/*.rs launch/patient patient/*.rs online_access', {}, browser)
+  const other = createTestBrowser(server)
+  await tokensOf(server, app, 'openid', {}, other)
+  const read = async () =>
+    (await server.inject({ url: '/Patient/p1', headers: bearing(online.access_token) })).statusCode
+  const own = browser.cookies.get(SESSION) as string
+  const csrfOf = (body: string) => /name="csrf" value="([^"]+)"/.exec(body)?.[1] as string
+  const ofOther = csrfOf((await other.open('/oauth/logout')).body)
+  const nothing = 'A'.repeat(43)
+  for (const planted of [[nothing], ['x', '', nothing], [other.cookies.get(SESSION) as string]])
+    for (const values of [
+      [own, ...planted],
+      [...planted, own],
+    ]) {
+      const headers = { cookie: values.map((value) => `${SESSION}=${value}`).join('; ') }
+      const page = await server.inject({ url: '/oauth/logout', headers })
+      assert.is(page.statusCode, 200)
+      assert.match(page.body, 'name="csrf"', 'it asks')
+      const foreign = await postForm(server, '/oauth/logout', { csrf: ofOther }, headers)
+      assert.is(foreign.statusCode, 403, 'who planted a session cannot end the true one')
+      assert.is(await read(), 200)
+    }
+  const others = Array.from({ length: 8 }, (_, at) => `${SESSION}=${'A'.repeat(42)}${at}`)
+  const many = { cookie: [...others, `${SESSION}=${own}`].join('; ') }
+  assert.is((await server.inject({ url: '/oauth/logout', headers: many })).statusCode, 400, 'too many to look up')
+  const headers = { cookie: `${SESSION}=${other.cookies.get(SESSION)}; ${SESSION}=${own}` }
+  const csrf = csrfOf((await server.inject({ url: '/oauth/logout', headers })).body)
+  assert.is((await postForm(server, '/oauth/logout', { csrf }, headers)).statusCode, 200)
+  assert.is(await read(), 401)
+  assert.match((await other.open('/oauth/logout')).body, 'You were not signed in')
 })
 
 test('logging out during a login ends that login', async () => {
