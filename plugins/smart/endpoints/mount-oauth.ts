@@ -3,7 +3,14 @@
  * audited, and never cached.
  */
 import type { FastifyError, FastifyInstance, HTTPMethods } from 'fastify'
-import { MethodRefused, type RequestContext, type Runners, ServerError, toServerError } from '../../../kernel/index.ts'
+import {
+  type FactDetails,
+  MethodRefused,
+  type RequestContext,
+  type Runners,
+  ServerError,
+  toServerError,
+} from '../../../kernel/index.ts'
 import { InvalidRequest, oauthCodeOf, RequestTooLarge } from '../oauth-errors.ts'
 import { type Form, readForm } from './form.ts'
 
@@ -17,6 +24,8 @@ export interface OAuthAnswer {
   readonly body?: object
   /** Name in the audit trail, where it is not the one of the endpoint: `refresh`. */
   readonly operation?: string
+  /** For the audit trail. */
+  readonly details?: FactDetails
   /** Called when the answer goes out, or cannot. */
   afterwards?(): void
 }
@@ -95,10 +104,12 @@ const mount = <Body>(
           status,
           body: sent,
           operation: named = operation,
+          details,
           afterwards,
         } = await answer(ctx, read(Buffer.isBuffer(body) ? body : Buffer.alloc(0)))
         try {
-          if (audited) await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation: named }, status })
+          if (audited)
+            await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation: named }, status, details })
         } finally {
           afterwards?.()
         }

@@ -8,6 +8,7 @@ import { personOf } from '../people/person.ts'
 import { hashOf, newSecret } from '../secret.ts'
 import { issueAccessToken } from '../tokens/access-tokens.ts'
 import type { GrantParts } from './grant-handler.ts'
+import { grantedDetails } from './granted-details.ts'
 import { makeIdToken } from './id-token.ts'
 import { contextOf } from './launch-context.ts'
 import { ACCESS_SECONDS, IDLE_MS } from './lifetimes.ts'
@@ -65,6 +66,7 @@ export const tokenAnswer = async (
   return {
     status: 200,
     operation,
+    details: grantedDetails(contextOf(grant.context).patient, scope),
     body: {
       access_token: issued.access,
       token_type: 'Bearer',

@@ -1,5 +1,5 @@
 /** Tells the audit trail of a step that a person took in the browser. */
-import type { Host, RequestContext } from '../../../kernel/index.ts'
+import type { FactDetails, Host, RequestContext } from '../../../kernel/index.ts'
 import type { Person } from '../people/person.ts'
 
 export interface LoginFact {
@@ -9,18 +9,19 @@ export interface LoginFact {
   readonly client: string | undefined
   readonly person: Pick<Person, 'fhirUser'>
   readonly status: number
+  readonly details?: FactDetails
 }
 
 /** From here on logs and usage counters name the person, too. */
 export const auditLogin = async (
   { run }: Pick<Host, 'run'>,
   ctx: RequestContext,
-  { operation, client, person: { fhirUser }, status }: LoginFact,
+  { operation, client, person: { fhirUser }, status, details }: LoginFact,
 ): Promise<void> => {
   ctx.caller = {
     kind: 'user',
     ...(client !== undefined && { client }),
     ...(fhirUser !== undefined && { user: fhirUser }),
   }
-  await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation }, status })
+  await run.onAudit?.({ request: ctx, interaction: { kind: 'auth', operation }, status, details })
 }

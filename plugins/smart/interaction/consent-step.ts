@@ -1,4 +1,5 @@
 /** The step `consent`: the person decides what the client may do. It is always shown, whoever asks. */
+import { grantedDetails } from '../grants/granted-details.ts'
 import { AccessDenied } from '../oauth-errors.ts'
 import { readIfOpen } from '../people/patient-access.ts'
 import { MalformedPageRequest, NotYours, RequestGone } from '../web/page-errors.ts'
@@ -69,13 +70,15 @@ export const createConsentStep = (parts: InteractionParts): StepPage<PersonStepR
       throw MalformedPageRequest('decision takes allow or deny')
     const scope = decision === 'deny' ? '' : keptScopes(request)
     if (scope === '') {
-      await auditLogin(parts, ctx, { operation: 'denial', client, person, status: 200 })
+      const details = grantedDetails(chosen.patient, pending.params.scope)
+      await auditLogin(parts, ctx, { operation: 'denial', client, person, status: 200, details })
       return refuseRequest(parts, ctx, pending, AccessDenied())
     }
     if ((await parts.clients.find(client)) === undefined) throw RequestGone()
     if (chosen.patient !== undefined) await namesOf(parts, request)
     const done = await completeRequest(parts, ctx, pending, session, scope)
-    await auditLogin(parts, ctx, { operation: 'consent', client, person, status: 200 })
+    const details = grantedDetails(chosen.patient, scope)
+    await auditLogin(parts, ctx, { operation: 'consent', client, person, status: 200, details })
     return done
   },
 })

@@ -10,6 +10,7 @@ import { BUILT_IN, type Client } from '../clients/client.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Form } from '../endpoints/form.ts'
 import type { FormEndpoint } from '../endpoints/mount-oauth.ts'
+import { grantedDetails } from '../grants/granted-details.ts'
 import type { LaunchContext } from '../grants/launch-context.ts'
 import { PATHS, tokenUrlOf } from '../issuer.ts'
 import { InvalidClient, InvalidRequest, UnauthorizedClient } from '../oauth-errors.ts'
@@ -83,6 +84,10 @@ export const launchEndpoint = (parts: LaunchEndpointParts): FormEndpoint => ({
       throw InvalidRequest('app is not the client_id of a client')
     const now = clock.now()
     const launch = await database.transact((transaction) => makeLaunch(transaction, { client, context, now }))
-    return { status: 201, body: { launch, expires_in: LAUNCH_SECONDS } }
+    return {
+      status: 201,
+      body: { launch, expires_in: LAUNCH_SECONDS },
+      details: grantedDetails(context.patient, undefined),
+    }
   },
 })

@@ -98,19 +98,24 @@ test('introspection tells of person and context what the app was told', async ()
 })
 
 /** Operations of the trail, the newest first, with status and whoever they name. */
-const trail = async (): Promise<readonly string[]> => {
+const events = async (query: string): Promise<readonly any[]> => {
   const service = await registerService(server, { scope: 'system/AuditEvent.read' })
   const assertion = await assertionOf(service, { now: clock.now() })
   const { access_token: token } = (await askToken(server, assertion, { scope: 'system/AuditEvent.read' })).json()
-  const { body } = await server.inject({ url: '/_audit?_count=200', headers: { authorization: `Bearer ${token}` } })
+  const { body } = await server.inject({
+    url: `/_audit?_count=200&${query}`,
+    headers: { authorization: `Bearer ${token}` },
+  })
   const bundle = JSON.parse(body) as { entry?: { resource: any }[] }
-  return (bundle.entry ?? []).map(({ resource }) => {
+  return (bundle.entry ?? []).map(({ resource }) => resource)
+}
+const trail = async (): Promise<readonly string[]> =>
+  (await events('')).map((resource) => {
     const who = resource.agent
       .map((one: any) => one.who?.reference ?? one.who?.identifier?.value ?? one.altId)
       .join('+')
     return `${resource.subtype?.map((one: any) => one.code).join(',')} ${resource.outcome} ${who}`
   })
-}
 
 test('the trail is told of each step of a login, and of a code or refresh token that is used again', async () => {
   const browser = createTestBrowser(server)
@@ -144,6 +149,17 @@ test('the trail is told of each step of a login, and of a code or refresh token 
     )
   const login = told.find((line) => line.startsWith('110122 ')) as string
   assert.match(login, 'Practitioner/doc')
+})
+
+test('the events of a consent, its tokens and a launch are found by the patient', async () => {
+  const tokens = await tokensOf(server, app, 'launch/patient offline_access patient/Observation.rs')
+  await refresh(server, app, tokens.refresh_token as string)
+  await postForm(server, '/oauth/launch', { patient: 'p1' }, { authorization: BUILT_IN_BASIC })
+  const found = await events('patient=Patient/p1')
+  for (const operation of ['consent', 'token', 'refresh', 'launch']) {
+    const event = found.find(({ subtype }) => subtype?.[0].code === operation)
+    assert.ok(event, operation)
+  }
 })
 
 test('a demo login on an address that others reach has to be allowed', async () => {
