@@ -25,7 +25,7 @@ export interface OAuthAnswer {
   /** Name in the audit trail, where it is not the one of the endpoint: `refresh`. */
   readonly operation?: string
   /** For the audit trail. */
-  readonly details?: FactDetails
+  readonly details?: FactDetails | undefined
   /** Called when the answer goes out, or cannot. */
   afterwards?(): void
 }

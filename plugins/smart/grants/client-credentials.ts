@@ -3,7 +3,6 @@ import { InvalidRequest, InvalidScope } from '../oauth-errors.ts'
 import { grantScopes } from '../scopes/grant-scopes.ts'
 import { issueAccessToken } from '../tokens/access-tokens.ts'
 import type { GrantHandler, GrantParts } from './grant-handler.ts'
-import { grantedDetails } from './granted-details.ts'
 
 const BACKEND_SECONDS = 300 // SMART: a backend service's token lives no longer than five minutes
 
@@ -29,7 +28,6 @@ export const clientCredentials =
     ctx.caller = { ...ctx.caller, tokenId: issued.tokenId }
     return {
       status: 200,
-      details: grantedDetails(undefined, scope),
       body: { access_token: issued.token, token_type: 'Bearer', expires_in: BACKEND_SECONDS, scope },
     }
   }

@@ -9,7 +9,7 @@ export interface LoginFact {
   readonly client: string | undefined
   readonly person: Pick<Person, 'fhirUser'>
   readonly status: number
-  readonly details?: FactDetails
+  readonly details?: FactDetails | undefined
 }
 
 /** From here on logs and usage counters name the person, too. */

@@ -70,14 +70,14 @@ export const createConsentStep = (parts: InteractionParts): StepPage<PersonStepR
       throw MalformedPageRequest('decision takes allow or deny')
     const scope = decision === 'deny' ? '' : keptScopes(request)
     if (scope === '') {
-      const details = grantedDetails(chosen.patient, pending.params.scope)
+      const details = grantedDetails(chosen.patient)
       await auditLogin(parts, ctx, { operation: 'denial', client, person, status: 200, details })
       return refuseRequest(parts, ctx, pending, AccessDenied())
     }
     if ((await parts.clients.find(client)) === undefined) throw RequestGone()
     if (chosen.patient !== undefined) await namesOf(parts, request)
     const done = await completeRequest(parts, ctx, pending, session, scope)
-    const details = grantedDetails(chosen.patient, scope)
+    const details = grantedDetails(chosen.patient)
     await auditLogin(parts, ctx, { operation: 'consent', client, person, status: 200, details })
     return done
   },

@@ -87,7 +87,7 @@ export const launchEndpoint = (parts: LaunchEndpointParts): FormEndpoint => ({
     return {
       status: 201,
       body: { launch, expires_in: LAUNCH_SECONDS },
-      details: grantedDetails(context.patient, undefined),
+      details: grantedDetails(context.patient),
     }
   },
 })
