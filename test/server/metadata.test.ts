@@ -115,7 +115,7 @@ test('GET metadata and a posted search are entries of a batch like any other', a
   const entries: Json[] = answer.json().entry
   assert.equal(
     entries.map(({ response }) => response.status.slice(0, 3)),
-    ['200', '200', '400', '200', '200', '400', '404'],
+    ['200', '200', '400', '200', '200', '400', '405'],
   )
   assert.is(entries[0]!.resource.resourceType, 'CapabilityStatement')
   assert.is(entries[1]!.resource.resourceType, 'TerminologyCapabilities')
