@@ -92,7 +92,12 @@ if (chromiumMissing !== undefined) {
     redirect = to
     const { page, complaints, close } = await chromium.open()
     const left: string[] = []
-    page.on('requestfailed', (request) => left.push(request.url()))
+    // From the protocol itself: the library's own event may still name the request before the redirect.
+    const session = await page.createCDPSession()
+    await session.send('Network.enable')
+    session.on('Network.requestWillBeSent', ({ request: { url } }) => {
+      if (!url.startsWith('http')) left.push(url)
+    })
     await page.goto(`${server.address}/consent-short`)
     await page.click('button[value=allow]')
     await until(
