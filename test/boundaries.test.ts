@@ -47,7 +47,7 @@ const existing: Rule = (files) =>
         .map((to) => `${path} names ${to}, which is not there`),
     )
 
-/** A thread's file is told to Node by its URL, which differs in the compiled program: in one place. */
+/** Node takes the file of a thread as a URL, which differs in the compiled program: one function makes it. */
 const workers: Rule = (files) =>
   files
     .filter(({ path }) => /^(kernel|plugins|cli)\//.test(path) && path !== 'kernel/worker-url.ts')

@@ -1,5 +1,5 @@
 /**
- * Checks of an ID token that openid-client leaves out. It checks the signature (where it is told to), `iss`, `aud`,
+ * Checks of an ID token that openid-client leaves out. It checks the signature (where that is switched on), `iss`, `aud`,
  * `exp`, `nbf`, `nonce`, that `iat` is there, and `azp` where there are several audiences. OpenID Connect Core 1.0,
  * section 3.1.3.7.
  */

@@ -118,7 +118,7 @@ export const createProviderLogin = (parts: ProviderLoginParts): ProviderLogin =>
     }
   }
 
-  /** Logs why a login cannot go on, and throws what the authorization server is told. */
+  /** Logs why a login cannot go on, and throws the error that the authorization server receives. */
   const tell = (error: unknown): never => {
     if (!(error instanceof LoginFailure)) throw error
     if (error.kind === 'refused') {

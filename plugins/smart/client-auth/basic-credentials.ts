@@ -1,4 +1,5 @@
 /** Client credentials in the header `Authorization: Basic`. RFC 6749, section 2.3.1; RFC 7617. */
+import { decodeFormText } from '../decode-form-text.ts'
 
 export interface Credentials {
   readonly id: string
@@ -6,14 +7,6 @@ export interface Credentials {
 }
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
-
-const formDecoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * The credentials that the header may stand for, the likelier ones first. RFC 6749 form-encodes id and secret, but some
@@ -27,7 +20,7 @@ export const readBasic = (header: string): readonly Credentials[] => {
   const colon = text.indexOf(':')
   if (colon < 1 || colon === text.length - 1 || /\p{Cc}|\ufffd/u.test(text)) return []
   const raw = { id: text.slice(0, colon), secret: text.slice(colon + 1) }
-  const decoded = { id: formDecoded(raw.id), secret: formDecoded(raw.secret) }
+  const decoded = { id: decodeFormText(raw.id), secret: decodeFormText(raw.secret) }
   const isSame = decoded.id === raw.id && decoded.secret === raw.secret
   return decoded.id === undefined || decoded.secret === undefined || isSame ? [raw] : [decoded as Credentials, raw]
 }

@@ -1,5 +1,7 @@
 /** Parses forms and queries. A parameter without a value counts as left out. RFC 6749, appendix B and section 3.2 */
+
 import { isUtf8 } from 'node:buffer'
+import { decodeFormText } from '../decode-form-text.ts'
 import { InvalidRequest } from '../oauth-errors.ts'
 
 export type Form = ReadonlyMap<string, string>
@@ -15,14 +17,6 @@ export interface Parameters {
   readonly holdsNul: boolean
 }
 
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
-}
-
 /** Undefined when the bytes are not UTF-8, or hold a broken escape. */
 export const readParameters = (bytes: Buffer): Parameters | undefined => {
   if (!isUtf8(bytes)) return undefined
@@ -30,8 +24,8 @@ export const readParameters = (bytes: Buffer): Parameters | undefined => {
   for (const pair of bytes.toString('utf8').split('&')) {
     if (pair === '') continue
     const at = pair.indexOf('=')
-    const name = decoded(at === -1 ? pair : pair.slice(0, at))
-    const value = at === -1 ? '' : decoded(pair.slice(at + 1))
+    const name = decodeFormText(at === -1 ? pair : pair.slice(0, at))
+    const value = at === -1 ? '' : decodeFormText(pair.slice(at + 1))
     if (name === undefined || value === undefined) return undefined
     all.set(name, [...(all.get(name) ?? []), value])
   }

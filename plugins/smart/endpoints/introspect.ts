@@ -23,7 +23,7 @@ export interface IntrospectionParts {
 }
 
 const INACTIVE = { status: 200, body: { active: false } }
-/** The launch context, and who has logged in, as far as the client was told that. */
+/** The launch context, and who has logged in, if the ID token of the client says it. */
 const aboutPerson = (scope: string, person: string, context: string, issuer: string): object => {
   const scopes = scope.split(' ')
   const { subject, fhirUser } = personOf(person)

@@ -1,5 +1,7 @@
 /** Says in plain words what a scope allows, for the person who decides on it. */
+
 import type { Right } from '../../../kernel/index.ts'
+import { decodeFormText } from '../decode-form-text.ts'
 import { parseScope } from '../scopes/parse-scope.ts'
 import type { ResourceScope } from '../scopes/scope.ts'
 import type { Mark, ScopeTexts, Verb } from './scope-texts.ts'
@@ -30,14 +32,6 @@ const verbsOf = (rights: string): readonly Verb[] => {
   return [...reading, ...CHANGES.filter(([right]) => has(right)).map(([, verb]) => verb)]
 }
 
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return text
-  }
-}
-
 /** `http://loinc.org|8480-6` is shown as `8480-6 (http://loinc.org)`. */
 const shownValue = (written: string, texts: ScopeTexts): string => {
   const [, prefix, limit] = /^(ge|le)(\d.*)$/.exec(written) ?? []
@@ -50,7 +44,8 @@ const shownValue = (written: string, texts: ScopeTexts): string => {
 
 const conditionOf = (condition: string, texts: ScopeTexts): string => {
   const at = condition.indexOf('=')
-  const values = decoded(condition.slice(at + 1)).split(',')
+  const value = condition.slice(at + 1)
+  const values = (decodeFormText(value) ?? value).split(',')
   return texts.condition(
     condition.slice(0, at),
     values.map((value) => shownValue(value.trim(), texts)),

@@ -6,7 +6,7 @@ import { isServerError } from '../../../kernel/index.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { Model } from '../../model/service.ts'
 import { COMMON_PARAMETERS, parseScope } from './parse-scope.ts'
-import type { ResourceScope } from './scope.ts'
+import type { ResourceScope, Scope } from './scope.ts'
 
 export interface InstalledScopesParts {
   readonly model: Pick<Model, 'catalog'>
@@ -42,9 +42,8 @@ export const createInstalledScopes = ({ model, resources }: InstalledScopesParts
       throw error
     }
   }
-  const isInstalled = async (text: string): Promise<boolean> => {
-    const scope = parseScope(text)
-    if (scope?.kind !== 'resource') return scope !== undefined
+  const isInstalled = async (scope: Scope): Promise<boolean> => {
+    if (scope.kind !== 'resource') return true
     const { types } = model.catalog
     if (scope.type !== '*' && !types.has(scope.type)) return false
     if (scope.conditions.length === 0) return true
@@ -55,12 +54,11 @@ export const createInstalledScopes = ({ model, resources }: InstalledScopesParts
   return async (granted) => {
     const texts = granted.split(' ').filter((text) => text !== '')
     if (texts.length > MAX_SCOPES) return ''
-    const conditions = texts
-      .map((text) => parseScope(text))
-      .flatMap((one) => (one?.kind === 'resource' ? one.conditions : []))
+    const scopes = texts.flatMap((text) => parseScope(text) ?? [])
+    const conditions = scopes.flatMap((scope) => (scope.kind === 'resource' ? scope.conditions : []))
     if (conditions.length > MAX_CONDITIONS) return ''
     const kept: string[] = []
-    for (const text of texts) if (await isInstalled(text)) kept.push(text)
+    for (const scope of scopes) if (await isInstalled(scope)) kept.push(scope.text)
     return kept.join(' ')
   }
 }

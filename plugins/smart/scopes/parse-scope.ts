@@ -1,5 +1,7 @@
 /** The grammar of scopes, versions 1 and 2. Text that does not match it exactly is not a scope; nothing is guessed. */
+
 import type { Rights } from '../../../kernel/index.ts'
+import { decodeFormText } from '../decode-form-text.ts'
 import type { Scope, ScopeLevel } from './scope.ts'
 
 /** Scopes with a fixed name. */
@@ -38,19 +40,11 @@ export const COMMON_PARAMETERS: ReadonlySet<string> = new Set([
   '_tag',
 ])
 
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
-}
-
 const isCondition = (pair: string): boolean => {
   const at = pair.indexOf('=')
   const name = pair.slice(0, at)
   if (at < 1 || !(PARAMETER.test(name) || COMMON_PARAMETERS.has(name))) return false
-  const value = decoded(pair.slice(at + 1))
+  const value = decodeFormText(pair.slice(at + 1))
   // Searches ignore an empty value. In a scope that would grant more than what was written, so the scope is invalid.
   return value !== undefined && !/\p{Cc}/u.test(value) && value.split(',').every((one) => one.trim() !== '')
 }
