@@ -3,12 +3,12 @@ import type { Interaction } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
 import type { Changed, CurrentChange } from '../../storage/service.ts'
 import type { Answer } from '../interactions/answer.ts'
-import { emitOperation, interactionAbout } from '../interactions/change.ts'
+import { changesOf, emitOperation, interactionAbout } from '../interactions/change.ts'
+import { type LockedTarget, lockTargets } from '../interactions/lock-targets.ts'
 import { inside, type View } from '../view.ts'
 import { answeredEntry } from './answer.ts'
 import { issuesOfRefusal } from './entry-error.ts'
 import type { EntryInteraction } from './entry-interaction.ts'
-import { inHoldOrder } from './entry-order.ts'
 import type { Located, Ruled } from './located-entry.ts'
 import type { PreparedEntry } from './prepare-entries.ts'
 import type { ResolvedBodies } from './resolve.ts'
@@ -108,6 +108,12 @@ const confirmAll = async (here: View, located: readonly Located[], progress: Cur
   }
 }
 
+const toLocked = ({ one: { step, target }, prepared }: PreparedEntry): LockedTarget => ({
+  type: step.addressed.interaction.type ?? '',
+  target,
+  changes: changesOf(prepared),
+})
+
 /**
  * Performs all entries in `opened`. `progress` names the entry that is under way, for whoever reports its failure. The
  * answers of an earlier attempt are discarded, because the database may run a transaction again.
@@ -121,7 +127,7 @@ export const performEntries = async (
   run.answers.clear()
   progress.interaction = undefined
   const here = inside(run.view, opened)
-  for (const { target } of prepared.map(({ one }) => one).sort(inHoldOrder)) await target.verify?.(here, opened)
+  await lockTargets(here, opened, prepared.map(toLocked))
   await resolved.verify(here)
   const changed = await changeAll(run, opened, here, prepared, progress)
   await confirmAll(here, located, progress)

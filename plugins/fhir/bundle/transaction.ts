@@ -4,7 +4,7 @@
  */
 import type { Changed, CurrentChange } from '../../storage/service.ts'
 import { isLongWrite } from '../../storage/service.ts'
-import { isContention, retryOnContention } from '../interactions/change.ts'
+import { changesOf, isContention, retryOnContention } from '../interactions/change.ts'
 import { createAnswerEntries } from './answer.ts'
 import type { PerformBundle } from './batch.ts'
 import { createEntryRefusals } from './entry-refusals.ts'
@@ -18,9 +18,7 @@ import { createYield } from './yield.ts'
 
 const perform = async (run: TransactionRun, entries: PerformableEntries): Promise<readonly Changed[]> => {
   const { database } = run.parts
-  const written = entries.prepared.flatMap(({ prepared: one }) =>
-    one.change !== undefined ? one.change : (one.changes ?? []),
-  )
+  const written = entries.prepared.flatMap(({ prepared }) => changesOf(prepared))
   const isLong = isLongWrite(written, entries.reads.length)
   const progress: CurrentChange = { interaction: undefined }
   try {
