@@ -194,12 +194,16 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
 const keepConnection = (connect: () => Promise<pg.Client>): ((statement: string) => Promise<void>) => {
   let kept: Promise<pg.Client> | undefined
   let running = 0
+  const forget = (): void => {
+    kept = undefined
+  }
   const open = async (): Promise<pg.Client> => {
-    const client = await connect()
-    const forget = (): void => {
-      kept = undefined
+    try {
+      return (await connect()).on('error', forget).on('end', forget)
+    } catch (error) {
+      forget() // the next statement tries again
+      throw error
     }
-    return client.on('error', forget).on('end', forget)
   }
   return async (statement) => {
     kept ??= open()
