@@ -13,6 +13,7 @@ import {
   typeUrl,
 } from '../../model/service.ts'
 import { generate } from './generate.ts'
+import type { GeneratedCheck } from './generated-check.ts'
 import type { StructureIssue } from './issue.ts'
 import { mayHoldDecimalIntegers, parseWithNumberText } from './number-text.ts'
 import type { Rule, RuleMaker, RuleTools } from './rule.ts'
@@ -29,7 +30,7 @@ import {
   isUri,
   isUuid,
 } from './text.ts'
-import { createValidationRun, type GeneratedCheck } from './validation-run.ts'
+import { createValidationRun } from './validation-run.ts'
 
 /** Default of StructureOptions.limit. */
 const MAX_ISSUES = 100
