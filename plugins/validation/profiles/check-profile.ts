@@ -13,7 +13,8 @@ import {
   type TypeFieldsOf,
   typeUrl,
 } from '../../model/service.ts'
-import type { BoundCodes, FindDefinition } from '../rules/value-set.ts'
+import type { BoundCodes } from '../rules/system-codes.ts'
+import type { FindDefinition } from '../rules/value-set.ts'
 import {
   contentOf,
   type ElementContent,

@@ -6,7 +6,7 @@
 
 import type { Discriminator, Slicing } from '../../model/service.ts'
 import { bindingTest } from '../rules/bindings.ts'
-import type { BoundCodes } from '../rules/value-set.ts'
+import type { BoundCodes } from '../rules/system-codes.ts'
 import { contentOf, type ElementLocation, type FieldsOf, fieldOf, locationsOf, typeNameOf } from './element-location.ts'
 import { fitsPattern, isFixed } from './pattern.ts'
 import type { ProfileNode, ProfileTree } from './tree.ts'
