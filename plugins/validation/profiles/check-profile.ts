@@ -25,7 +25,8 @@ import {
   locationsOf,
   typeNameOf,
 } from './element-location.ts'
-import { createSlicing, REFERENCE_TYPE } from './slicing.ts'
+import { REFERENCE_TYPE } from './reference-type.ts'
+import { createSlicing } from './slicing.ts'
 import { type ProfileNode, type ProfileTree, treeOf } from './tree.ts'
 import { createValueRules, type Severity } from './value-rules.ts'
 
