@@ -4,14 +4,7 @@
  * https://hl7.org/fhir/R4/extensibility.html
  */
 
-import {
-  type ElementBlock,
-  type Field,
-  type FieldType,
-  Pending,
-  type StructureDefinition,
-  typeUrl,
-} from '../../model/service.ts'
+import { type ElementBlock, type Field, type FieldType, typeUrl } from '../../model/service.ts'
 import type { FindDefinition } from '../rules/value-set.ts'
 import type { ProfileCheck, ProfileChecker } from './check-profile.ts'
 import {
@@ -21,16 +14,8 @@ import {
   type LocationPath,
   typeNameOf,
 } from './element-location.ts'
-import { type ExtensionContext, type Holder, isAllowedOn } from './extension-context.ts'
-import type { ProfileTree } from './tree.ts'
-
-interface Known {
-  readonly tree: ProfileTree
-  readonly contexts: readonly ExtensionContext[]
-  readonly isModifier: boolean
-  /** Maximum number of this extension on one element. */
-  readonly max: number
-}
+import { type Holder, isAllowedOn } from './extension-context.ts'
+import { createExtensionDefinitions } from './extension-definitions.ts'
 
 type Json = Record<string, unknown>
 type Emit = ProfileCheck['emit']
@@ -73,32 +58,8 @@ export const createExtensionChecks = (
   find: FindDefinition,
   { tree, visit, shapeOf }: ProfileChecker,
 ): ExtensionChecks => {
-  /** Definitions by URL. Null: installed, but not the definition of an extension. */
-  const known = new Map<string, Known | null>()
+  const { definitionOf, anyKnown } = createExtensionDefinitions(find, tree)
   const members = new WeakMap<ElementBlock, ReadonlyMap<string, ElementMember>>()
-
-  /** `tree` is undefined if no extension with this URL is installed. Null: not loaded yet. */
-  const definitionOf = (url: string): Known | { readonly tree: undefined } | null => {
-    const before = known.get(url)
-    if (before !== undefined) return before ?? { tree: undefined }
-    const found = find('StructureDefinition', url) as StructureDefinition | null | undefined
-    if (found === null) return null
-    if (found === undefined) return { tree: undefined }
-    const made = found.type === 'Extension' && found.derivation === 'constraint' ? tree(url) : undefined
-    const root = (found.snapshot ?? found.differential)?.element.find(({ path }) => path === 'Extension')
-    known.set(
-      url,
-      made === undefined
-        ? null
-        : {
-            tree: made,
-            contexts: found.context ?? [],
-            isModifier: root?.isModifier === true,
-            max: root?.max === undefined || root.max === '*' ? Infinity : Number(root.max),
-          },
-    )
-    return known.get(url) ?? { tree: undefined }
-  }
 
   const one = (
     value: Json,
@@ -205,22 +166,7 @@ export const createExtensionChecks = (
   }
 
   return {
-    anyKnown(urls) {
-      let any = false
-      let isPending = false
-      // The loop does not stop early, so that all missing definitions are recorded and loaded together.
-      for (const url of urls) {
-        try {
-          const definition = definitionOf(url)
-          if (definition === null) isPending = true
-          else if (definition.tree !== undefined) any = true
-        } catch (error) {
-          if (!(error instanceof Pending)) throw error
-          isPending = true
-        }
-      }
-      return isPending ? undefined : any
-    },
+    anyKnown,
     check(resource, at, tell) {
       const location: ElementLocation = {
         value: resource,
