@@ -7,14 +7,14 @@ import {
   END,
   FAILED,
   fail,
-  IN_NAME,
-  IN_TEXT,
+  isInName,
   LESS,
   type Position,
   reference,
   type ScanNotes,
   shown,
   skipName,
+  skipQuoted,
   skipSpace,
 } from './xhtml-bytes.ts'
 import { nameOf } from './xhtml-elements.ts'
@@ -34,7 +34,7 @@ const quoted = (
 ): Position => {
   let at = from
   for (;;) {
-    while (bytes[at] !== quote && IN_TEXT[bytes[at]!] === 1) at++
+    at = skipQuoted(bytes, at, quote)
     if (bytes[at] === quote) return at
     if (bytes[at] === END) return fail(notes, `the value of the attribute ${shown(bytes, start, end)} does not end`)
     if (bytes[at] === LESS) return fail(notes, `the value of the attribute ${shown(bytes, start, end)} contains <`)
@@ -61,7 +61,7 @@ export const attribute = (
     state = next
     at++
   }
-  if (IN_NAME[bytes[at]!] === 1) {
+  if (isInName(bytes[at])) {
     state = 0
     at = skipName(bytes, at)
   }

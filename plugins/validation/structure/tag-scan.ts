@@ -6,7 +6,7 @@ import {
   comment,
   FAILED,
   fail,
-  IN_NAME,
+  isInName,
   MORE,
   type Position,
   type ScanNotes,
@@ -14,7 +14,9 @@ import {
   skipName,
   skipSpace,
 } from './xhtml-bytes.ts'
-import { DIV, ELEMENT_OF, IMG, IS_UNLISTED, NEXT_OF_ELEMENT, nameOf } from './xhtml-elements.ts'
+import { DIV, ELEMENT_NAMES, IMG, isUnlistedElement, nameOf } from './xhtml-elements.ts'
+
+const { next: NEXT_OF_ELEMENT, ends: ELEMENT_OF } = ELEMENT_NAMES
 
 export interface OpenElements {
   /** Stack of the open elements, as the states in which their names end. Items from index `depth` on are no longer valid. */
@@ -74,12 +76,12 @@ export const createTagScan = (notes: ScanNotes): TagScan => {
     const from = less + 1
     const at = elementName(bytes, from)
     const started = element
-    if (IN_NAME[bytes[at]!] === 1 || ELEMENT_OF[started] === undefined) {
+    if (isInName(bytes[at]) || ELEMENT_OF[started] === undefined) {
       const end = skipName(bytes, at)
       if (end === from) return fail(notes, 'it contains a < that starts no tag')
       return fail(notes, `the element <${bytes.toString('latin1', from, Math.min(end, from + 40))}> is not allowed`)
     }
-    if (IS_UNLISTED[started] === 1 && notes.beyond === '') notes.beyond = `the element <${nameOf(started)}>`
+    if (notes.beyond === '' && isUnlistedElement(started)) notes.beyond = `the element <${nameOf(started)}>`
     if (bytes[at] !== MORE || open.depth === 0) return restOfTag(bytes, at, started)
     open.elements[open.depth++] = started
     return at + 1

@@ -15,10 +15,10 @@ export const SLASH = 47
 export const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
 
 /** Bytes of names: letters, digits, `:`, `-`, `_` and `.` */
-export const IN_NAME = new Uint8Array(256)
+const IN_NAME = new Uint8Array(256)
 for (const name of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.') IN_NAME[name.charCodeAt(0)] = 1
 /** Bytes of text: white space, and all bytes from 32 on except `<` and `&`. */
-export const IN_TEXT = new Uint8Array(256).fill(1, 32)
+const IN_TEXT = new Uint8Array(256).fill(1, 32)
 for (const space of '\t\n\r') IN_TEXT[space.charCodeAt(0)] = 1
 for (const markup of '<&') IN_TEXT[markup.charCodeAt(0)] = 0
 
@@ -52,6 +52,24 @@ export const skipSpace = (bytes: Buffer, from: Position): Position => {
 export const skipName = (bytes: Buffer, from: Position): Position => {
   let at = from
   while (IN_NAME[bytes[at]!] === 1) at++
+  return at
+}
+
+/** Whether a name could go on with the byte. */
+export const isInName = (byte: number | undefined): boolean => IN_NAME[byte!] === 1
+
+/** Returns the position after text, and notes whether there is more than white space. */
+export const skipText = (notes: ScanNotes, bytes: Buffer, from: Position): Position => {
+  let at = from
+  if (notes.hasContent) while (IN_TEXT[bytes[at]!] === 1) at++
+  else for (let byte = bytes[at]!; IN_TEXT[byte] === 1; byte = bytes[++at]!) if (byte > 32) notes.hasContent = true
+  return at
+}
+
+/** Returns the position of the quote, or of what may not stand in a quoted value. */
+export const skipQuoted = (bytes: Buffer, from: Position, quote: number): Position => {
+  let at = from
+  while (bytes[at] !== quote && IN_TEXT[bytes[at]!] === 1) at++
   return at
 }
 

@@ -11,13 +11,14 @@ const LISTED = `a abbr acronym b big blockquote br caption cite code col colgrou
  */
 const UNLISTED = 'address area bdo font kbd map s strike u'.split(' ')
 
-const NAMES = createNameSet([...LISTED, ...UNLISTED])
-export const { next: NEXT_OF_ELEMENT, ends: ELEMENT_OF } = NAMES
-export const IS_UNLISTED = Uint8Array.from(ELEMENT_OF, (name) =>
-  name !== undefined && UNLISTED.includes(name) ? 1 : 0,
-)
-export const DIV = stateOf(NAMES, 'div')
-export const IMG = stateOf(NAMES, 'img')
+export const ELEMENT_NAMES = createNameSet([...LISTED, ...UNLISTED])
+const { ends: ELEMENT_OF } = ELEMENT_NAMES
+const IS_UNLISTED = Uint8Array.from(ELEMENT_OF, (name) => (name !== undefined && UNLISTED.includes(name) ? 1 : 0))
+export const DIV = stateOf(ELEMENT_NAMES, 'div')
+export const IMG = stateOf(ELEMENT_NAMES, 'img')
 
 /** The name of an element in the list. `element`: the state in which the name ends. */
 export const nameOf = (element: number): string => ELEMENT_OF[element]!
+
+/** Whether txt-1 lacks the element. */
+export const isUnlistedElement = (element: number): boolean => IS_UNLISTED[element] === 1

@@ -11,12 +11,12 @@ import {
   END,
   FAILED,
   fail,
-  IN_TEXT,
   LESS,
   type Position,
   reference,
   type ScanNotes,
   skipSpace,
+  skipText,
 } from './xhtml-bytes.ts'
 import { nameOf } from './xhtml-elements.ts'
 
@@ -41,8 +41,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
   const content = (bytes: Buffer, from: Position): Position => {
     let at = from
     for (;;) {
-      if (notes.hasContent) while (IN_TEXT[bytes[at]!] === 1) at++
-      else for (let byte = bytes[at]!; IN_TEXT[byte] === 1; byte = bytes[++at]!) if (byte > 32) notes.hasContent = true
+      at = skipText(notes, bytes, at)
       if (bytes[at] === LESS) return at
       if (bytes[at] === END) return fail(notes, `<${nameOf(open.elements[open.depth - 1]!)}> is not closed`)
       if (bytes[at] !== 38) return fail(notes, BAD_CHARACTER)
