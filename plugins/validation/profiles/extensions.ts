@@ -4,7 +4,7 @@
  * https://hl7.org/fhir/R4/extensibility.html
  */
 
-import { type ElementBlock, type Field, type FieldType, typeUrl } from '../../model/service.ts'
+import type { ElementBlock, Field, FieldType } from '../../model/service.ts'
 import type { FindDefinition } from '../rules/value-set.ts'
 import type { ProfileCheck, ProfileChecker } from './check-profile.ts'
 import {
@@ -14,14 +14,12 @@ import {
   type LocationPath,
   typeNameOf,
 } from './element-location.ts'
-import { type Holder, isAllowedOn } from './extension-context.ts'
+import { createExtensionCheck, EXTENSION, EXTENSION_TYPE, type ExtensionScope } from './extension-check.ts'
+import type { Holder } from './extension-context.ts'
 import { createExtensionDefinitions } from './extension-definitions.ts'
 
 type Json = Record<string, unknown>
 type Emit = ProfileCheck['emit']
-
-const EXTENSION = typeUrl('Extension')
-const EXTENSION_TYPE: FieldType = { kind: 'complex', url: EXTENSION, suffix: 'Extension' }
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -40,13 +38,6 @@ const membersOf = (block: ElementBlock): ReadonlyMap<string, ElementMember> =>
     ),
   )
 
-/** The resource that is being walked, and its container (`root`), which is the resource itself if it is not contained. */
-interface ExtensionScope {
-  readonly resource: unknown
-  readonly root: Json
-  readonly tell: Emit
-}
-
 export interface ExtensionChecks {
   /** Whether the definition of at least one of these extensions is installed; undefined if some are not loaded yet. */
   anyKnown(urls: ReadonlySet<string>): boolean | undefined
@@ -59,6 +50,7 @@ export const createExtensionChecks = (
   { tree, visit, shapeOf }: ProfileChecker,
 ): ExtensionChecks => {
   const { definitionOf, anyKnown } = createExtensionDefinitions(find, tree)
+  const check = createExtensionCheck(definitionOf, { visit, shapeOf })
   const members = new WeakMap<ElementBlock, ReadonlyMap<string, ElementMember>>()
 
   const one = (
@@ -70,32 +62,7 @@ export const createExtensionChecks = (
     count: number,
   ): void => {
     const url = String(value.url)
-    const definition = definitionOf(url)
-    if (definition?.tree !== undefined) {
-      const { contexts, isModifier, max } = definition
-      const tell = (text: string): void => scope.tell('error', 'structure', at, text, url)
-      if (!isAllowedOn(url, contexts, holder)) {
-        const allowed = contexts.map(({ expression }) => expression).join(', ')
-        tell(`the extension ${url} may not stand on ${holder.url ?? holder.type}; its definition allows ${allowed}`)
-      }
-      if (isModifier !== (name === 'modifierExtension'))
-        tell(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
-      if (count > max) tell(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
-      const location: ElementLocation = {
-        value,
-        sibling: undefined,
-        type: EXTENSION_TYPE,
-        shape: shapeOf(EXTENSION)!,
-        path: at,
-      }
-      visit(definition.tree, location, {
-        profile: url,
-        resource: scope.resource,
-        root: scope.root,
-        depth: 0,
-        emit: scope.tell,
-      })
-    }
+    check(value, name, at, holder, scope, count)
     const inside = contentOf(
       { value, sibling: undefined, type: EXTENSION_TYPE, shape: shapeOf(EXTENSION)!, path: at },
       shapeOf,
