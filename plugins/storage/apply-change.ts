@@ -3,7 +3,6 @@ import { chain, type MaybePromise, type Transaction } from '../database/service.
 import type { Change, Changed } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { contentOf } from './content-of-change.ts'
-import { Contended } from './errors.ts'
 import { type Findings, findingsOf } from './findings.ts'
 import { isUnchanged } from './is-unchanged.ts'
 import type { LargeVersions } from './large-versions.ts'
@@ -11,6 +10,7 @@ import { absentVersion, nextVersion, versionFlags } from './next-version.ts'
 import { patientsFound } from './patients-found.ts'
 import { checkPrecondition } from './precondition.ts'
 import { toRestrictedChange } from './restricted-change.ts'
+import { StaleFindings } from './stale-findings.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
 import type { TypeCodes } from './type-codes.ts'
 import type { StoredVersion } from './version.ts'
@@ -47,7 +47,7 @@ const checkFindings = (
     findings === undefined ? !large.concernsVersion(replaced) : findings.before?.version === replaced?.version
   if (isKnown) return
   large.note(type, id)
-  throw Contended()
+  throw StaleFindings()
 }
 
 /**

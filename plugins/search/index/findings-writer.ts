@@ -1,7 +1,7 @@
 /** Writes the index rows that a thread has extracted from a large resource. */
 import { createPause } from '../../../kernel/index.ts'
 import { insertImmediately, type MaybePromise, type Transaction } from '../../database/service.ts'
-import { Contended, type StoredVersion } from '../../storage/service.ts'
+import { StaleFindings, type StoredVersion } from '../../storage/service.ts'
 import type { ChangeCounters } from './change-counters.ts'
 import type { ContainedWriter } from './contained-writer.ts'
 import type { DisplayWriter } from './display-writer.ts'
@@ -24,9 +24,12 @@ export const createFindingsWriter =
   /** Writes the rows of a large resource in parts, with other work of the main thread in between. */
   async (transaction: Transaction, next: StoredVersion, isThere: boolean, findings: IndexFindings): Promise<void> => {
     // The columns have changed since the thread extracted the rows: the write is retried from the beginning.
-    if (findings.source !== registry.source) throw Contended()
     const { rid, type, id } = next
-    const { before, added, masks, keys } = findings
+    const { before, added, masks, keys, contained: containedNow } = findings
+    const types = [...containedNow, ...(before?.contained ?? [])].flatMap((one) =>
+      one === undefined ? [] : [one.type],
+    )
+    if (!registry.hasSameRows(findings.source, [...new Set([type, ...types])])) throw StaleFindings()
     const code = codeOf(type) ?? 0
     const put = before === undefined ? putLater : insertImmediately
     const pause = createPause()
