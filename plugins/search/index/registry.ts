@@ -12,6 +12,7 @@ import type { SearchDefinitions } from '../definition/stored-definitions.ts'
 import { type ColumnRow, columnKeyOf, isSettled } from './columns.ts'
 import { createConverters } from './convert/converters.ts'
 import { createExtraction, type Extraction } from './extraction.ts'
+import type { ExtractionSource } from './extraction-source.ts'
 import { createHasher, type Hasher } from './hash.ts'
 import { layoutNow } from './layout.ts'
 import { createMergedDefinitions } from './merged-definitions.ts'
@@ -22,17 +23,6 @@ import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
 import { settleDefinitions } from './settle-definitions.ts'
 import { readGeneration, readIndexColumns, readPosted } from './tables.ts'
-
-/** What another thread needs for the same extraction, as plain data. */
-export interface ExtractionSource {
-  readonly seed: number
-  /** Code systems whose codes are compared without case. */
-  readonly caseless: readonly string[]
-  readonly model: SearchDefinitions
-  readonly held: readonly ColumnRow[]
-  readonly packaged: ReadonlySet<string>
-  readonly posted: ReadonlySet<string>
-}
 
 export interface Registry extends Extraction {
   readonly hasher: Hasher
