@@ -11,7 +11,7 @@ import { chain, type MaybePromise, type Transaction } from '../database/service.
 import type { Changed, CurrentChange } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
 
-/** Calls the hooks for each change. `from`: index of the first change. */
+/** Calls the hooks for each change. */
 export type TellChanges = (
   request: RequestContext,
   transaction: Transaction,
@@ -46,7 +46,7 @@ export const createTellChanges = (run: Runners, observer: ChangeObserver): TellC
   const tell = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> =>
     chain(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
 
-  /** Calls the hooks for each change. `from`: index of the first change. */
+  /** `from`: index of the first change. */
   const tellAll = (
     request: RequestContext,
     transaction: Transaction,

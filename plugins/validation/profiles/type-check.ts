@@ -1,4 +1,4 @@
-/** Checks the type of an element: whether a profile allows it, the profiles that it names for it, and the targets of a Reference. */
+/** Checks the type of an element against a profile: the allowed types, their profiles, and the targets of a Reference. */
 import { withArticle } from '../../../kernel/index.ts'
 import { typeUrl } from '../../model/service.ts'
 import { type ElementLocation, type FieldsOf, typeNameOf } from './element-location.ts'

@@ -1,4 +1,4 @@
-/** Sets of codes by code system, and what a value set makes of them: filters on the hierarchy, unions, intersections and exclusions. */
+/** Codes by code system, and what a value set makes of them: filters on the hierarchy, unions, intersections, exclusions. */
 
 /** Codes by the URL of their code system. */
 export type Codes = ReadonlyMap<string, SystemCodes>

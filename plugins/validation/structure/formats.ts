@@ -64,7 +64,10 @@ const primitiveCheck = (definition: StructureDefinition | null | undefined): ((v
 export interface Formats {
   /** The tests by type. Has no prototype. A type that was tested with `other` is added. */
   readonly tests: Readonly<Record<string, (value: any) => boolean>>
-  /** Tests a value of a primitive type that has no test of its own here, by its definition. False if that is not loaded or not installed. */
+  /**
+   * Tests a value of a primitive type that has no test of its own here, by its definition. False if that is not loaded or not
+   * installed.
+   */
   other(name: string, value: unknown): boolean
 }
 

@@ -1,4 +1,4 @@
-/** What is read of XHTML byte by byte: white space, names, references and comments; and the notes that a scan makes on its way. */
+/** Reads XHTML byte by byte: white space, names, text, references and comments. */
 import type { Buffer } from 'node:buffer'
 import { isXmlCharacter } from './xhtml-attribute.ts'
 

@@ -50,7 +50,10 @@ export const createBatchFilling = ({ registry, rows, types, clock }: BatchFillin
     return run
   }
 
-  /** Fills the columns `active`, which are equally far, up to the resource key `to`. Returns how far they are now, and the number of resources. */
+  /**
+   * Fills the columns `active`, which are equally far, up to the resource key `to`. Returns how far they are now, and the
+   * number of resources.
+   */
   const fillBatch = async (
     transaction: Transaction,
     type: string,
