@@ -2,7 +2,7 @@
 
 export interface LargeBody {
   readonly name: string
-  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body: Buffer
   /** Statuses that the server may answer. */

@@ -91,6 +91,24 @@ for (const [what, query, accept] of [
     assert.ok(most < MAX_MS, `${most} ms in one turn`)
   })
 
+test(`labels of a large resource are read, added and taken away in turns of less than ${MAX_MS} ms`, async () => {
+  const labels = [{ name: 'meta', valueMeta: { tag: [{ system: 'http://tags.example', code: 'large' }] } }]
+  const given = Buffer.from(JSON.stringify({ resourceType: 'Parameters', parameter: labels }))
+  const label = async (operation: string): Promise<string> => {
+    await turns()
+    const body = operation === '$meta' ? Buffer.alloc(0) : given
+    const method = operation === '$meta' ? 'GET' : 'POST'
+    const { status, text } = await send({ method, path: `/Bundle/stored/${operation}`, headers: JSON_HEADERS, body })
+    assert.is(status, 200, text)
+    const { most } = await turns()
+    assert.ok(most < MAX_MS, `${operation}: ${most} ms in one turn`)
+    return text
+  }
+  assert.match(await label('$meta-add'), /"large"/)
+  assert.match(await label('$meta'), /"large"/)
+  assert.not.match(await label('$meta-delete'), /"large"/)
+})
+
 const collection = bodies.find(({ name }) => name === 'collection') as LargeBody
 
 test('four at once are answered, within bounded memory', async () => {
